@@ -1,0 +1,181 @@
+package org.dl4jamp;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.Predicate;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.dl4jamp.policy.LayerKind;
+import org.dl4jamp.policy.PrecisionRule;
+import org.dl4jamp.scale.LossScaler;
+
+/**
+ * Settings of mixed precision for one network. Immutable.
+ *
+ * <pre>
+ * AmpConfig.builder()
+ *         .precision(Precision.HALF)
+ *         .optLevel(OptLevel.O2)
+ *         .keepFull("bn_.*")
+ *         .lower(DenseLayer.class)
+ *         .lossScaler(DynamicLossScaler.builder().initialScale(65536).build())
+ *         .build();
+ * </pre>
+ */
+public final class AmpConfig {
+    /** What {@link Builder#engine} takes to let dl4j-amp choose. */
+    public static final String AUTO_ENGINE = "auto";
+
+    /** Default of {@link Builder#maxConsecutiveSkips}. */
+    public static final int DEFAULT_MAX_CONSECUTIVE_SKIPS = 50;
+
+    private final Precision precision;
+    private final OptLevel optLevel;
+    private final String engine;
+    private final List<PrecisionRule> rules;
+    private final LossScaler lossScaler;
+    private final int maxConsecutiveSkips;
+
+    private AmpConfig(Builder builder) {
+        this.precision = builder.precision;
+        this.optLevel = builder.optLevel;
+        this.engine = builder.engine;
+        this.rules = List.copyOf(builder.rules);
+        this.lossScaler = builder.lossScaler;
+        this.maxConsecutiveSkips = builder.maxConsecutiveSkips;
+    }
+
+    /** Settings that fit most networks: everything automatic. */
+    public static AmpConfig defaults() {
+        return builder().build();
+    }
+
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    public Precision precision() {
+        return precision;
+    }
+
+    public OptLevel optLevel() {
+        return optLevel;
+    }
+
+    /** Name of the compute engine, or {@code auto}. */
+    public String engine() {
+        return engine;
+    }
+
+    /** The overrides, in the order in which they were given. */
+    public List<PrecisionRule> rules() {
+        return rules;
+    }
+
+    /**
+     * The loss scaler that was given. It is the very object, so that two networks that were given the same one share it.
+     *
+     * @return empty if dl4j-amp is to choose: dynamic with its defaults in HALF, none otherwise
+     */
+    public Optional<LossScaler> lossScaler() {
+        return Optional.ofNullable(lossScaler);
+    }
+
+    /** After how many skipped steps in a row training stops with an exception. */
+    public int maxConsecutiveSkips() {
+        return maxConsecutiveSkips;
+    }
+
+    /** Builds {@link AmpConfig}. Each method returns the builder. */
+    public static final class Builder {
+        private Precision precision = Precision.AUTO;
+        private OptLevel optLevel = OptLevel.O1;
+        private String engine = AUTO_ENGINE;
+        private final List<PrecisionRule> rules = new ArrayList<>();
+        private LossScaler lossScaler;
+        private int maxConsecutiveSkips = DEFAULT_MAX_CONSECUTIVE_SKIPS;
+
+        private Builder() {}
+
+        /** In what the layers of lower precision compute; default {@link Precision#AUTO}. */
+        public Builder precision(Precision precision) {
+            this.precision = Objects.requireNonNull(precision, "precision");
+            return this;
+        }
+
+        /** Preset of the policy; default {@link OptLevel#O1}. */
+        public Builder optLevel(OptLevel optLevel) {
+            this.optLevel = Objects.requireNonNull(optLevel, "optLevel");
+            return this;
+        }
+
+        /** Which engine computes, such as {@code nd4j}; default {@code auto}. Whether it exists is looked up when a network is enabled. */
+        public Builder engine(String engine) {
+            if (engine == null || engine.isBlank()) {
+                throw new AmpException("engine(\"" + engine + "\"): a name is needed, \"auto\" or that of an engine such as \"nd4j\"");
+            }
+            this.engine = engine;
+            return this;
+        }
+
+        /** Keeps layers in FP32 whose whole name matches a regular expression. */
+        public Builder keepFull(String nameRegex) {
+            rules.add(PrecisionRule.ByName.of(LayerKind.FULL, nameRegex));
+            return this;
+        }
+
+        /** Keeps layers of a configuration class, and of its subclasses, in FP32. */
+        public Builder keepFull(Class<? extends Layer> layerClass) {
+            rules.add(new PrecisionRule.ByClass(LayerKind.FULL, Objects.requireNonNull(layerClass, "layerClass")));
+            return this;
+        }
+
+        /** Keeps layers in FP32 whose configuration satisfies a predicate. */
+        public Builder keepFull(Predicate<? super Layer> predicate) {
+            rules.add(new PrecisionRule.ByPredicate(LayerKind.FULL, Objects.requireNonNull(predicate, "predicate")));
+            return this;
+        }
+
+        /** Runs layers in lower precision whose whole name matches a regular expression. */
+        public Builder lower(String nameRegex) {
+            rules.add(PrecisionRule.ByName.of(LayerKind.LOWER, nameRegex));
+            return this;
+        }
+
+        /** Runs layers of a configuration class, and of its subclasses, in lower precision. */
+        public Builder lower(Class<? extends Layer> layerClass) {
+            rules.add(new PrecisionRule.ByClass(LayerKind.LOWER, Objects.requireNonNull(layerClass, "layerClass")));
+            return this;
+        }
+
+        /** Runs layers in lower precision whose configuration satisfies a predicate. */
+        public Builder lower(Predicate<? super Layer> predicate) {
+            rules.add(new PrecisionRule.ByPredicate(LayerKind.LOWER, Objects.requireNonNull(predicate, "predicate")));
+            return this;
+        }
+
+        /** How the loss is scaled; by default dynamically in HALF and not at all in other precisions. */
+        public Builder lossScaler(LossScaler lossScaler) {
+            this.lossScaler = Objects.requireNonNull(lossScaler, "lossScaler");
+            return this;
+        }
+
+        /**
+         * After how many skipped steps in a row training stops with an exception that says where the gradients went non-finite; default
+         * {@value #DEFAULT_MAX_CONSECUTIVE_SKIPS}.
+         */
+        public Builder maxConsecutiveSkips(int maxConsecutiveSkips) {
+            if (maxConsecutiveSkips < 1) {
+                throw new AmpException("maxConsecutiveSkips(" + maxConsecutiveSkips
+                        + "): at least 1 is needed, so that endless skipping ends in a message");
+            }
+            this.maxConsecutiveSkips = maxConsecutiveSkips;
+            return this;
+        }
+
+        public AmpConfig build() {
+            return new AmpConfig(this);
+        }
+    }
+}
