@@ -99,11 +99,17 @@ public final class DynamicLossScaler implements LossScaler {
                     + "\" is needed; use the kind of scaler that the state was saved from");
         }
         float restored = (float) state.scale();
-        requireState(state, restored == state.scale() && restored >= minScale && restored <= maxScale,
+        requireState(
+                state,
+                restored == state.scale() && restored >= minScale && restored <= maxScale,
                 "scale a float from " + minScale + " to " + maxScale);
-        requireState(state, state.growthTracker() >= 0 && state.growthTracker() < growthInterval,
+        requireState(
+                state,
+                state.growthTracker() >= 0 && state.growthTracker() < growthInterval,
                 "growthTracker from 0 to " + (growthInterval - 1));
-        requireState(state, state.hysteresisTracker() >= 0 && state.hysteresisTracker() <= hysteresis,
+        requireState(
+                state,
+                state.hysteresisTracker() >= 0 && state.hysteresisTracker() <= hysteresis,
                 "hysteresisTracker from 0 to " + hysteresis);
         scale = restored;
         growthTracker = state.growthTracker();
@@ -154,7 +160,7 @@ public final class DynamicLossScaler implements LossScaler {
         return maxScale;
     }
 
-    /** The which overflow since the last growth interval without any backs the scale off. */
+    /** How many overflows it takes, since the last growth interval without any, until the scale backs off. */
     public int hysteresis() {
         return hysteresis;
     }
@@ -162,8 +168,10 @@ public final class DynamicLossScaler implements LossScaler {
     /** The call that makes it; the state is not part of it. */
     @Override
     public String toString() {
-        return "DynamicLossScaler.builder().initialScale(" + initialScale + ").growthFactor(" + growthFactor + ").backoffFactor("
-                + backoffFactor + ").growthInterval(" + growthInterval + ").minScale(" + minScale + ").maxScale(" + maxScale
+        return "DynamicLossScaler.builder().initialScale(" + initialScale + ").growthFactor(" + growthFactor
+                + ").backoffFactor("
+                + backoffFactor + ").growthInterval(" + growthInterval + ").minScale(" + minScale + ").maxScale("
+                + maxScale
                 + ").hysteresis(" + hysteresis + ").build()";
     }
 
@@ -200,7 +208,10 @@ public final class DynamicLossScaler implements LossScaler {
 
         /** What the scale is multiplied by after {@link #growthInterval} steps in a row without overflow; default 2. */
         public Builder growthFactor(double growthFactor) {
-            require(growthFactor > 1 && growthFactor < Double.POSITIVE_INFINITY, "growthFactor", growthFactor,
+            require(
+                    growthFactor > 1 && growthFactor < Double.POSITIVE_INFINITY,
+                    "growthFactor",
+                    growthFactor,
                     "a finite number above 1 is needed, such as 2, so that the scale can recover from overflows");
             this.growthFactor = growthFactor;
             return this;
@@ -208,7 +219,10 @@ public final class DynamicLossScaler implements LossScaler {
 
         /** What the scale is multiplied by after an overflow; default 0.5. */
         public Builder backoffFactor(double backoffFactor) {
-            require(backoffFactor > 0 && backoffFactor < 1, "backoffFactor", backoffFactor,
+            require(
+                    backoffFactor > 0 && backoffFactor < 1,
+                    "backoffFactor",
+                    backoffFactor,
                     "a number above 0 and below 1 is needed, such as 0.5, so that overflows end");
             this.backoffFactor = backoffFactor;
             return this;
@@ -246,17 +260,29 @@ public final class DynamicLossScaler implements LossScaler {
          * @throws AmpException if the range is empty or the initial scale lies outside of it
          */
         public DynamicLossScaler build() {
-            require((float) minScale <= (float) maxScale, "minScale", minScale,
+            require(
+                    (float) minScale <= (float) maxScale,
+                    "minScale",
+                    minScale,
                     "at most maxScale(" + maxScale + ") is allowed; lower minScale or raise maxScale");
-            require((float) initialScale >= (float) minScale && (float) initialScale <= (float) maxScale, "initialScale", initialScale,
-                    "a scale from minScale(" + minScale + ") to maxScale(" + maxScale + ") is needed; move it or widen the range");
+            require(
+                    (float) initialScale >= (float) minScale && (float) initialScale <= (float) maxScale,
+                    "initialScale",
+                    initialScale,
+                    "a scale from minScale(" + minScale + ") to maxScale(" + maxScale
+                            + ") is needed; move it or widen the range");
             return new DynamicLossScaler(this);
         }
 
-        // Below the smallest normal float the reciprocal of the scale, which gradients are multiplied by, would be infinite.
+        // Below the smallest normal float the reciprocal of the scale, which gradients are multiplied by, would be
+        // infinite.
         private static double requireScale(String argument, double value) {
-            require((float) value >= Float.MIN_NORMAL && (float) value <= Float.MAX_VALUE, argument, value,
-                    "a scale from " + Float.MIN_NORMAL + " to " + Float.MAX_VALUE + " is needed, such as a power of two");
+            require(
+                    (float) value >= Float.MIN_NORMAL && (float) value <= Float.MAX_VALUE,
+                    argument,
+                    value,
+                    "a scale from " + Float.MIN_NORMAL + " to " + Float.MAX_VALUE
+                            + " is needed, such as a power of two");
             return value;
         }
 

@@ -21,8 +21,8 @@ public final class StaticLossScaler implements LossScaler {
     public StaticLossScaler(double scale) {
         float rounded = (float) scale;
         if (!(rounded >= Float.MIN_NORMAL && rounded <= Float.MAX_VALUE)) {
-            throw new AmpException("new StaticLossScaler(" + scale + "): a scale from " + Float.MIN_NORMAL + " to " + Float.MAX_VALUE
-                    + " is needed; powers of two such as 1024 lose no precision");
+            throw new AmpException("new StaticLossScaler(" + scale + "): a scale from " + Float.MIN_NORMAL + " to "
+                    + Float.MAX_VALUE + " is needed; powers of two such as 1024 lose no precision");
         }
         this.scale = rounded;
     }

@@ -28,7 +28,8 @@ class DynamicLossScalerTest {
 
     @Test
     void overflowHalvesAndTheGrowthIntervalDoubles() {
-        DynamicLossScaler scaler = DynamicLossScaler.builder().initialScale(1024).growthInterval(3).build();
+        DynamicLossScaler scaler =
+                DynamicLossScaler.builder().initialScale(1024).growthInterval(3).build();
         assertScales(scaler, "o", 512);
         assertScales(scaler, "...", 512, 512, 1024);
         assertScales(scaler, "..o", 1024, 1024, 512);
@@ -37,7 +38,12 @@ class DynamicLossScalerTest {
 
     @Test
     void theScaleIsSinglePrecisionAndTheFactorsAreDouble() {
-        DynamicLossScaler scaler = DynamicLossScaler.builder().initialScale(0.1).growthFactor(1.7).backoffFactor(0.3).growthInterval(1).build();
+        DynamicLossScaler scaler = DynamicLossScaler.builder()
+                .initialScale(0.1)
+                .growthFactor(1.7)
+                .backoffFactor(0.3)
+                .growthInterval(1)
+                .build();
         assertEquals((double) 0.1f, scaler.scale());
         scaler.update(true);
         assertEquals((float) (0.1f * 0.3), (float) scaler.scale());
@@ -47,25 +53,39 @@ class DynamicLossScalerTest {
 
     @Test
     void growthThatWouldPassTheMaximumDoesNotHappen() {
-        DynamicLossScaler scaler = DynamicLossScaler.builder().initialScale(8).maxScale(20).growthInterval(1).build();
+        DynamicLossScaler scaler = DynamicLossScaler.builder()
+                .initialScale(8)
+                .maxScale(20)
+                .growthInterval(1)
+                .build();
         assertScales(scaler, "...", 16, 16, 16);
     }
 
     @Test
     void growthThatWouldOverflowSinglePrecisionDoesNotHappen() {
-        DynamicLossScaler scaler = DynamicLossScaler.builder().initialScale(3e38).maxScale(Float.MAX_VALUE).growthFactor(1e300).growthInterval(1).build();
+        DynamicLossScaler scaler = DynamicLossScaler.builder()
+                .initialScale(3e38)
+                .maxScale(Float.MAX_VALUE)
+                .growthFactor(1e300)
+                .growthInterval(1)
+                .build();
         assertScales(scaler, "..", 3e38f, 3e38f);
     }
 
     @Test
     void aBackoffBelowTheMinimumStaysAtTheMinimum() {
-        DynamicLossScaler scaler = DynamicLossScaler.builder().initialScale(4).minScale(1.5).build();
+        DynamicLossScaler scaler =
+                DynamicLossScaler.builder().initialScale(4).minScale(1.5).build();
         assertScales(scaler, "ooo", 2, 1.5, 1.5);
     }
 
     @Test
     void hysteresisToleratesOverflowsUntilAGrowthIntervalWithoutAny() {
-        DynamicLossScaler scaler = DynamicLossScaler.builder().initialScale(64).growthInterval(2).hysteresis(3).build();
+        DynamicLossScaler scaler = DynamicLossScaler.builder()
+                .initialScale(64)
+                .growthInterval(2)
+                .hysteresis(3)
+                .build();
         assertScales(scaler, "o.o.o", 64, 64, 64, 64, 32);
         assertScales(scaler, "o", 16);
         assertScales(scaler, "..", 16, 32);
@@ -75,9 +95,17 @@ class DynamicLossScalerTest {
     @Test
     void aRestoredScalerGoesOnAsIfNothingHadHappened() {
         Random random = new Random(7);
-        DynamicLossScaler scaler = DynamicLossScaler.builder().growthInterval(4).hysteresis(2).growthFactor(1.3).build();
+        DynamicLossScaler scaler = DynamicLossScaler.builder()
+                .growthInterval(4)
+                .hysteresis(2)
+                .growthFactor(1.3)
+                .build();
         for (int i = 0; i < 200; i++) {
-            DynamicLossScaler restored = DynamicLossScaler.builder().growthInterval(4).hysteresis(2).growthFactor(1.3).build();
+            DynamicLossScaler restored = DynamicLossScaler.builder()
+                    .growthInterval(4)
+                    .hysteresis(2)
+                    .growthFactor(1.3)
+                    .build();
             restored.restore(scaler.state());
             LossScaler copy = scaler.copy();
             boolean overflow = random.nextInt(4) == 0;
@@ -99,9 +127,13 @@ class DynamicLossScalerTest {
 
     @Test
     void printsTheCallThatMakesIt() {
-        assertEquals("DynamicLossScaler.builder().initialScale(65536.0).growthFactor(2.0).backoffFactor(0.5).growthInterval(2000)"
-                + ".minScale(6.1035156E-5).maxScale(1.6777216E7).hysteresis(1).build()", DynamicLossScaler.builder().build().toString());
-        assertEquals(Math.pow(2, -14), DynamicLossScaler.builder().minScale(6.1035156E-5).build().minScale());
+        assertEquals(
+                "DynamicLossScaler.builder().initialScale(65536.0).growthFactor(2.0).backoffFactor(0.5).growthInterval(2000)"
+                        + ".minScale(6.1035156E-5).maxScale(1.6777216E7).hysteresis(1).build()",
+                DynamicLossScaler.builder().build().toString());
+        assertEquals(
+                Math.pow(2, -14),
+                DynamicLossScaler.builder().minScale(6.1035156E-5).build().minScale());
     }
 
     @Test
@@ -116,8 +148,14 @@ class DynamicLossScalerTest {
             int interval = 1 + random.nextInt(6);
             int hysteresis = 1 + random.nextInt(3);
             DynamicLossScaler scaler = DynamicLossScaler.builder()
-                    .initialScale(initial).growthFactor(growth).backoffFactor(backoff).growthInterval(interval)
-                    .minScale(min).maxScale(max).hysteresis(hysteresis).build();
+                    .initialScale(initial)
+                    .growthFactor(growth)
+                    .backoffFactor(backoff)
+                    .growthInterval(interval)
+                    .minScale(min)
+                    .maxScale(max)
+                    .hysteresis(hysteresis)
+                    .build();
             float expected = (float) initial;
             int sinceOverflowOrGrowth = 0;
             int overflowsSinceGrowth = 0;
@@ -175,9 +213,15 @@ class DynamicLossScalerTest {
 
     @Test
     void theInitialScaleHasToLieInTheRange() {
-        assertRejected("initialScale(1.0)", builder -> builder.initialScale(1).minScale(2).build());
-        assertRejected("initialScale(4.0)", builder -> builder.initialScale(4).maxScale(2).build());
-        assertRejected("minScale(4.0)", builder -> builder.initialScale(4).minScale(4).maxScale(2).build());
+        assertRejected(
+                "initialScale(1.0)",
+                builder -> builder.initialScale(1).minScale(2).build());
+        assertRejected(
+                "initialScale(4.0)",
+                builder -> builder.initialScale(4).maxScale(2).build());
+        assertRejected(
+                "minScale(4.0)",
+                builder -> builder.initialScale(4).minScale(4).maxScale(2).build());
     }
 
     @ParameterizedTest
@@ -194,7 +238,8 @@ class DynamicLossScalerTest {
         "dynamic, 1024, 0, -1",
         "dynamic, 1024, 0, 2"
     })
-    void aStateThatItCannotHaveIsRejectedAndChangesNothing(String kind, double scale, int growthTracker, int hysteresisTracker) {
+    void aStateThatItCannotHaveIsRejectedAndChangesNothing(
+            String kind, double scale, int growthTracker, int hysteresisTracker) {
         DynamicLossScaler scaler = DynamicLossScaler.builder().build();
         scaler.update(true);
         LossScalerState before = scaler.state();
@@ -206,7 +251,8 @@ class DynamicLossScalerTest {
 
     @Test
     void noStateIsRejected() {
-        assertThrows(AmpException.class, () -> DynamicLossScaler.builder().build().restore(null));
+        assertThrows(
+                AmpException.class, () -> DynamicLossScaler.builder().build().restore(null));
     }
 
     private static LossScalerState updated(LossScaler scaler, boolean overflow) {
