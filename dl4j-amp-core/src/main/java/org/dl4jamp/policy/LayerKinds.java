@@ -193,7 +193,7 @@ public final class LayerKinds {
         float single = (float) value;
         float size = Math.abs(single);
         boolean eightBits = single == value && (Float.floatToRawIntBits(single) & 0xffff) == 0;
-        return value == 0 || eightBits && size >= 0x1p-14f && size <= 65504;
+        return value == 0 || (eightBits && size >= 0x1p-14f && size <= 65504);
     }
 
     private static String unknown(Class<?> type) {
