@@ -45,4 +45,10 @@ public record PrecisionPlan(Precision precision, List<Row> rows) {
     public boolean anyHalf() {
         return rows.stream().anyMatch(row -> row.precision().isHalf());
     }
+
+    /** The plan as a table of one line per layer or vertex. */
+    @Override
+    public String toString() {
+        return PlanTable.of(this);
+    }
 }

@@ -1,0 +1,49 @@
+package org.dl4jamp.policy;
+
+import java.util.Optional;
+
+/**
+ * What is wanted of one node and what it gets, before activations are looked at.
+ *
+ * @param node the node
+ * @param kind what its class or a rule asks for
+ * @param role what it does: LOWER computes in half precision, FULL in FP32, FOLLOW in what it is given
+ * @param reason why, in a few words
+ * @param byRule whether a rule asked for the role
+ */
+record Choice(NetworkGraph.Node node, LayerKind kind, LayerKind role, String reason, boolean byRule) {
+    Choice withRole(LayerKind newRole, String newReason) {
+        return new Choice(node, kind, newRole, newReason, byRule);
+    }
+
+    /** Whether the array that it hands on has the type of its inputs. The layer that ends the network may cast what it hands on. */
+    boolean preservesType() {
+        return role == LayerKind.FOLLOW && !(node.isLayer() && node.networkOutput());
+    }
+
+    /** Why the arrays that it is given must be FP32, whatever it computes in. */
+    Optional<String> needsFloatInputs() {
+        if (!node.isLayer()) {
+            return role == LayerKind.FULL && !node.networkInput()
+                    ? Optional.of("\"" + node.name() + "\" takes FP32 only")
+                    : Optional.empty();
+        }
+        if (LayerKinds.family(node.layer()) == LayerFamily.LOOKUP) {
+            return Optional.of("\"" + node.name() + "\" takes indices, which half precision would round");
+        }
+        return PreProcessors.needsFloat(node.preProcessor());
+    }
+
+    /** Why the array that it hands on must be FP32. */
+    Optional<String> needsFloatOutput() {
+        if (node.networkInput()) {
+            return Optional.of("network inputs are FP32");
+        }
+        if (node.networkOutput()) {
+            return Optional.of("network outputs are FP32");
+        }
+        return node.isLayer() || role == LayerKind.FOLLOW
+                ? Optional.empty()
+                : Optional.of("\"" + node.name() + "\" computes in FP32 only");
+    }
+}

@@ -1,0 +1,202 @@
+package org.dl4jamp.policy;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.deeplearning4j.nn.conf.graph.FrozenVertex;
+import org.deeplearning4j.nn.conf.graph.GraphVertex;
+import org.deeplearning4j.nn.conf.graph.LayerVertex;
+import org.deeplearning4j.nn.conf.graph.PreprocessorVertex;
+import org.deeplearning4j.nn.conf.layers.ActivationLayer;
+import org.deeplearning4j.nn.conf.layers.BaseLayer;
+import org.deeplearning4j.nn.conf.layers.DropoutLayer;
+import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.LocallyConnected1D;
+import org.deeplearning4j.nn.conf.layers.LocallyConnected2D;
+import org.deeplearning4j.nn.conf.layers.PReLULayer;
+import org.deeplearning4j.nn.conf.layers.PoolingType;
+import org.deeplearning4j.nn.conf.layers.RecurrentAttentionLayer;
+import org.deeplearning4j.nn.conf.layers.Subsampling3DLayer;
+import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
+import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
+import org.deeplearning4j.nn.conf.layers.misc.RepeatVector;
+import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
+import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
+import org.deeplearning4j.nn.conf.layers.wrapper.BaseWrapperLayer;
+import org.nd4j.linalg.activations.IActivation;
+
+/**
+ * What half precision means to each layer and vertex of DL4J, as {@link org.dl4jamp.OptLevel#O1} sees it.
+ *
+ * <p>The kind of a class is in one table; activation function and kind of pooling can turn it into {@link LayerKind#FULL}. Subclasses of DL4J's
+ * classes take the kind of the nearest class in the table, wrappers that of the layer they wrap, and classes that are not DL4J's are FULL.
+ */
+public final class LayerKinds {
+    private LayerKinds() {}
+
+    /**
+     * The kind of a layer or vertex, and why.
+     *
+     * @param kind what half precision means to it
+     * @param reason why, in a few words, for the plan's last column
+     */
+    public record Verdict(LayerKind kind, String reason) {}
+
+    /** The kind of a layer. */
+    public static LayerKind of(Layer layer) {
+        return verdict(layer).kind();
+    }
+
+    /** The kind of a vertex; for a {@link LayerVertex}, that of its layer. */
+    public static LayerKind of(GraphVertex vertex) {
+        return verdict(vertex).kind();
+    }
+
+    /** The kind of a layer, and why. */
+    public static Verdict verdict(Layer layer) {
+        Layer inner = innermost(layer);
+        LayerFamily family = family(layer);
+        if (family == LayerFamily.UNKNOWN) {
+            return new Verdict(LayerKind.FULL, unknown(inner.getClass()) + "; lower(...) asks for half precision");
+        }
+        if (family.kind() != LayerKind.FULL) {
+            Optional<Verdict> overflow = overflow(layer);
+            if (overflow.isPresent()) {
+                return overflow.get();
+            }
+            if (activation(inner).filter(a -> a == SensitiveActivation.SOFTMAX).isPresent()) {
+                return new Verdict(LayerKind.FULL, SensitiveActivation.SOFTMAX.reason());
+            }
+            if (sumsOverAll(inner)) {
+                return new Verdict(LayerKind.FULL, LayerFamily.STATISTICS.reason());
+            }
+        }
+        return new Verdict(family.kind(), family.reason());
+    }
+
+    /** The kind of a vertex, and why; for a {@link LayerVertex}, that of its layer. */
+    public static Verdict verdict(GraphVertex vertex) {
+        if (vertex instanceof LayerVertex layerVertex) {
+            return verdict(layerVertex.getLayerConf().getLayer());
+        }
+        if (vertex instanceof FrozenVertex frozen) {
+            return verdict(frozen.getUnderlying());
+        }
+        LayerFamily family = LayerTable.family(vertex.getClass());
+        if (family == LayerFamily.UNKNOWN) {
+            return new Verdict(LayerKind.FULL, unknown(vertex.getClass()));
+        }
+        if (vertex instanceof PreprocessorVertex preprocessor) {
+            Optional<String> needsFloat = PreProcessors.needsFloat(preprocessor.getPreProcessor());
+            if (needsFloat.isPresent()) {
+                return new Verdict(LayerKind.FULL, needsFloat.get());
+            }
+        }
+        return new Verdict(family.kind(), family.reason());
+    }
+
+    /** The family of what a layer is at its core, wrappers looked through. Knows nothing of activation functions. */
+    static LayerFamily family(Layer layer) {
+        LayerFamily family = LayerTable.family(innermost(layer).getClass());
+        return family == LayerFamily.WRAPPER ? LayerFamily.UNKNOWN : family;
+    }
+
+    /** A layer, the layer that it wraps, and so on: the outermost first. */
+    static List<Layer> wrapping(Layer layer) {
+        List<Layer> layers = new ArrayList<>();
+        for (Layer l = layer; l != null; l = wrapped(l)) {
+            layers.add(l);
+        }
+        return layers;
+    }
+
+    /** Why a layer would give wrong results in half precision at any level, rather than less precise ones. */
+    static Optional<Verdict> overflow(Layer layer) {
+        for (Layer l : wrapping(layer)) {
+            if (l instanceof MaskZeroLayer mask && !exactInHalf(mask.getMaskingValue())) {
+                return Optional.of(
+                        new Verdict(LayerKind.FULL, "its masking value " + mask.getMaskingValue() + " is rounded in half precision"));
+            }
+        }
+        Layer inner = innermost(layer);
+        if (pooling(inner).filter(p -> p == PoolingType.PNORM).isPresent()) {
+            return Optional.of(new Verdict(LayerKind.FULL, "powers of its input overflow in HALF"));
+        }
+        return activation(inner)
+                .filter(a -> a != SensitiveActivation.SOFTMAX)
+                .map(a -> new Verdict(LayerKind.FULL, a.reason()));
+    }
+
+    private static Layer innermost(Layer layer) {
+        List<Layer> layers = wrapping(layer);
+        return layers.get(layers.size() - 1);
+    }
+
+    private static Layer wrapped(Layer layer) {
+        if (layer instanceof BaseWrapperLayer wrapper) {
+            return wrapper.getUnderlying();
+        }
+        if (layer instanceof Bidirectional bidirectional) {
+            return bidirectional.getFwd();
+        }
+        return layer instanceof FrozenLayer frozen ? frozen.getLayer() : null;
+    }
+
+    private static Optional<SensitiveActivation> activation(Layer layer) {
+        return SensitiveActivation.of(activationFunction(layer));
+    }
+
+    private static IActivation activationFunction(Layer layer) {
+        // Builders give these an activation function that they don't use: the network's default.
+        if (layer instanceof DropoutLayer || layer instanceof PReLULayer || layer instanceof RepeatVector) {
+            return null;
+        }
+        if (layer instanceof BaseLayer base) {
+            return base.getActivationFn();
+        }
+        if (layer instanceof ActivationLayer activation) {
+            return activation.getActivationFn();
+        }
+        if (layer instanceof LocallyConnected1D local && local.getActivation() != null) {
+            return local.getActivation().getActivationFunction();
+        }
+        if (layer instanceof LocallyConnected2D local && local.getActivation() != null) {
+            return local.getActivation().getActivationFunction();
+        }
+        if (layer instanceof RecurrentAttentionLayer attention && attention.getActivation() != null) {
+            return attention.getActivation().getActivationFunction();
+        }
+        return null;
+    }
+
+    private static Optional<PoolingType> pooling(Layer layer) {
+        if (layer instanceof GlobalPoolingLayer global) {
+            return Optional.ofNullable(global.getPoolingType());
+        }
+        if (layer instanceof SubsamplingLayer subsampling) {
+            return Optional.ofNullable(subsampling.getPoolingType());
+        }
+        return layer instanceof Subsampling3DLayer subsampling
+                ? Optional.ofNullable(subsampling.getPoolingType())
+                : Optional.empty();
+    }
+
+    // Sums over a whole image or time series: ND4J adds HALF values in HALF, where 2048 + 1 is 2048 (8192 ones make 4096). A window of a
+    // subsampling layer has a handful of values, and a maximum adds nothing.
+    private static boolean sumsOverAll(Layer layer) {
+        return layer instanceof GlobalPoolingLayer global && global.getPoolingType() != PoolingType.MAX;
+    }
+
+    // Exact in HALF and in BFLOAT16: at most 8 bits of precision, within HALF's normal range.
+    private static boolean exactInHalf(double value) {
+        float single = (float) value;
+        float size = Math.abs(single);
+        boolean eightBits = single == value && (Float.floatToRawIntBits(single) & 0xffff) == 0;
+        return value == 0 || (eightBits && size >= 0x1p-14f && size <= 65504);
+    }
+
+    private static String unknown(Class<?> type) {
+        return "dl4j-amp doesn't know " + (type.getSimpleName().isEmpty() ? type.getName() : type.getSimpleName());
+    }
+}

@@ -1,0 +1,174 @@
+package org.dl4jamp.policy;
+
+import static java.util.Map.entry;
+import static org.dl4jamp.policy.LayerFamily.BATCH_NORM;
+import static org.dl4jamp.policy.LayerFamily.ELEMENT_WISE;
+import static org.dl4jamp.policy.LayerFamily.FIXED_TYPE;
+import static org.dl4jamp.policy.LayerFamily.LOOKUP;
+import static org.dl4jamp.policy.LayerFamily.LOSS;
+import static org.dl4jamp.policy.LayerFamily.OUTPUT;
+import static org.dl4jamp.policy.LayerFamily.POOLING;
+import static org.dl4jamp.policy.LayerFamily.PRETRAINED;
+import static org.dl4jamp.policy.LayerFamily.PRODUCTS;
+import static org.dl4jamp.policy.LayerFamily.SHAPE;
+import static org.dl4jamp.policy.LayerFamily.STATISTICS;
+import static org.dl4jamp.policy.LayerFamily.WRAPPER;
+
+import java.util.Map;
+import org.deeplearning4j.nn.conf.graph.AttentionVertex;
+import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
+import org.deeplearning4j.nn.conf.graph.FrozenVertex;
+import org.deeplearning4j.nn.conf.graph.L2NormalizeVertex;
+import org.deeplearning4j.nn.conf.graph.L2Vertex;
+import org.deeplearning4j.nn.conf.graph.LayerVertex;
+import org.deeplearning4j.nn.conf.graph.MergeVertex;
+import org.deeplearning4j.nn.conf.graph.PoolHelperVertex;
+import org.deeplearning4j.nn.conf.graph.PreprocessorVertex;
+import org.deeplearning4j.nn.conf.graph.ReshapeVertex;
+import org.deeplearning4j.nn.conf.graph.ScaleVertex;
+import org.deeplearning4j.nn.conf.graph.ShiftVertex;
+import org.deeplearning4j.nn.conf.graph.StackVertex;
+import org.deeplearning4j.nn.conf.graph.SubsetVertex;
+import org.deeplearning4j.nn.conf.graph.UnstackVertex;
+import org.deeplearning4j.nn.conf.graph.rnn.DuplicateToTimeSeriesVertex;
+import org.deeplearning4j.nn.conf.graph.rnn.LastTimeStepVertex;
+import org.deeplearning4j.nn.conf.graph.rnn.ReverseTimeSeriesVertex;
+import org.deeplearning4j.nn.conf.layers.*;
+import org.deeplearning4j.nn.conf.layers.convolutional.Cropping1D;
+import org.deeplearning4j.nn.conf.layers.convolutional.Cropping2D;
+import org.deeplearning4j.nn.conf.layers.convolutional.Cropping3D;
+import org.deeplearning4j.nn.conf.layers.misc.ElementWiseMultiplicationLayer;
+import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
+import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
+import org.deeplearning4j.nn.conf.layers.misc.RepeatVector;
+import org.deeplearning4j.nn.conf.layers.objdetect.Yolo2OutputLayer;
+import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
+import org.deeplearning4j.nn.conf.layers.recurrent.LastTimeStep;
+import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
+import org.deeplearning4j.nn.conf.layers.recurrent.TimeDistributed;
+import org.deeplearning4j.nn.conf.layers.samediff.SameDiffOutputLayer;
+import org.deeplearning4j.nn.conf.layers.util.MaskLayer;
+import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
+import org.deeplearning4j.nn.conf.layers.variational.VariationalAutoencoder;
+import org.deeplearning4j.nn.conf.ocnn.OCNNOutputLayer;
+
+/** The family of every layer and vertex class of DL4J. A test fails if one has no line of its own here. */
+final class LayerTable {
+    private static final Map<Class<?>, LayerFamily> FAMILIES = Map.ofEntries(
+            // Dense and convolutional
+            entry(DenseLayer.class, PRODUCTS),
+            entry(ConvolutionLayer.class, PRODUCTS),
+            entry(Convolution1DLayer.class, PRODUCTS),
+            entry(Convolution1D.class, PRODUCTS),
+            entry(Convolution2D.class, PRODUCTS),
+            entry(Convolution3D.class, PRODUCTS),
+            entry(Deconvolution2D.class, PRODUCTS),
+            entry(Deconvolution3D.class, PRODUCTS),
+            entry(DepthwiseConvolution2D.class, PRODUCTS),
+            entry(SeparableConvolution2D.class, PRODUCTS),
+            entry(LocallyConnected1D.class, PRODUCTS),
+            entry(LocallyConnected2D.class, PRODUCTS),
+            // Recurrent and attention
+            entry(LSTM.class, PRODUCTS),
+            entry(GravesLSTM.class, PRODUCTS),
+            entry(GravesBidirectionalLSTM.class, PRODUCTS),
+            entry(SimpleRnn.class, PRODUCTS),
+            entry(SelfAttentionLayer.class, PRODUCTS),
+            entry(LearnedSelfAttentionLayer.class, PRODUCTS),
+            entry(RecurrentAttentionLayer.class, PRODUCTS),
+            // Embedding
+            entry(EmbeddingLayer.class, LOOKUP),
+            entry(EmbeddingSequenceLayer.class, LOOKUP),
+            // Outputs and losses. The two abstract classes speak for what users derive from them.
+            entry(BaseOutputLayer.class, OUTPUT),
+            entry(OutputLayer.class, OUTPUT),
+            entry(RnnOutputLayer.class, OUTPUT),
+            entry(CenterLossOutputLayer.class, OUTPUT),
+            entry(OCNNOutputLayer.class, OUTPUT),
+            entry(LossLayer.class, LOSS),
+            entry(CnnLossLayer.class, LOSS),
+            entry(Cnn3DLossLayer.class, LOSS),
+            entry(RnnLossLayer.class, LOSS),
+            entry(Yolo2OutputLayer.class, LOSS),
+            entry(SameDiffOutputLayer.class, LOSS),
+            // Pretraining: in fit() an autoencoder is a dense layer and would gain, but pretrain() runs its reconstruction
+            // loss through the same object. lower(AutoEncoder.class) is for those who don't pretrain.
+            entry(AutoEncoder.class, PRETRAINED),
+            entry(VariationalAutoencoder.class, PRETRAINED),
+            // Normalization, and capsules, which normalize by length (and route by softmax) inside
+            entry(BatchNormalization.class, BATCH_NORM),
+            entry(LocalResponseNormalization.class, STATISTICS),
+            entry(PrimaryCapsules.class, STATISTICS),
+            entry(CapsuleLayer.class, STATISTICS),
+            entry(CapsuleStrengthLayer.class, STATISTICS),
+            // Pooling: LayerKinds looks at the kind of pooling, too
+            entry(SubsamplingLayer.class, POOLING),
+            entry(Subsampling1DLayer.class, POOLING),
+            entry(Subsampling3DLayer.class, POOLING),
+            entry(Pooling1D.class, POOLING),
+            entry(Pooling2D.class, POOLING),
+            entry(GlobalPoolingLayer.class, POOLING),
+            // One value from one value: LayerKinds looks at the activation function, too
+            entry(ActivationLayer.class, ELEMENT_WISE),
+            entry(DropoutLayer.class, ELEMENT_WISE),
+            entry(PReLULayer.class, ELEMENT_WISE),
+            entry(ElementWiseMultiplicationLayer.class, ELEMENT_WISE),
+            entry(MaskLayer.class, ELEMENT_WISE),
+            // Moving values about
+            entry(Cropping1D.class, SHAPE),
+            entry(Cropping2D.class, SHAPE),
+            entry(Cropping3D.class, SHAPE),
+            entry(ZeroPadding1DLayer.class, SHAPE),
+            entry(ZeroPaddingLayer.class, SHAPE),
+            entry(ZeroPadding3DLayer.class, SHAPE),
+            entry(Upsampling1D.class, SHAPE),
+            entry(Upsampling2D.class, SHAPE),
+            entry(Upsampling3D.class, SHAPE),
+            entry(SpaceToBatchLayer.class, SHAPE),
+            entry(SpaceToDepthLayer.class, SHAPE),
+            entry(RepeatVector.class, SHAPE),
+            // Wrappers
+            entry(Bidirectional.class, WRAPPER),
+            entry(LastTimeStep.class, WRAPPER),
+            entry(TimeDistributed.class, WRAPPER),
+            entry(MaskZeroLayer.class, WRAPPER),
+            entry(FrozenLayer.class, WRAPPER),
+            entry(FrozenLayerWithBackprop.class, WRAPPER),
+            // Vertices
+            entry(LayerVertex.class, WRAPPER),
+            entry(FrozenVertex.class, WRAPPER),
+            entry(ElementWiseVertex.class, ELEMENT_WISE),
+            entry(ScaleVertex.class, ELEMENT_WISE),
+            entry(ShiftVertex.class, ELEMENT_WISE),
+            entry(MergeVertex.class, SHAPE),
+            entry(StackVertex.class, SHAPE),
+            entry(UnstackVertex.class, SHAPE),
+            entry(SubsetVertex.class, SHAPE),
+            entry(ReshapeVertex.class, SHAPE),
+            entry(PoolHelperVertex.class, SHAPE),
+            entry(DuplicateToTimeSeriesVertex.class, SHAPE),
+            entry(LastTimeStepVertex.class, SHAPE),
+            entry(ReverseTimeSeriesVertex.class, SHAPE),
+            entry(PreprocessorVertex.class, SHAPE),
+            entry(L2Vertex.class, STATISTICS),
+            entry(L2NormalizeVertex.class, STATISTICS),
+            entry(AttentionVertex.class, FIXED_TYPE));
+
+    private LayerTable() {}
+
+    /** Whether the class has an entry of its own, not inherited from a superclass. */
+    static boolean lists(Class<?> type) {
+        return FAMILIES.containsKey(type);
+    }
+
+    /** The family of the class or of its nearest superclass in the table. */
+    static LayerFamily family(Class<?> type) {
+        for (Class<?> c = type; c != null; c = c.getSuperclass()) {
+            LayerFamily family = FAMILIES.get(c);
+            if (family != null) {
+                return family;
+            }
+        }
+        return LayerFamily.UNKNOWN;
+    }
+}

@@ -1,0 +1,199 @@
+package org.dl4jamp.policy;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.Queue;
+import java.util.Set;
+import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
+import org.deeplearning4j.nn.conf.InputPreProcessor;
+import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
+import org.deeplearning4j.nn.conf.graph.GraphVertex;
+import org.deeplearning4j.nn.conf.graph.LayerVertex;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.dl4jamp.AmpException;
+
+/**
+ * The layers and vertices of a network and what feeds them, as its configuration has it. Immutable, though the configurations that its nodes refer
+ * to are not.
+ *
+ * @param nodes network inputs, layers and vertices in topological order: a node comes after all of its inputs
+ */
+public record NetworkGraph(List<Node> nodes) {
+    /**
+     * A network input, layer or vertex. Its one output is the tensor that the nodes which name it as input are given.
+     *
+     * @param name for layers of a {@link MultiLayerConfiguration} the layer's name, or its index if it has none of its own; otherwise as in the
+     *     configuration
+     * @param index for layers of a {@link MultiLayerConfiguration} the layer's index, and -1 for its input; otherwise the position in {@link #nodes()}
+     * @param layer null for network inputs and vertices without a layer
+     * @param vertex null for network inputs and layers of a {@link MultiLayerConfiguration}
+     * @param preProcessor what changes the shape of the input before the layer gets it; null if there is none
+     * @param inputs names of the nodes whose outputs are this node's inputs, in order
+     * @param networkInput whether it stands for an array that the user gives
+     * @param networkOutput whether its output is one of the network's
+     */
+    public record Node(
+            String name,
+            int index,
+            Layer layer,
+            GraphVertex vertex,
+            InputPreProcessor preProcessor,
+            List<String> inputs,
+            boolean networkInput,
+            boolean networkOutput) {
+        public Node {
+            inputs = List.copyOf(inputs);
+        }
+
+        /** Whether a layer, rather than a network input or a vertex without a layer. */
+        public boolean isLayer() {
+            return layer != null;
+        }
+
+        /** Simple name of the configuration class, for tables and messages. */
+        public String className() {
+            if (networkInput) {
+                return "input";
+            }
+            Class<?> type = isLayer() ? layer.getClass() : vertex.getClass();
+            return type.getSimpleName().isEmpty() ? type.getName() : type.getSimpleName();
+        }
+    }
+
+    public NetworkGraph {
+        nodes = List.copyOf(nodes);
+    }
+
+    /** The graph of a {@link MultiLayerConfiguration}: one input and a chain of layers. */
+    public static NetworkGraph of(MultiLayerConfiguration configuration) {
+        List<String> names = names(configuration);
+        String previous = unused("input", names);
+        List<Node> nodes = new ArrayList<>();
+        nodes.add(new Node(previous, -1, null, null, null, List.of(), true, false));
+        for (int i = 0; i < names.size(); i++) {
+            boolean last = i == names.size() - 1;
+            Layer layer = configuration.getConf(i).getLayer();
+            nodes.add(new Node(
+                    names.get(i), i, layer, null, configuration.getInputPreProcess(i), List.of(previous), false, last));
+            previous = names.get(i);
+        }
+        return new NetworkGraph(nodes);
+    }
+
+    /**
+     * The graph of a {@link ComputationGraphConfiguration}. Among nodes that could come next, the one that is first in the configuration does.
+     *
+     * @throws AmpException if the configuration has a cycle, or an input that doesn't exist
+     */
+    public static NetworkGraph of(ComputationGraphConfiguration configuration) {
+        Map<String, List<String>> inputs = new LinkedHashMap<>();
+        configuration.getNetworkInputs().forEach(name -> inputs.put(name, List.of()));
+        configuration
+                .getVertices()
+                .keySet()
+                .forEach(name -> inputs.put(name, configuration.getVertexInputs().getOrDefault(name, List.of())));
+        Set<String> outputs = new HashSet<>(configuration.getNetworkOutputs());
+        List<Node> nodes = new ArrayList<>();
+        for (String name : topologicalOrder(inputs)) {
+            GraphVertex vertex = configuration.getVertices().get(name);
+            LayerVertex layerVertex = vertex instanceof LayerVertex l ? l : null;
+            nodes.add(new Node(
+                    name,
+                    nodes.size(),
+                    layerVertex == null ? null : layerVertex.getLayerConf().getLayer(),
+                    vertex,
+                    layerVertex == null ? null : layerVertex.getPreProcessor(),
+                    inputs.get(name),
+                    vertex == null,
+                    outputs.contains(name)));
+        }
+        return new NetworkGraph(nodes);
+    }
+
+    /**
+     * The node of a name.
+     *
+     * @throws NoSuchElementException if there is none
+     */
+    public Node node(String name) {
+        return nodes.stream()
+                .filter(node -> node.name().equals(name))
+                .findFirst()
+                .orElseThrow(() -> new NoSuchElementException("no node \"" + name + "\" in the network"));
+    }
+
+    /** The nodes that are layers, in order. */
+    public List<Node> layers() {
+        return nodes.stream().filter(Node::isLayer).toList();
+    }
+
+    private static List<String> names(MultiLayerConfiguration configuration) {
+        Map<String, Integer> uses = new HashMap<>();
+        configuration.getConfs().forEach(conf -> uses.merge(configured(conf.getLayer()), 1, Integer::sum));
+        List<String> names = new ArrayList<>();
+        for (int i = 0; i < configuration.getConfs().size(); i++) {
+            String name = configured(configuration.getConf(i).getLayer());
+            boolean ownName = !name.isEmpty() && uses.get(name) == 1;
+            // A layer may be called "3" without being the fourth.
+            names.add(ownName ? name : unused(String.valueOf(i), uses.keySet()));
+        }
+        return names;
+    }
+
+    private static String configured(Layer layer) {
+        return LayerKinds.wrapping(layer).stream()
+                .map(Layer::getLayerName)
+                .filter(name -> name != null && !name.isBlank())
+                .findFirst()
+                .orElse("");
+    }
+
+    private static String unused(String wanted, Iterable<String> used) {
+        String name = wanted;
+        Set<String> taken = new HashSet<>();
+        used.forEach(taken::add);
+        while (taken.contains(name)) {
+            name = "#" + name;
+        }
+        return name;
+    }
+
+    // Kahn's algorithm
+    private static List<String> topologicalOrder(Map<String, List<String>> inputs) {
+        Map<String, Integer> missing = new HashMap<>();
+        Map<String, List<String>> consumers = new HashMap<>();
+        inputs.forEach((name, of) -> {
+            missing.put(name, of.size());
+            for (String input : of) {
+                if (!inputs.containsKey(input)) {
+                    throw new AmpException("vertex \"" + name + "\" has the input \"" + input
+                            + "\", which is neither a vertex nor an input of the network; the configuration has " + inputs.keySet());
+                }
+                consumers.computeIfAbsent(input, key -> new ArrayList<>()).add(name);
+            }
+        });
+        Queue<String> ready = new ArrayDeque<>();
+        inputs.keySet().stream().filter(name -> missing.get(name) == 0).forEach(ready::add);
+        List<String> order = new ArrayList<>();
+        while (!ready.isEmpty()) {
+            String name = ready.remove();
+            order.add(name);
+            for (String consumer : consumers.getOrDefault(name, List.of())) {
+                if (missing.merge(consumer, -1, Integer::sum) == 0) {
+                    ready.add(consumer);
+                }
+            }
+        }
+        if (order.size() < inputs.size()) {
+            List<String> cycle = inputs.keySet().stream().filter(name -> !order.contains(name)).toList();
+            throw new AmpException("the graph has a cycle through some of " + cycle + ": a network needs an order in which to compute its vertices");
+        }
+        return order;
+    }
+}

@@ -1,0 +1,60 @@
+package org.dl4jamp.policy;
+
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.deeplearning4j.nn.conf.InputPreProcessor;
+import org.deeplearning4j.nn.conf.preprocessor.Cnn3DToFeedForwardPreProcessor;
+import org.deeplearning4j.nn.conf.preprocessor.CnnToFeedForwardPreProcessor;
+import org.deeplearning4j.nn.conf.preprocessor.CnnToRnnPreProcessor;
+import org.deeplearning4j.nn.conf.preprocessor.ComposableInputPreProcessor;
+import org.deeplearning4j.nn.conf.preprocessor.FeedForwardToCnn3DPreProcessor;
+import org.deeplearning4j.nn.conf.preprocessor.FeedForwardToCnnPreProcessor;
+import org.deeplearning4j.nn.conf.preprocessor.FeedForwardToRnnPreProcessor;
+import org.deeplearning4j.nn.conf.preprocessor.RnnToCnnPreProcessor;
+import org.deeplearning4j.nn.conf.preprocessor.RnnToFeedForwardPreProcessor;
+import org.deeplearning4j.preprocessors.KerasFlattenRnnPreprocessor;
+import org.deeplearning4j.preprocessors.PermutePreprocessor;
+import org.deeplearning4j.preprocessors.ReshapePreprocessor;
+
+/** Which preprocessors between layers hand on HALF activations and gradients in the type that they get. */
+final class PreProcessors {
+    // Read one by one: each consists of dup, permute and reshape, forward and backward. None of DL4J's casts.
+    private static final Set<Class<? extends InputPreProcessor>> TYPE_PRESERVING = Set.of(
+            CnnToFeedForwardPreProcessor.class,
+            Cnn3DToFeedForwardPreProcessor.class,
+            CnnToRnnPreProcessor.class,
+            FeedForwardToCnnPreProcessor.class,
+            FeedForwardToCnn3DPreProcessor.class,
+            FeedForwardToRnnPreProcessor.class,
+            RnnToCnnPreProcessor.class,
+            RnnToFeedForwardPreProcessor.class,
+            KerasFlattenRnnPreprocessor.class,
+            PermutePreprocessor.class,
+            ReshapePreprocessor.class);
+
+    // The classes of deeplearning4j-modelimport, which is not on the class path here, are of the same sort.
+    private static final String KERAS_IMPORT = "org.deeplearning4j.nn.modelimport.keras.preprocessors";
+
+    private PreProcessors() {}
+
+    /**
+     * Why a preprocessor must be given FP32.
+     *
+     * @param preProcessor the preprocessor, null if there is none
+     * @return empty if it takes any type
+     */
+    static Optional<String> needsFloat(InputPreProcessor preProcessor) {
+        if (preProcessor == null) {
+            return Optional.empty();
+        }
+        if (preProcessor instanceof ComposableInputPreProcessor several) {
+            return Stream.of(several.getInputPreProcessors())
+                    .flatMap(one -> needsFloat(one).stream())
+                    .findFirst();
+        }
+        Class<?> type = preProcessor.getClass();
+        boolean preserves = TYPE_PRESERVING.contains(type) || type.getPackageName().equals(KERAS_IMPORT);
+        return preserves ? Optional.empty() : Optional.of("dl4j-amp doesn't know the preprocessor " + type.getSimpleName());
+    }
+}

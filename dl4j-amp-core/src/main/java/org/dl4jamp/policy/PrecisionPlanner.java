@@ -1,0 +1,195 @@
+package org.dl4jamp.policy;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import org.dl4jamp.AmpException;
+import org.dl4jamp.OptLevel;
+import org.dl4jamp.Precision;
+
+/**
+ * Decides which layer of a network computes in which precision, and in which precision activations are kept in between.
+ *
+ * <p>What a layer computes in and what it is given and hands on are two things: an engine casts inside the layer where they differ. So a batch
+ * normalization between two convolutions computes in FP32 and hands HALF arrays on.
+ *
+ * <ol>
+ *   <li>Each layer is asked for: by the user's most specific rule, else by the opt level and {@link LayerKinds}. What the engine can't do in half
+ *       precision stays FP32.
+ *   <li>The arrays between layers are painted. Network inputs and outputs are FP32, and so is everything that only a cast would
+ *       separate from them in a vertex or layer that preserves the type of its input.
+ *   <li>Half islands without products go: a lone embedding between FP32 layers would be cast for nothing. Those that a rule asked for stay.
+ * </ol>
+ */
+public final class PrecisionPlanner {
+    private static final String UNTOUCHED = "dl4j";
+
+    private final NetworkGraph graph;
+    private final Precision precision;
+    private final OptLevel optLevel;
+    private final RuleBook rules;
+    private final EngineAbility ability;
+
+    private PrecisionPlanner(
+            NetworkGraph graph, Precision precision, OptLevel optLevel, RuleBook rules, EngineAbility ability) {
+        this.graph = graph;
+        this.precision = precision;
+        this.optLevel = optLevel;
+        this.rules = rules;
+        this.ability = ability;
+    }
+
+    /**
+     * Makes the plan for a network.
+     *
+     * @param graph the network
+     * @param precision HALF, BFLOAT16 or FLOAT
+     * @param optLevel the preset
+     * @param rules the user's overrides, in the order in which they were given; they are checked even where nothing is lowered
+     * @param ability what the engine can do
+     * @param note why the precision is FLOAT, for the rows' reason; null if the opt level or the user says so
+     * @return the plan; its precision is FLOAT if no layer ended in half precision
+     * @throws AmpException if a rule matches no layer
+     * @throws IllegalArgumentException if the precision is AUTO
+     */
+    public static PrecisionPlan plan(
+            NetworkGraph graph,
+            Precision precision,
+            OptLevel optLevel,
+            List<PrecisionRule> rules,
+            EngineAbility ability,
+            String note) {
+        Objects.requireNonNull(graph, "graph");
+        Objects.requireNonNull(optLevel, "optLevel");
+        if (precision.dataType().isEmpty()) {
+            throw new IllegalArgumentException("precision " + precision + ": resolve it to HALF, BFLOAT16 or FLOAT first");
+        }
+        RuleBook book = new RuleBook(rules, graph);
+        PrecisionPlanner planner = new PrecisionPlanner(graph, precision, optLevel, book, ability);
+        if (optLevel == OptLevel.O0) {
+            return planner.allFloat("opt level O0 is FP32 throughout");
+        }
+        return precision.isHalf() ? planner.mixed() : planner.allFloat(note == null ? "precision FLOAT was asked for" : note);
+    }
+
+    private PrecisionPlan allFloat(String reason) {
+        List<PrecisionPlan.Row> rows = graph.nodes().stream()
+                .filter(node -> !node.networkInput())
+                .map(node -> new PrecisionPlan.Row(
+                        node.name(), node.className(), LayerKind.FULL, Precision.FLOAT, Precision.FLOAT, UNTOUCHED, reason))
+                .toList();
+        return new PrecisionPlan(Precision.FLOAT, rows);
+    }
+
+    private PrecisionPlan mixed() {
+        List<Choice> choices = graph.nodes().stream().map(this::choose).toList();
+        Painting first = new Painting(choices);
+        Set<Choice> pointless = new HashSet<>();
+        first.islands().stream().filter(PrecisionPlanner::gainsNothing).forEach(pointless::addAll);
+        List<Choice> kept = new ArrayList<>();
+        for (Choice choice : choices) {
+            kept.add(
+                    pointless.contains(choice)
+                            ? choice.withRole(LayerKind.FULL, "alone among FP32 layers: the casts would cost more than it saves")
+                            : choice);
+        }
+        Painting painting = pointless.isEmpty() ? first : new Painting(kept);
+        List<PrecisionPlan.Row> rows = kept.stream()
+                .filter(choice -> !choice.node().networkInput())
+                .map(choice -> row(choice, painting))
+                .toList();
+        boolean anyHalf = rows.stream().anyMatch(row -> row.precision().isHalf());
+        return new PrecisionPlan(anyHalf ? precision : Precision.FLOAT, rows);
+    }
+
+    // Casting costs a pass over the activations; only products save more than that for sure.
+    private static boolean gainsNothing(List<Choice> island) {
+        return island.stream().noneMatch(choice -> choice.byRule() || hasProducts(choice.node()));
+    }
+
+    private static boolean hasProducts(NetworkGraph.Node node) {
+        LayerFamily family = LayerKinds.family(node.layer());
+        return family == LayerFamily.PRODUCTS || family == LayerFamily.OUTPUT;
+    }
+
+    private Choice choose(NetworkGraph.Node node) {
+        if (node.networkInput()) {
+            return new Choice(node, LayerKind.FULL, LayerKind.FULL, "network input", false);
+        }
+        if (!node.isLayer()) {
+            LayerKinds.Verdict verdict = LayerKinds.verdict(node.vertex());
+            LayerKind kind = verdict.kind() == LayerKind.FOLLOW ? LayerKind.FOLLOW : LayerKind.FULL;
+            String reason = verdict.kind() == LayerKind.LOWER ? "DL4J computes it in the network's type only" : verdict.reason();
+            return new Choice(node, kind, kind, reason, false);
+        }
+        Optional<PrecisionRule> rule = rules.ruleFor(node);
+        LayerKinds.Verdict verdict = rule.map(r -> new LayerKinds.Verdict(r.kind(), reason(r)))
+                .orElseGet(() -> LevelPolicy.verdict(optLevel, node.layer()));
+        Optional<String> cannot =
+                verdict.kind() == LayerKind.FULL ? Optional.empty() : ability.cannot(node.layer(), precision);
+        LayerKind role = cannot.isPresent() ? LayerKind.FULL : verdict.kind();
+        return new Choice(node, verdict.kind(), role, reason(verdict, rule, cannot, node), rule.isPresent());
+    }
+
+    private static String reason(PrecisionRule rule) {
+        return (rule.kind() == LayerKind.FULL ? "kept full by " : "asked for by ") + rule.describe();
+    }
+
+    private String reason(
+            LayerKinds.Verdict verdict, Optional<PrecisionRule> rule, Optional<String> cannot, NetworkGraph.Node node) {
+        if (cannot.isPresent()) {
+            String why = ability.name() + " can't: " + cannot.get();
+            return rule.isPresent() ? verdict.reason() + ", but " + why : why;
+        }
+        if (verdict.kind() != LayerKind.LOWER) {
+            return verdict.reason();
+        }
+        String how = ability.how(node.layer(), precision);
+        return rule.isPresent() ? how + ", " + verdict.reason() : how;
+    }
+
+    private PrecisionPlan.Row row(Choice choice, Painting painting) {
+        NetworkGraph.Node node = choice.node();
+        boolean in = painting.anyInputHalf(node);
+        boolean out = painting.half(node);
+        boolean computesHalf =
+                switch (choice.role()) {
+                    case LOWER -> true;
+                    case FULL -> false;
+                    case FOLLOW -> in;
+                };
+        boolean touched = node.isLayer() && (in || out || computesHalf);
+        return new PrecisionPlan.Row(
+                node.name(),
+                node.className(),
+                choice.kind(),
+                computesHalf ? precision : Precision.FLOAT,
+                out ? precision : Precision.FLOAT,
+                touched ? ability.name() : UNTOUCHED,
+                reason(choice, in, out, painting.forced(node)));
+    }
+
+    private String reason(Choice choice, boolean in, boolean out, Optional<String> forced) {
+        return switch (choice.role()) {
+            case LOWER -> out ? choice.reason() : choice.reason() + forced.map(why -> "; output in FP32: " + why).orElse("");
+            case FOLLOW -> {
+                if (in) {
+                    yield out ? choice.reason() : choice.reason() + forced.map(why -> "; output in FP32: " + why).orElse("");
+                }
+                yield choice.reason() + ": " + forced.orElse("no layer beside it computes in " + precision);
+            }
+            case FULL -> {
+                if (in && out) {
+                    yield choice.reason() + ", activations kept in " + precision;
+                }
+                if (in) {
+                    yield choice.reason() + ", takes " + precision;
+                }
+                yield out ? choice.reason() + ", hands on " + precision : choice.reason();
+            }
+        };
+    }
+}
