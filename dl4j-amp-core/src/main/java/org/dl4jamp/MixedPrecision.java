@@ -1,7 +1,6 @@
 package org.dl4jamp;
 
 import java.util.Optional;
-import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
@@ -16,7 +15,6 @@ import org.dl4jamp.policy.PrecisionPlanner;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.scale.LossScaler;
 import org.dl4jamp.scale.NoLossScaler;
-import org.dl4jamp.step.StepCounts;
 import org.dl4jamp.step.TrainingStep;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -52,8 +50,9 @@ public final class MixedPrecision implements AutoCloseable {
     private MixedPrecision(AmpNetwork network, AmpConfig config) {
         Preconditions.check(network);
         of(network.model()).ifPresent(enabled -> {
-            throw new AmpException("network: mixed precision is enabled on it already; use MixedPrecision.of(network), or close() it first"
-                    + " to enable it with other settings");
+            throw new AmpException(
+                    "network: mixed precision is enabled on it already; use MixedPrecision.of(network), or close() it first"
+                            + " to enable it with other settings");
         });
         Engines.Choice choice = Engines.choose(config.engine(), config.precision());
         Precision precision = config.optLevel() == OptLevel.O0 ? Precision.FLOAT : choice.precision();
@@ -77,10 +76,13 @@ public final class MixedPrecision implements AutoCloseable {
     private void announce(Engines.Choice choice) {
         if (config.optLevel() == OptLevel.O0) {
             LOG.info("Mixed precision is at O0: the network trains in FP32");
-        } else if (plan.precision() == Precision.FLOAT) {
+        } else if (!choice.precision().isHalf()) {
             LOG.info("The network trains in FP32: {}", choice.reason());
         } else if (!plan.anyHalf()) {
-            LOG.warn("No layer of the network can run in {}, so it trains in FP32. The plan says why:\n{}", plan.precision(), plan);
+            LOG.warn(
+                    "No layer of the network can run in {}, so it trains in FP32. The plan says why:\n{}",
+                    choice.precision(),
+                    plan);
         } else {
             LOG.info("Mixed precision is enabled: {} on engine \"{}\"", plan.precision(), engine);
         }
@@ -154,7 +156,8 @@ public final class MixedPrecision implements AutoCloseable {
         throw new UnsupportedOperationException();
     }
 
-    public static ComputationGraphConfiguration configure(ComputationGraphConfiguration configuration, AmpConfig config) {
+    public static ComputationGraphConfiguration configure(
+            ComputationGraphConfiguration configuration, AmpConfig config) {
         throw new UnsupportedOperationException();
     }
 

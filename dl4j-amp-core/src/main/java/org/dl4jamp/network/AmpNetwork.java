@@ -26,8 +26,9 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
         if (model instanceof ComputationGraph graph) {
             return new GraphAmpNetwork(graph);
         }
-        throw new AmpException("network: " + (model == null ? "null" : model.getClass().getName())
-                + " can't be trained in mixed precision; give a MultiLayerNetwork or a ComputationGraph");
+        throw new AmpException(
+                "network: " + (model == null ? "null" : model.getClass().getName())
+                        + " can't be trained in mixed precision; give a MultiLayerNetwork or a ComputationGraph");
     }
 
     /** The network itself. */

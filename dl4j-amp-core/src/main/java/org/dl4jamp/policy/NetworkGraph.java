@@ -97,7 +97,8 @@ public record NetworkGraph(List<Node> nodes) {
         configuration
                 .getVertices()
                 .keySet()
-                .forEach(name -> inputs.put(name, configuration.getVertexInputs().getOrDefault(name, List.of())));
+                .forEach(
+                        name -> inputs.put(name, configuration.getVertexInputs().getOrDefault(name, List.of())));
         Set<String> outputs = new HashSet<>(configuration.getNetworkOutputs());
         List<Node> nodes = new ArrayList<>();
         for (String name : topologicalOrder(inputs)) {
@@ -173,7 +174,8 @@ public record NetworkGraph(List<Node> nodes) {
             for (String input : of) {
                 if (!inputs.containsKey(input)) {
                     throw new AmpException("vertex \"" + name + "\" has the input \"" + input
-                            + "\", which is neither a vertex nor an input of the network; the configuration has " + inputs.keySet());
+                            + "\", which is neither a vertex nor an input of the network; the configuration has "
+                            + inputs.keySet());
                 }
                 consumers.computeIfAbsent(input, key -> new ArrayList<>()).add(name);
             }
@@ -191,8 +193,11 @@ public record NetworkGraph(List<Node> nodes) {
             }
         }
         if (order.size() < inputs.size()) {
-            List<String> cycle = inputs.keySet().stream().filter(name -> !order.contains(name)).toList();
-            throw new AmpException("the graph has a cycle through some of " + cycle + ": a network needs an order in which to compute its vertices");
+            List<String> cycle = inputs.keySet().stream()
+                    .filter(name -> !order.contains(name))
+                    .toList();
+            throw new AmpException("the graph has a cycle through some of " + cycle
+                    + ": a network needs an order in which to compute its vertices");
         }
         return order;
     }
