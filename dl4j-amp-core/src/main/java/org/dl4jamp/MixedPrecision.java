@@ -6,6 +6,7 @@ import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.checkpoint.AmpState;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.scale.LossScaler;
 
@@ -29,8 +30,18 @@ public final class MixedPrecision implements AutoCloseable {
         throw new UnsupportedOperationException();
     }
 
-    public static Optional<MixedPrecision> of(Model network) {
+    /** Goes on in mixed precision from a state that was saved: with its settings, scaler and counters. */
+    public static MixedPrecision enable(MultiLayerNetwork network, AmpState state) {
         throw new UnsupportedOperationException();
+    }
+
+    /** Goes on in mixed precision from a state that was saved: with its settings, scaler and counters. */
+    public static MixedPrecision enable(ComputationGraph network, AmpState state) {
+        throw new UnsupportedOperationException();
+    }
+
+    public static Optional<MixedPrecision> of(Model network) {
+        return Optional.empty();
     }
 
     public static MultiLayerConfiguration configure(MultiLayerConfiguration configuration, AmpConfig config) {
@@ -81,6 +92,11 @@ public final class MixedPrecision implements AutoCloseable {
     }
 
     public long stepsSkipped() {
+        throw new UnsupportedOperationException();
+    }
+
+    /** Everything beside the network that going on later needs. */
+    public AmpState state() {
         throw new UnsupportedOperationException();
     }
 
