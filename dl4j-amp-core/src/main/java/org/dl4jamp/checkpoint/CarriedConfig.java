@@ -29,8 +29,8 @@ import org.dl4jamp.AmpException;
  *
  * <p>DL4J's configuration classes keep no properties but their own, so the settings travel in one of those: as the parameter name of a
  * {@link UnitNormConstraint} on one layer. A constraint applies to the parameters that it names; no parameter has a name like that, so plain
- * DL4J keeps this one, writes it, reads it, and never applies it. Not every road is covered: DL4J's {@code TransferLearning} resets the
- * constraints of the layers that it fine-tunes, and the settings with them.
+ * DL4J keeps this one, writes it, reads it, and never applies it. One thing loses them: DL4J's {@code TransferLearning} forgets the
+ * constraints of layers that it fine-tunes or freezes; attach the settings to its result.
  */
 public final class CarriedConfig {
     private static final String MARKER = "dl4j-amp ";
