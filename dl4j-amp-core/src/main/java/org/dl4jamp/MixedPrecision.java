@@ -154,11 +154,19 @@ public final class MixedPrecision implements AutoCloseable {
 
     private static MixedPrecision enable(Model network, AmpState state) {
         MixedPrecision amp = enable(network, state.config());
-        try {
-            amp.scaler.restore(state.scaler());
-        } catch (AmpException e) {
-            amp.close();
-            throw e;
+        boolean sameKind = amp.scaler.state().kind().equals(state.scaler().kind());
+        if (sameKind || state.config().lossScaler().isPresent()) {
+            try {
+                amp.scaler.restore(state.scaler());
+            } catch (AmpException e) {
+                amp.close();
+                throw e;
+            }
+        } else {
+            LOG.info(
+                    "The loss scale isn't restored: the network was saved in another precision, and in {} the loss scaler is {}",
+                    amp.precision(),
+                    amp.scaler);
         }
         amp.step.restore(new StepCounts(state.stepsTaken(), state.stepsSkipped(), state.consecutiveSkips()));
         return amp;
