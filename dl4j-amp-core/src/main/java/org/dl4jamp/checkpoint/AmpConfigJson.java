@@ -35,7 +35,8 @@ final class AmpConfigJson {
     /**
      * Writes settings.
      *
-     * @throws AmpException if a rule by predicate or a loss scaler that isn't dl4j-amp's is among them: code can't be written down
+     * @throws AmpException if a rule by predicate or a loss scaler that isn't dl4j-amp's is among them: code can't be
+     *     written down
      */
     static ObjectNode write(AmpConfig config) {
         ObjectNode json = JsonFields.MAPPER
@@ -58,15 +59,17 @@ final class AmpConfigJson {
     }
 
     private static ObjectNode write(PrecisionRule rule) {
-        ObjectNode json = JsonFields.MAPPER.createObjectNode().put("kind", rule.kind().name());
+        ObjectNode json =
+                JsonFields.MAPPER.createObjectNode().put("kind", rule.kind().name());
         if (rule instanceof PrecisionRule.ByName byName) {
             return json.put("name", byName.pattern().pattern());
         } else if (rule instanceof PrecisionRule.ByClass byClass) {
             return json.put("class", byClass.type().getName());
         }
-        throw new AmpException(rule.describe() + ": a predicate is code, which can't be saved with a network or carried by its"
-                + " configuration; name the layers or their class instead, or save with DL4J's own ModelSerializer and give the"
-                + " settings to MixedPrecision.enable");
+        throw new AmpException(
+                rule.describe() + ": a predicate is code, which can't be saved with a network or carried by its"
+                        + " configuration; name the layers or their class instead, or save with DL4J's own ModelSerializer and give the"
+                        + " settings to MixedPrecision.enable");
     }
 
     private static ObjectNode write(LossScaler scaler) {
@@ -85,7 +88,8 @@ final class AmpConfigJson {
         } else if (scaler instanceof NoLossScaler) {
             return json.put("kind", NoLossScaler.KIND);
         }
-        throw new AmpException("lossScaler(" + scaler.getClass().getName() + "): only the scalers of org.dl4jamp.scale can be saved with"
+        throw new AmpException("lossScaler(" + scaler.getClass().getName()
+                + "): only the scalers of org.dl4jamp.scale can be saved with"
                 + " a network or carried by its configuration; use one of them, or save with DL4J's own ModelSerializer and give the"
                 + " settings to MixedPrecision.enable");
     }
@@ -93,7 +97,8 @@ final class AmpConfigJson {
     /**
      * Reads what {@link #write} wrote.
      *
-     * @throws AmpException if anything is missing, left over, out of range or newer, or if the class of a rule can't be loaded
+     * @throws AmpException if anything is missing, left over, out of range or newer, or if the class of a rule can't be
+     *     loaded
      */
     static AmpConfig read(JsonFields json) {
         json.formatVersion(FORMAT_VERSION);
@@ -112,7 +117,9 @@ final class AmpConfigJson {
             json.end();
             return builder.build();
         } catch (AmpException e) {
-            throw e.getMessage().startsWith(json.where()) ? e : new AmpException(json.where() + ": " + e.getMessage(), e);
+            throw e.getMessage().startsWith(json.where())
+                    ? e
+                    : new AmpException(json.where() + ": " + e.getMessage(), e);
         }
     }
 
@@ -143,7 +150,8 @@ final class AmpConfigJson {
             ClassLoader loader = context != null ? context : AmpConfigJson.class.getClassLoader();
             return Class.forName(name, false, loader).asSubclass(Layer.class);
         } catch (ClassNotFoundException | LinkageError e) {
-            throw new AmpException(json.where() + ": class " + name + " can't be loaded (" + e + "); put it on the class path", e);
+            throw new AmpException(
+                    json.where() + ": class " + name + " can't be loaded (" + e + "); put it on the class path", e);
         } catch (ClassCastException e) {
             throw new AmpException(json.where() + ": class " + name + " is not a DL4J layer configuration", e);
         }
@@ -153,15 +161,16 @@ final class AmpConfigJson {
         String kind = json.text("kind");
         LossScaler scaler =
                 switch (kind) {
-                    case DynamicLossScaler.KIND -> DynamicLossScaler.builder()
-                            .initialScale(json.number("initialScale"))
-                            .growthFactor(json.number("growthFactor"))
-                            .backoffFactor(json.number("backoffFactor"))
-                            .growthInterval(json.integer("growthInterval"))
-                            .minScale(json.number("minScale"))
-                            .maxScale(json.number("maxScale"))
-                            .hysteresis(json.integer("hysteresis"))
-                            .build();
+                    case DynamicLossScaler.KIND ->
+                        DynamicLossScaler.builder()
+                                .initialScale(json.number("initialScale"))
+                                .growthFactor(json.number("growthFactor"))
+                                .backoffFactor(json.number("backoffFactor"))
+                                .growthInterval(json.integer("growthInterval"))
+                                .minScale(json.number("minScale"))
+                                .maxScale(json.number("maxScale"))
+                                .hysteresis(json.integer("hysteresis"))
+                                .build();
                     case StaticLossScaler.KIND -> new StaticLossScaler(json.number("scale"));
                     case NoLossScaler.KIND -> new NoLossScaler();
                     default -> throw json.wrong("kind", "dynamic, static or none");

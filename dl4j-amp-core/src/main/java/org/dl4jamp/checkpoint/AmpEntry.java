@@ -10,7 +10,10 @@ import java.util.zip.ZipException;
 import java.util.zip.ZipFile;
 import org.dl4jamp.AmpException;
 
-/** The entry of a model zip that holds the {@link AmpState}. DL4J's ModelSerializer reads only the entries that it knows. */
+/**
+ * The entry of a model zip that holds the {@link AmpState}. DL4J's ModelSerializer reads only the entries that it
+ * knows.
+ */
 final class AmpEntry {
     static final String NAME = "amp.json";
 
@@ -28,7 +31,8 @@ final class AmpEntry {
             ZipEntry entry = file.getEntry(NAME);
             return entry == null ? Optional.empty() : Optional.of(read(file, entry, where(source)));
         } catch (ZipException e) {
-            throw new AmpException(source + ": truncated or not a model zip (" + e.getMessage() + "); restore from another copy", e);
+            throw new AmpException(
+                    source + ": truncated or not a model zip (" + e.getMessage() + "); restore from another copy", e);
         }
     }
 
@@ -42,7 +46,8 @@ final class AmpEntry {
         try (InputStream stream = file.getInputStream(entry)) {
             json = stream.readAllBytes();
         } catch (ZipException | EOFException e) {
-            throw new AmpException(where + ": truncated or corrupt (" + e.getMessage() + "); restore from another copy", e);
+            throw new AmpException(
+                    where + ": truncated or corrupt (" + e.getMessage() + "); restore from another copy", e);
         }
         return AmpState.fromJson(json, where);
     }

@@ -26,8 +26,9 @@ import org.nd4j.linalg.dataset.api.preprocessor.Normalizer;
 import org.nd4j.linalg.dataset.api.preprocessor.serializer.NormalizerSerializer;
 
 /**
- * DL4J's {@link ModelSerializer} for networks in mixed precision: the same calls, the same zip, and one entry more, {@code amp.json}, with the
- * settings, the state of the loss scaler and the counters. Training goes on after restoring as if it had not been interrupted.
+ * DL4J's {@link ModelSerializer} for networks in mixed precision: the same calls, the same zip, and one entry more,
+ * {@code amp.json}, with the settings, the state of the loss scaler and the counters. Training goes on after restoring
+ * as if it had not been interrupted.
  *
  * <pre>
  * AmpModelSerializer.writeModel(net, new File("model.zip"), true);
@@ -35,8 +36,9 @@ import org.nd4j.linalg.dataset.api.preprocessor.serializer.NormalizerSerializer;
  * MixedPrecision amp = MixedPrecision.of(net).orElseThrow();       // enabled if it was when the network was written
  * </pre>
  *
- * <p>The zip is an ordinary DL4J model: {@link ModelSerializer} and programs without dl4j-amp read it and ignore the entry, its calls that add a
- * normalizer or an object to a file keep it. A network without mixed precision is written and restored without the entry.
+ * <p>The zip is an ordinary DL4J model: {@link ModelSerializer} and programs without dl4j-amp read it and ignore the
+ * entry, its calls that add a normalizer or an object to a file keep it. A network without mixed precision is written
+ * and restored without the entry.
  *
  * <p>Files are replaced atomically: whatever fails while writing, the old file is still there and whole.
  */
@@ -63,9 +65,11 @@ public final class AmpModelSerializer {
      * @param saveUpdater whether to save the updater's state, which going on with training needs
      * @param normalizer what the network's features are normalized with, or null
      * @throws IOException if the file can't be written; an older one is then as it was
-     * @throws AmpException if the settings hold something that can't be written: a rule by predicate or a user-written loss scaler
+     * @throws AmpException if the settings hold something that can't be written: a rule by predicate or a user-written
+     *     loss scaler
      */
-    public static void writeModel(Model model, File file, boolean saveUpdater, DataNormalization normalizer) throws IOException {
+    public static void writeModel(Model model, File file, boolean saveUpdater, DataNormalization normalizer)
+            throws IOException {
         writeModel(model, stateOf(model), file, saveUpdater, normalizer);
     }
 
@@ -81,21 +85,27 @@ public final class AmpModelSerializer {
      * @param stream where to write
      * @param saveUpdater whether to save the updater's state, which going on with training needs
      * @param normalizer what the network's features are normalized with, or null
-     * @throws AmpException if the settings hold something that can't be written: a rule by predicate or a user-written loss scaler
+     * @throws AmpException if the settings hold something that can't be written: a rule by predicate or a user-written
+     *     loss scaler
      */
     public static void writeModel(Model model, OutputStream stream, boolean saveUpdater, DataNormalization normalizer)
             throws IOException {
         writeModel(model, stateOf(model), stream, saveUpdater, normalizer);
     }
 
-    static void writeModel(Model model, Optional<AmpState> state, File file, boolean saveUpdater, DataNormalization normalizer)
+    static void writeModel(
+            Model model, Optional<AmpState> state, File file, boolean saveUpdater, DataNormalization normalizer)
             throws IOException {
         Map<String, byte[]> more = entriesBeside(state, normalizer);
         AtomicFile.write(file.toPath(), temporary -> write(model, more, temporary, saveUpdater));
     }
 
     static void writeModel(
-            Model model, Optional<AmpState> state, OutputStream stream, boolean saveUpdater, DataNormalization normalizer)
+            Model model,
+            Optional<AmpState> state,
+            OutputStream stream,
+            boolean saveUpdater,
+            DataNormalization normalizer)
             throws IOException {
         Map<String, byte[]> more = entriesBeside(state, normalizer);
         try (TemporaryFolder folder = TemporaryFolder.in(Path.of(System.getProperty("java.io.tmpdir")), "dl4j-amp")) {
@@ -106,10 +116,12 @@ public final class AmpModelSerializer {
         stream.flush();
     }
 
-    private static Map<String, byte[]> entriesBeside(Optional<AmpState> state, DataNormalization normalizer) throws IOException {
+    private static Map<String, byte[]> entriesBeside(Optional<AmpState> state, DataNormalization normalizer)
+            throws IOException {
         Map<String, byte[]> entries = new LinkedHashMap<>();
         if (normalizer != null) {
-            // DL4J's ModelSerializer fails when it's given a normalizer ("stream is closed"): the serializer closes its zip too early.
+            // DL4J's ModelSerializer fails when it's given a normalizer ("stream is closed"): the serializer closes its
+            // zip too early.
             ByteArrayOutputStream bytes = new ByteArrayOutputStream();
             NormalizerSerializer.getDefault().write(normalizer, bytes);
             entries.put(ModelSerializer.NORMALIZER_BIN, bytes.toByteArray());
@@ -118,7 +130,8 @@ public final class AmpModelSerializer {
         return entries;
     }
 
-    private static void write(Model model, Map<String, byte[]> more, Path file, boolean saveUpdater) throws IOException {
+    private static void write(Model model, Map<String, byte[]> more, Path file, boolean saveUpdater)
+            throws IOException {
         ModelSerializer.writeModel(model, file.toFile(), saveUpdater);
         if (more.isEmpty()) {
             return;
@@ -154,10 +167,15 @@ public final class AmpModelSerializer {
      * Restores a network, in mixed precision if it was when it was written.
      *
      * @param loadUpdater whether to restore the updater's state, if it was saved
-     * @throws AmpException if the file is no zip, or its entry {@code amp.json} is truncated, corrupt or newer than this dl4j-amp
+     * @throws AmpException if the file is no zip, or its entry {@code amp.json} is truncated, corrupt or newer than
+     *     this dl4j-amp
      */
     public static MultiLayerNetwork restoreMultiLayerNetwork(File file, boolean loadUpdater) throws IOException {
-        return restore(file, file.toString(), zip -> ModelSerializer.restoreMultiLayerNetwork(zip, loadUpdater), MixedPrecision::enable);
+        return restore(
+                file,
+                file.toString(),
+                zip -> ModelSerializer.restoreMultiLayerNetwork(zip, loadUpdater),
+                MixedPrecision::enable);
     }
 
     /** As {@link #restoreMultiLayerNetwork(InputStream, boolean)}, with the updater's state. */
@@ -166,13 +184,15 @@ public final class AmpModelSerializer {
     }
 
     /** As {@link #restoreMultiLayerNetwork(File, boolean)}, from a stream that is read to its end and closed. */
-    public static MultiLayerNetwork restoreMultiLayerNetwork(InputStream stream, boolean loadUpdater) throws IOException {
-        return restore(stream, zip -> ModelSerializer.restoreMultiLayerNetwork(zip, loadUpdater), MixedPrecision::enable);
+    public static MultiLayerNetwork restoreMultiLayerNetwork(InputStream stream, boolean loadUpdater)
+            throws IOException {
+        return restore(
+                stream, zip -> ModelSerializer.restoreMultiLayerNetwork(zip, loadUpdater), MixedPrecision::enable);
     }
 
     /** As {@link #restoreMultiLayerNetwork(File, boolean)}, with the normalizer that was saved, or null. */
-    public static Pair<MultiLayerNetwork, Normalizer> restoreMultiLayerNetworkAndNormalizer(File file, boolean loadUpdater)
-            throws IOException {
+    public static Pair<MultiLayerNetwork, Normalizer> restoreMultiLayerNetworkAndNormalizer(
+            File file, boolean loadUpdater) throws IOException {
         return restore(
                 file,
                 file.toString(),
@@ -180,9 +200,12 @@ public final class AmpModelSerializer {
                 (pair, state) -> MixedPrecision.enable(pair.getFirst(), state));
     }
 
-    /** As {@link #restoreMultiLayerNetworkAndNormalizer(File, boolean)}, from a stream that is read to its end and closed. */
-    public static Pair<MultiLayerNetwork, Normalizer> restoreMultiLayerNetworkAndNormalizer(InputStream stream, boolean loadUpdater)
-            throws IOException {
+    /**
+     * As {@link #restoreMultiLayerNetworkAndNormalizer(File, boolean)}, from a stream that is read to its end and
+     * closed.
+     */
+    public static Pair<MultiLayerNetwork, Normalizer> restoreMultiLayerNetworkAndNormalizer(
+            InputStream stream, boolean loadUpdater) throws IOException {
         return restore(
                 stream,
                 zip -> ModelSerializer.restoreMultiLayerNetworkAndNormalizer(zip, loadUpdater),
@@ -208,10 +231,15 @@ public final class AmpModelSerializer {
      * Restores a graph, in mixed precision if it was when it was written.
      *
      * @param loadUpdater whether to restore the updater's state, if it was saved
-     * @throws AmpException if the file is no zip, or its entry {@code amp.json} is truncated, corrupt or newer than this dl4j-amp
+     * @throws AmpException if the file is no zip, or its entry {@code amp.json} is truncated, corrupt or newer than
+     *     this dl4j-amp
      */
     public static ComputationGraph restoreComputationGraph(File file, boolean loadUpdater) throws IOException {
-        return restore(file, file.toString(), zip -> ModelSerializer.restoreComputationGraph(zip, loadUpdater), MixedPrecision::enable);
+        return restore(
+                file,
+                file.toString(),
+                zip -> ModelSerializer.restoreComputationGraph(zip, loadUpdater),
+                MixedPrecision::enable);
     }
 
     /** As {@link #restoreComputationGraph(InputStream, boolean)}, with the updater's state. */
@@ -221,12 +249,13 @@ public final class AmpModelSerializer {
 
     /** As {@link #restoreComputationGraph(File, boolean)}, from a stream that is read to its end and closed. */
     public static ComputationGraph restoreComputationGraph(InputStream stream, boolean loadUpdater) throws IOException {
-        return restore(stream, zip -> ModelSerializer.restoreComputationGraph(zip, loadUpdater), MixedPrecision::enable);
+        return restore(
+                stream, zip -> ModelSerializer.restoreComputationGraph(zip, loadUpdater), MixedPrecision::enable);
     }
 
     /** As {@link #restoreComputationGraph(File, boolean)}, with the normalizer that was saved, or null. */
-    public static Pair<ComputationGraph, Normalizer> restoreComputationGraphAndNormalizer(File file, boolean loadUpdater)
-            throws IOException {
+    public static Pair<ComputationGraph, Normalizer> restoreComputationGraphAndNormalizer(
+            File file, boolean loadUpdater) throws IOException {
         return restore(
                 file,
                 file.toString(),
@@ -234,9 +263,12 @@ public final class AmpModelSerializer {
                 (pair, state) -> MixedPrecision.enable(pair.getFirst(), state));
     }
 
-    /** As {@link #restoreComputationGraphAndNormalizer(File, boolean)}, from a stream that is read to its end and closed. */
-    public static Pair<ComputationGraph, Normalizer> restoreComputationGraphAndNormalizer(InputStream stream, boolean loadUpdater)
-            throws IOException {
+    /**
+     * As {@link #restoreComputationGraphAndNormalizer(File, boolean)}, from a stream that is read to its end and
+     * closed.
+     */
+    public static Pair<ComputationGraph, Normalizer> restoreComputationGraphAndNormalizer(
+            InputStream stream, boolean loadUpdater) throws IOException {
         return restore(
                 stream,
                 zip -> ModelSerializer.restoreComputationGraphAndNormalizer(zip, loadUpdater),
@@ -248,8 +280,10 @@ public final class AmpModelSerializer {
         N from(File zip) throws IOException;
     }
 
-    static <N> N restore(File file, String source, Dl4jRestore<N> dl4j, BiConsumer<N, AmpState> enable) throws IOException {
-        // First, because it's quick: a file that can't be restored in mixed precision shall not cost reading a large network.
+    static <N> N restore(File file, String source, Dl4jRestore<N> dl4j, BiConsumer<N, AmpState> enable)
+            throws IOException {
+        // First, because it's quick: a file that can't be restored in mixed precision shall not cost reading a large
+        // network.
         Optional<AmpState> state = AmpEntry.read(file.toPath(), source);
         N network = dl4j.from(file);
         state.ifPresent(present -> {
@@ -262,7 +296,8 @@ public final class AmpModelSerializer {
         return network;
     }
 
-    private static <N> N restore(InputStream stream, Dl4jRestore<N> dl4j, BiConsumer<N, AmpState> enable) throws IOException {
+    private static <N> N restore(InputStream stream, Dl4jRestore<N> dl4j, BiConsumer<N, AmpState> enable)
+            throws IOException {
         Path temporary = Files.createTempFile("dl4j-amp", ".zip");
         try (stream) {
             Files.copy(stream, temporary, StandardCopyOption.REPLACE_EXISTING);

@@ -8,7 +8,8 @@ import org.dl4jamp.scale.LossScalerState;
 import org.nd4j.shade.jackson.databind.node.ObjectNode;
 
 /**
- * Everything that mixed precision needs, beside the network itself, to go on training as if it had not been interrupted.
+ * Everything that mixed precision needs, beside the network itself, to go on training as if it had not been
+ * interrupted.
  *
  * @param formatVersion version of the format that it's written in
  * @param config the settings in force
@@ -18,7 +19,12 @@ import org.nd4j.shade.jackson.databind.node.ObjectNode;
  * @param consecutiveSkips how many of them were the last ones
  */
 public record AmpState(
-        int formatVersion, AmpConfig config, LossScalerState scaler, long stepsTaken, long stepsSkipped, int consecutiveSkips) {
+        int formatVersion,
+        AmpConfig config,
+        LossScalerState scaler,
+        long stepsTaken,
+        long stepsSkipped,
+        int consecutiveSkips) {
     /** The format version that is written, and the newest that is read. */
     public static final int FORMAT_VERSION = 1;
 
@@ -28,12 +34,16 @@ public record AmpState(
         require(formatVersion == FORMAT_VERSION, "formatVersion", formatVersion, "" + FORMAT_VERSION);
         require(stepsTaken >= 0, "stepsTaken", stepsTaken, "at least 0");
         require(stepsSkipped >= 0, "stepsSkipped", stepsSkipped, "at least 0");
-        require(consecutiveSkips >= 0 && consecutiveSkips <= stepsSkipped, "consecutiveSkips", consecutiveSkips,
+        require(
+                consecutiveSkips >= 0 && consecutiveSkips <= stepsSkipped,
+                "consecutiveSkips",
+                consecutiveSkips,
                 "from 0 to stepsSkipped (" + stepsSkipped + ")");
     }
 
     /** A state in the newest format. */
-    public AmpState(AmpConfig config, LossScalerState scaler, long stepsTaken, long stepsSkipped, int consecutiveSkips) {
+    public AmpState(
+            AmpConfig config, LossScalerState scaler, long stepsTaken, long stepsSkipped, int consecutiveSkips) {
         this(FORMAT_VERSION, config, scaler, stepsTaken, stepsSkipped, consecutiveSkips);
     }
 
@@ -72,7 +82,10 @@ public record AmpState(
         AmpConfig config = AmpConfigJson.read(json.object("config"));
         JsonFields scaler = json.object("scaler");
         LossScalerState scalerState = new LossScalerState(
-                scaler.text("kind"), scaler.number("scale"), scaler.integer("growthTracker"), scaler.integer("hysteresisTracker"));
+                scaler.text("kind"),
+                scaler.number("scale"),
+                scaler.integer("growthTracker"),
+                scaler.integer("hysteresisTracker"));
         scaler.end();
         long stepsTaken = json.wholeNumber("stepsTaken");
         long stepsSkipped = json.wholeNumber("stepsSkipped");

@@ -18,8 +18,8 @@ import org.nd4j.shade.jackson.databind.json.JsonMapper;
 import org.nd4j.shade.jackson.databind.node.ObjectNode;
 
 /**
- * Strict reading of a JSON object: every field has to be there, has to be of its type, and no field may be left over. Everything else is an
- * {@link AmpException} that says where it was read from and what is wrong.
+ * Strict reading of a JSON object: every field has to be there, has to be of its type, and no field may be left over.
+ * Everything else is an {@link AmpException} that says where it was read from and what is wrong.
  */
 final class JsonFields {
     // DL4J writes and reads the text of its zip entries in the platform's charset: only ASCII survives all of them.
@@ -49,7 +49,8 @@ final class JsonFields {
         } catch (JsonProcessingException e) {
             String at = e.getLocation() == null
                     ? ""
-                    : " at line " + e.getLocation().getLineNr() + ", column " + e.getLocation().getColumnNr();
+                    : " at line " + e.getLocation().getLineNr() + ", column "
+                            + e.getLocation().getColumnNr();
             throw new AmpException(where + ": truncated or not JSON" + at + " (" + e.getOriginalMessage() + ")", e);
         } catch (IOException e) {
             throw new AmpException(where + ": truncated or not JSON (" + e.getMessage() + ")", e);
@@ -76,8 +77,8 @@ final class JsonFields {
     int formatVersion(int newest) {
         int version = integer("formatVersion");
         if (version > newest) {
-            throw new AmpException(
-                    where + ": format version " + version + ", this dl4j-amp reads up to " + newest + ": upgrade dl4j-amp");
+            throw new AmpException(where + ": format version " + version + ", this dl4j-amp reads up to " + newest
+                    + ": upgrade dl4j-amp");
         }
         if (version < 1) {
             throw wrong("formatVersion", "from 1 to " + newest);
@@ -90,11 +91,13 @@ final class JsonFields {
     }
 
     int integer(String name) {
-        return checked(name, value -> value.isIntegralNumber() && value.canConvertToInt(), "a whole number of 32 bits").intValue();
+        return checked(name, value -> value.isIntegralNumber() && value.canConvertToInt(), "a whole number of 32 bits")
+                .intValue();
     }
 
     long wholeNumber(String name) {
-        return checked(name, value -> value.isIntegralNumber() && value.canConvertToLong(), "a whole number of 64 bits").longValue();
+        return checked(name, value -> value.isIntegralNumber() && value.canConvertToLong(), "a whole number of 64 bits")
+                .longValue();
     }
 
     double number(String name) {
@@ -125,11 +128,14 @@ final class JsonFields {
         return objects;
     }
 
-    /** Says that all fields have been read; any other is an error, because ignoring a setting would be a silent change. */
+    /**
+     * Says that all fields have been read; any other is an error, because ignoring a setting would be a silent change.
+     */
     void end() {
         node.fieldNames().forEachRemaining(name -> {
             if (!read.contains(name)) {
-                throw new AmpException(where + ": unknown field \"" + name + "\"; it's corrupt or was written by something else");
+                throw new AmpException(
+                        where + ": unknown field \"" + name + "\"; it's corrupt or was written by something else");
             }
         });
     }
@@ -146,7 +152,8 @@ final class JsonFields {
     private JsonNode checked(String name, Predicate<JsonNode> type, String allowed) {
         JsonNode value = node.get(name);
         if (value == null) {
-            throw new AmpException(where + ": field \"" + name + "\" is missing; it's truncated or was written by something else");
+            throw new AmpException(
+                    where + ": field \"" + name + "\" is missing; it's truncated or was written by something else");
         }
         if (!type.test(value)) {
             throw wrong(name, allowed);

@@ -73,7 +73,10 @@ class AmpModelSerializerTest {
 
         AmpModelSerializer.writeModel(graph, STATE, zip.toFile(), true, normalizer);
         assertSameBits(graph, ModelSerializer.restoreComputationGraph(zip.toFile(), true));
-        assertEquals(normalizer, ModelSerializer.restoreComputationGraphAndNormalizer(zip.toFile(), true).getSecond());
+        assertEquals(
+                normalizer,
+                ModelSerializer.restoreComputationGraphAndNormalizer(zip.toFile(), true)
+                        .getSecond());
     }
 
     @Test
@@ -81,7 +84,10 @@ class AmpModelSerializerTest {
         AmpModelSerializer.writeModel(net, STATE, zip.toFile(), true, normalizer);
         List<AmpState> enabled = new ArrayList<>();
         MultiLayerNetwork restored = AmpModelSerializer.restore(
-                zip.toFile(), "model.zip", file -> ModelSerializer.restoreMultiLayerNetwork(file, true), (network, state) -> enabled.add(state));
+                zip.toFile(),
+                "model.zip",
+                file -> ModelSerializer.restoreMultiLayerNetwork(file, true),
+                (network, state) -> enabled.add(state));
         assertSameBits(net, restored);
         assertEquals(1, enabled.size());
         assertArrayEquals(AmpStateTest.STATE.toJson(), enabled.get(0).toJson());
@@ -93,7 +99,9 @@ class AmpModelSerializerTest {
         ModelSerializer.addNormalizerToModel(zip.toFile(), normalizer);
         ModelSerializer.addObjectToFile(zip.toFile(), "note", "kept");
         assertEquals("kept", ModelSerializer.getObjectFromFile(zip.toFile(), "note"));
-        assertArrayEquals(AmpStateTest.STATE.toJson(), AmpEntry.read(zip, "").orElseThrow().toJson());
+        assertArrayEquals(
+                AmpStateTest.STATE.toJson(),
+                AmpEntry.read(zip, "").orElseThrow().toJson());
     }
 
     @Test
@@ -105,9 +113,12 @@ class AmpModelSerializerTest {
             }
         };
         AmpModelSerializer.writeModel(net, STATE, stream, true, normalizer);
-        assertSameBits(net, ModelSerializer.restoreMultiLayerNetwork(new ByteArrayInputStream(stream.toByteArray()), true));
+        assertSameBits(
+                net, ModelSerializer.restoreMultiLayerNetwork(new ByteArrayInputStream(stream.toByteArray()), true));
         Files.write(zip, stream.toByteArray());
-        assertArrayEquals(AmpStateTest.STATE.toJson(), AmpEntry.read(zip, "").orElseThrow().toJson());
+        assertArrayEquals(
+                AmpStateTest.STATE.toJson(),
+                AmpEntry.read(zip, "").orElseThrow().toJson());
     }
 
     @Test
@@ -117,7 +128,8 @@ class AmpModelSerializerTest {
         assertSameBits(net, AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()));
         assertSameBits(net, AmpModelSerializer.restoreMultiLayerNetwork(zip.toString()));
         assertSameBits(net, AmpModelSerializer.restoreMultiLayerNetwork(Files.newInputStream(zip)));
-        assertNull(AmpModelSerializer.restoreMultiLayerNetworkAndNormalizer(zip.toFile(), true).getSecond());
+        assertNull(AmpModelSerializer.restoreMultiLayerNetworkAndNormalizer(zip.toFile(), true)
+                .getSecond());
 
         ByteArrayOutputStream stream = new ByteArrayOutputStream();
         AmpModelSerializer.writeModel(graph, stream, true, normalizer);
@@ -125,13 +137,18 @@ class AmpModelSerializerTest {
         assertSameBits(graph, AmpModelSerializer.restoreComputationGraph(zip.toFile()));
         assertSameBits(graph, AmpModelSerializer.restoreComputationGraph(zip.toString()));
         assertSameBits(graph, AmpModelSerializer.restoreComputationGraph(Files.newInputStream(zip)));
-        assertEquals(normalizer, AmpModelSerializer.restoreComputationGraphAndNormalizer(Files.newInputStream(zip), true).getSecond());
+        assertEquals(
+                normalizer,
+                AmpModelSerializer.restoreComputationGraphAndNormalizer(Files.newInputStream(zip), true)
+                        .getSecond());
     }
 
     @Test
     void theUpdaterIsLeftOutIfAsked() throws IOException {
         AmpModelSerializer.writeModel(net, zip.toFile(), false);
-        INDArray updater = AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()).getUpdater().getStateViewArray();
+        INDArray updater = AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile())
+                .getUpdater()
+                .getStateViewArray();
         assertEquals(0.0, updater.norm1Number().doubleValue());
     }
 
@@ -169,22 +186,28 @@ class AmpModelSerializerTest {
         byte[] before = Files.readAllBytes(zip);
         MultiLayerNetwork failing = failsAfterItsParameters(net);
         for (Optional<AmpState> state : List.of(STATE, Optional.<AmpState>empty())) {
-            assertThrows(IllegalStateException.class, () -> AmpModelSerializer.writeModel(failing, state, zip.toFile(), true, null));
+            assertThrows(
+                    IllegalStateException.class,
+                    () -> AmpModelSerializer.writeModel(failing, state, zip.toFile(), true, null));
             assertArrayEquals(before, Files.readAllBytes(zip));
             assertEquals(Set.of("model.zip"), namesIn(folder));
         }
         Path other = folder.resolve("new.zip");
-        assertThrows(IllegalStateException.class, () -> AmpModelSerializer.writeModel(failing, STATE, other.toFile(), true, null));
+        assertThrows(
+                IllegalStateException.class,
+                () -> AmpModelSerializer.writeModel(failing, STATE, other.toFile(), true, null));
         assertEquals(Set.of("model.zip"), namesIn(folder));
     }
 
     @Test
     void aFailureAfterHalfOfTheBytesLeavesTheOldFileWhole() throws IOException {
         Files.writeString(zip, "old");
-        assertThrows(IOException.class, () -> AtomicFile.write(zip, file -> {
-            Files.writeString(file, "half of the n");
-            throw new IOException("No space left on device");
-        }));
+        assertThrows(
+                IOException.class,
+                () -> AtomicFile.write(zip, file -> {
+                    Files.writeString(file, "half of the n");
+                    throw new IOException("No space left on device");
+                }));
         assertEquals("old", Files.readString(zip));
         assertEquals(Set.of("model.zip"), namesIn(folder));
     }
@@ -215,7 +238,8 @@ class AmpModelSerializerTest {
     @Test
     void aMissingFolderIsNamed() {
         File file = folder.resolve("missing/model.zip").toFile();
-        NoSuchFileException e = assertThrows(NoSuchFileException.class, () -> AmpModelSerializer.writeModel(net, file, true));
+        NoSuchFileException e =
+                assertThrows(NoSuchFileException.class, () -> AmpModelSerializer.writeModel(net, file, true));
         assertTrue(e.getMessage().contains("missing"), e.getMessage());
     }
 
@@ -225,7 +249,8 @@ class AmpModelSerializerTest {
         byte[] whole = Files.readAllBytes(zip);
         for (int length : new int[] {0, 1, whole.length / 2, whole.length - 1}) {
             Files.write(zip, Arrays.copyOf(whole, length));
-            AmpException e = assertThrows(AmpException.class, () -> AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()));
+            AmpException e =
+                    assertThrows(AmpException.class, () -> AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()));
             assertTrue(e.getMessage().startsWith(zip + ": truncated or not a model zip"), e.getMessage());
         }
     }
@@ -234,8 +259,10 @@ class AmpModelSerializerTest {
     void aCorruptEntryIsRejectedAndNamed() throws IOException {
         AmpModelSerializer.writeModel(net, STATE, zip.toFile(), true, null);
         replaceEntry("{\"formatVersion\":1,");
-        AmpException e = assertThrows(AmpException.class, () -> AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()));
-        assertTrue(e.getMessage().startsWith(zip + ", entry amp.json: truncated or not JSON at line 1"), e.getMessage());
+        AmpException e =
+                assertThrows(AmpException.class, () -> AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()));
+        assertTrue(
+                e.getMessage().startsWith(zip + ", entry amp.json: truncated or not JSON at line 1"), e.getMessage());
         assertSameBits(net, ModelSerializer.restoreMultiLayerNetwork(zip.toFile(), true));
     }
 
@@ -246,7 +273,8 @@ class AmpModelSerializerTest {
         int entry = new String(bytes, StandardCharsets.ISO_8859_1).indexOf(AmpEntry.NAME);
         Arrays.fill(bytes, entry + 40, entry + 80, (byte) 0x55);
         Files.write(zip, bytes);
-        AmpException e = assertThrows(AmpException.class, () -> AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()));
+        AmpException e =
+                assertThrows(AmpException.class, () -> AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()));
         assertTrue(e.getMessage().startsWith(zip + ", entry amp.json: "), e.getMessage());
     }
 
@@ -254,17 +282,25 @@ class AmpModelSerializerTest {
     void aNewerEntryAsksForAnUpgrade() throws IOException {
         AmpModelSerializer.writeModel(graph, STATE, zip.toFile(), true, null);
         replaceEntry("{\"formatVersion\":2,\"anything\":\"new\"}");
-        AmpException e = assertThrows(AmpException.class, () -> AmpModelSerializer.restoreComputationGraph(zip.toFile()));
-        assertEquals(zip + ", entry amp.json: format version 2, this dl4j-amp reads up to 1: upgrade dl4j-amp", e.getMessage());
+        AmpException e =
+                assertThrows(AmpException.class, () -> AmpModelSerializer.restoreComputationGraph(zip.toFile()));
+        assertEquals(
+                zip + ", entry amp.json: format version 2, this dl4j-amp reads up to 1: upgrade dl4j-amp",
+                e.getMessage());
     }
 
     @Test
     void whatMixedPrecisionRejectsIsNamedByItsFile() throws IOException {
         AmpModelSerializer.writeModel(net, STATE, zip.toFile(), true, null);
-        AmpException e = assertThrows(AmpException.class, () -> AmpModelSerializer.restore(
-                zip.toFile(), "model.zip", file -> ModelSerializer.restoreMultiLayerNetwork(file, true), (network, state) -> {
-                    throw new AmpException("engine \"onednn\" is not here");
-                }));
+        AmpException e = assertThrows(
+                AmpException.class,
+                () -> AmpModelSerializer.restore(
+                        zip.toFile(),
+                        "model.zip",
+                        file -> ModelSerializer.restoreMultiLayerNetwork(file, true),
+                        (network, state) -> {
+                            throw new AmpException("engine \"onednn\" is not here");
+                        }));
         assertEquals("model.zip, entry amp.json: engine \"onednn\" is not here", e.getMessage());
     }
 
@@ -280,24 +316,32 @@ class AmpModelSerializerTest {
 
     private static Set<String> namesIn(Path folder, String prefix) throws IOException {
         try (Stream<Path> files = Files.list(folder)) {
-            return Set.copyOf(files.map(file -> file.getFileName().toString()).filter(name -> name.startsWith(prefix)).toList());
+            return Set.copyOf(files.map(file -> file.getFileName().toString())
+                    .filter(name -> name.startsWith(prefix))
+                    .toList());
         }
     }
 
     private static void assertSameBits(MultiLayerNetwork expected, MultiLayerNetwork actual) {
         assertArrayEquals(expected.params().toFloatVector(), actual.params().toFloatVector());
         assertArrayEquals(
-                expected.getUpdater().getStateViewArray().toFloatVector(), actual.getUpdater().getStateViewArray().toFloatVector());
-        assertEquals(expected.getLayerWiseConfigurations().toJson(), actual.getLayerWiseConfigurations().toJson());
+                expected.getUpdater().getStateViewArray().toFloatVector(),
+                actual.getUpdater().getStateViewArray().toFloatVector());
+        assertEquals(
+                expected.getLayerWiseConfigurations().toJson(),
+                actual.getLayerWiseConfigurations().toJson());
     }
 
     private static void assertSameBits(ComputationGraph expected, ComputationGraph actual) {
         assertArrayEquals(expected.params().toFloatVector(), actual.params().toFloatVector());
         assertArrayEquals(
-                expected.getUpdater().getStateViewArray().toFloatVector(), actual.getUpdater().getStateViewArray().toFloatVector());
+                expected.getUpdater().getStateViewArray().toFloatVector(),
+                actual.getUpdater().getStateViewArray().toFloatVector());
     }
 
-    /** A copy that fails when the configuration and the parameters have been written, and the updater's state has not. */
+    /**
+     * A copy that fails when the configuration and the parameters have been written, and the updater's state has not.
+     */
     private static MultiLayerNetwork failsAfterItsParameters(MultiLayerNetwork network) {
         MultiLayerNetwork failing = network.clone();
         failing.setUpdater(new MultiLayerUpdater(failing) {

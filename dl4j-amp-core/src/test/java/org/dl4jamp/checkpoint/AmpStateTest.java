@@ -38,7 +38,9 @@ class AmpStateTest {
                 STATE,
                 new AmpState(AmpConfig.defaults(), new NoLossScaler().state(), 0, 0, 0),
                 new AmpState(
-                        AmpConfig.builder().lossScaler(new StaticLossScaler(0.1)).build(),
+                        AmpConfig.builder()
+                                .lossScaler(new StaticLossScaler(0.1))
+                                .build(),
                         new StaticLossScaler(0.1).state(),
                         Long.MAX_VALUE,
                         Long.MAX_VALUE,
@@ -69,7 +71,8 @@ class AmpStateTest {
         byte[] json = STATE.toJson();
         for (int length = 0; length < json.length; length++) {
             byte[] truncated = Arrays.copyOf(json, length);
-            AmpException e = assertThrows(AmpException.class, () -> AmpState.fromJson(truncated, "model.zip, entry amp.json"));
+            AmpException e =
+                    assertThrows(AmpException.class, () -> AmpState.fromJson(truncated, "model.zip, entry amp.json"));
             assertTrue(e.getMessage().startsWith("model.zip, entry amp.json: "), e.getMessage());
         }
     }
@@ -119,7 +122,8 @@ class AmpStateTest {
 
     @Test
     void whatFollowsTheStateIsRejected() {
-        byte[] json = (new String(STATE.toJson(), StandardCharsets.US_ASCII) + "{}").getBytes(StandardCharsets.US_ASCII);
+        byte[] json =
+                (new String(STATE.toJson(), StandardCharsets.US_ASCII) + "{}").getBytes(StandardCharsets.US_ASCII);
         assertThrows(AmpException.class, () -> AmpState.fromJson(json, "here"));
     }
 }

@@ -40,8 +40,15 @@ class CarriedConfigTest {
             .keepFull("bn_.*|\"größe\"\\d{1,2}")
             .lower(DenseLayer.class)
             .keepFull(ConvolutionLayer.class)
-            .lossScaler(DynamicLossScaler.builder().initialScale(0.1).growthFactor(1.7).backoffFactor(0.3).growthInterval(7)
-                    .minScale(1e-3).maxScale(1e7).hysteresis(3).build())
+            .lossScaler(DynamicLossScaler.builder()
+                    .initialScale(0.1)
+                    .growthFactor(1.7)
+                    .backoffFactor(0.3)
+                    .growthInterval(7)
+                    .minScale(1e-3)
+                    .maxScale(1e7)
+                    .hysteresis(3)
+                    .build())
             .maxConsecutiveSkips(9)
             .build();
 
@@ -60,12 +67,14 @@ class CarriedConfigTest {
     @ParameterizedTest
     @MethodSource("settings")
     void allSettingsAreCarried(AmpConfig config) {
-        AmpConfig read = CarriedConfig.read(CarriedConfig.attach(SmallNetworks.dense(), config)).orElseThrow();
+        AmpConfig read = CarriedConfig.read(CarriedConfig.attach(SmallNetworks.dense(), config))
+                .orElseThrow();
         assertEquals(config.precision(), read.precision());
         assertEquals(config.optLevel(), read.optLevel());
         assertEquals(config.engine(), read.engine());
         assertEquals(config.rules().toString(), read.rules().toString());
-        assertEquals(config.lossScaler().map(Object::toString), read.lossScaler().map(Object::toString));
+        assertEquals(
+                config.lossScaler().map(Object::toString), read.lossScaler().map(Object::toString));
         assertEquals(config.maxConsecutiveSkips(), read.maxConsecutiveSkips());
     }
 
@@ -85,7 +94,8 @@ class CarriedConfigTest {
 
         ByteArrayOutputStream zip = new ByteArrayOutputStream();
         ModelSerializer.writeModel(net, zip, true);
-        MultiLayerNetwork restored = ModelSerializer.restoreMultiLayerNetwork(new ByteArrayInputStream(zip.toByteArray()));
+        MultiLayerNetwork restored =
+                ModelSerializer.restoreMultiLayerNetwork(new ByteArrayInputStream(zip.toByteArray()));
         assertCarriedThroughText(restored.getLayerWiseConfigurations());
         train(net, batch);
         train(restored, batch);
@@ -104,7 +114,8 @@ class CarriedConfigTest {
             train(net, batch);
         }
         assertSameBits(expected.params(), actual.params());
-        assertEquals(expected.getUpdater().getStateViewArray(), actual.getUpdater().getStateViewArray());
+        assertEquals(
+                expected.getUpdater().getStateViewArray(), actual.getUpdater().getStateViewArray());
         assertEquals(expected.summary(), actual.summary());
     }
 
@@ -122,7 +133,8 @@ class CarriedConfigTest {
 
         ByteArrayOutputStream zip = new ByteArrayOutputStream();
         ModelSerializer.writeModel(graph, zip, true);
-        ComputationGraph restored = ModelSerializer.restoreComputationGraph(new ByteArrayInputStream(zip.toByteArray()));
+        ComputationGraph restored =
+                ModelSerializer.restoreComputationGraph(new ByteArrayInputStream(zip.toByteArray()));
         assertCarriedThroughText(restored.getConfiguration());
 
         ComputationGraph expected = new ComputationGraph(SmallNetworks.graph());
@@ -162,7 +174,8 @@ class CarriedConfigTest {
     @Test
     void newSettingsReplaceOlderOnes() {
         MultiLayerConfiguration once = CarriedConfig.attach(SmallNetworks.dense(), CONFIG);
-        MultiLayerConfiguration twice = CarriedConfig.attach(once, AmpConfig.builder().engine("onednn").build());
+        MultiLayerConfiguration twice =
+                CarriedConfig.attach(once, AmpConfig.builder().engine("onednn").build());
         assertEquals("onednn", CarriedConfig.read(twice).orElseThrow().engine());
         assertEquals(1, twice.getConf(0).getLayer().getConstraints().size());
         assertCarried(CarriedConfig.read(once));
@@ -189,21 +202,24 @@ class CarriedConfigTest {
         AmpException e = assertThrows(AmpException.class, () -> CarriedConfig.attach(SmallNetworks.dense(), predicate));
         assertTrue(e.getMessage().startsWith("lower(predicate): "), e.getMessage());
 
-        AmpConfig scaler = AmpConfig.builder().lossScaler(new UserWrittenScaler()).build();
+        AmpConfig scaler =
+                AmpConfig.builder().lossScaler(new UserWrittenScaler()).build();
         e = assertThrows(AmpException.class, () -> CarriedConfig.attach(SmallNetworks.graph(), scaler));
         assertTrue(e.getMessage().contains(UserWrittenScaler.class.getName()), e.getMessage());
     }
 
     @Test
     void aClassThatCannotBeLoadedIsNamed() {
-        String json = CarriedConfig.attach(SmallNetworks.dense(), CONFIG).toJson()
+        String json = CarriedConfig.attach(SmallNetworks.dense(), CONFIG)
+                .toJson()
                 .replace("\\\"class\\\":\\\"" + DenseLayer.class.getName(), "\\\"class\\\":\\\"com.example.Gone");
         assertUnreadable(json, "class com.example.Gone can't be loaded");
     }
 
     @Test
     void aClassThatIsNoLayerIsNamed() {
-        String json = CarriedConfig.attach(SmallNetworks.dense(), CONFIG).toJson()
+        String json = CarriedConfig.attach(SmallNetworks.dense(), CONFIG)
+                .toJson()
                 .replace("\\\"class\\\":\\\"" + DenseLayer.class.getName(), "\\\"class\\\":\\\"java.lang.String");
         assertUnreadable(json, "class java.lang.String is not a DL4J layer");
     }
@@ -211,10 +227,13 @@ class CarriedConfigTest {
     @Test
     void newerOrCorruptSettingsAreRejected() {
         String json = CarriedConfig.attach(SmallNetworks.dense(), CONFIG).toJson();
-        assertUnreadable(json.replace("\\\"formatVersion\\\":1", "\\\"formatVersion\\\":2"),
+        assertUnreadable(
+                json.replace("\\\"formatVersion\\\":1", "\\\"formatVersion\\\":2"),
                 "format version 2, this dl4j-amp reads up to 1: upgrade");
         assertUnreadable(json.replace("\\\"growthFactor\\\":1.7", "\\\"growthFactor\\\":0.7"), "growthFactor(0.7)");
-        assertUnreadable(json.replace("\\\"HALF\\\"", "\\\"QUARTER\\\""), "precision is \"QUARTER\", but has to be one of [AUTO");
+        assertUnreadable(
+                json.replace("\\\"HALF\\\"", "\\\"QUARTER\\\""),
+                "precision is \"QUARTER\", but has to be one of [AUTO");
     }
 
     private static void assertUnreadable(String json, String message) {
@@ -229,7 +248,9 @@ class CarriedConfigTest {
         assertCarried(CarriedConfig.read(configuration.clone()));
         assertCarried(CarriedConfig.read(MultiLayerConfiguration.fromJson(configuration.toJson())));
         assertCarried(CarriedConfig.read(MultiLayerConfiguration.fromYaml(configuration.toYaml())));
-        assertEquals(configuration.toJson(), MultiLayerConfiguration.fromJson(configuration.toJson()).toJson());
+        assertEquals(
+                configuration.toJson(),
+                MultiLayerConfiguration.fromJson(configuration.toJson()).toJson());
     }
 
     private static void assertCarriedThroughText(ComputationGraphConfiguration configuration) {

@@ -85,7 +85,8 @@ class PlainDl4jTest {
         List<Path> ours = List.of(locationOf(AmpConfig.class), locationOf(PlainDl4jTest.class));
         String classPath = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
         return Arrays.stream(classPath.split(File.pathSeparator, -1))
-                .filter(entry -> !entry.isEmpty() && !ours.contains(Path.of(entry).toAbsolutePath()))
+                .filter(entry ->
+                        !entry.isEmpty() && !ours.contains(Path.of(entry).toAbsolutePath()))
                 .collect(Collectors.joining(File.pathSeparator));
     }
 

@@ -47,13 +47,16 @@ final class SmallNetworks {
         InputType sequences = InputType.recurrent(4, 3);
         configurations.put("dense", dense());
         configurations.put("constrained dense", first(constrained(), features));
-        configurations.put("convolution", first(new ConvolutionLayer.Builder(3, 3).nOut(4).build(), images));
+        configurations.put(
+                "convolution", first(new ConvolutionLayer.Builder(3, 3).nOut(4).build(), images));
         configurations.put("batch normalization", first(new BatchNormalization(), images));
         configurations.put("activation", first(new ActivationLayer(Activation.TANH), features));
         configurations.put("dropout", first(new DropoutLayer(0.9), features));
         configurations.put("frozen", first(new FrozenLayer(constrained()), features));
         configurations.put("frozen with backprop", first(new FrozenLayerWithBackprop(dense(4, 5)), features));
-        configurations.put("autoencoder", first(new VariationalAutoencoder.Builder().nIn(4).nOut(5).build(), features));
+        configurations.put(
+                "autoencoder",
+                first(new VariationalAutoencoder.Builder().nIn(4).nOut(5).build(), features));
         configurations.put("last time step", first(new LastTimeStep(lstm()), sequences));
         configurations.put("bidirectional", first(new LastTimeStep(new Bidirectional(lstm())), sequences));
         return configurations;
@@ -64,7 +67,11 @@ final class SmallNetworks {
     }
 
     private static Layer constrained() {
-        return new DenseLayer.Builder().nIn(4).nOut(5).constrainWeights(new MaxNormConstraint(0.9, 1)).build();
+        return new DenseLayer.Builder()
+                .nIn(4)
+                .nOut(5)
+                .constrainWeights(new MaxNormConstraint(0.9, 1))
+                .build();
     }
 
     private static LSTM lstm() {
@@ -115,7 +122,11 @@ final class SmallNetworks {
         for (int i = 0; i < shape[0]; i++) {
             labels.putScalar(i, i % CLASSES, 1);
         }
-        return new DataSet(Nd4j.linspace(-1, 1, product(shape)).castTo(Nd4j.defaultFloatingPointType()).reshape(shape), labels);
+        return new DataSet(
+                Nd4j.linspace(-1, 1, product(shape))
+                        .castTo(Nd4j.defaultFloatingPointType())
+                        .reshape(shape),
+                labels);
     }
 
     private static long product(long... shape) {
