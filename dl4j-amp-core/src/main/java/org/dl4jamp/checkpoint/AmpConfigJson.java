@@ -35,7 +35,8 @@ final class AmpConfigJson {
     /**
      * Writes settings.
      *
-     * @throws AmpException if a rule by predicate or a loss scaler that isn't dl4j-amp's is among them: code can't be written down
+     * @throws AmpException if a rule by predicate or a loss scaler that isn't dl4j-amp's is among them: code can't be
+     *     written down
      */
     static ObjectNode write(AmpConfig config) {
         ObjectNode json = JsonFields.MAPPER
@@ -96,7 +97,8 @@ final class AmpConfigJson {
     /**
      * Reads what {@link #write} wrote.
      *
-     * @throws AmpException if anything is missing, left over, out of range or newer, or if the class of a rule can't be loaded
+     * @throws AmpException if anything is missing, left over, out of range or newer, or if the class of a rule can't be
+     *     loaded
      */
     static AmpConfig read(JsonFields json) {
         json.formatVersion(FORMAT_VERSION);

@@ -10,7 +10,10 @@ import java.util.zip.ZipException;
 import java.util.zip.ZipFile;
 import org.dl4jamp.AmpException;
 
-/** The entry of a model zip that holds the {@link AmpState}. DL4J's ModelSerializer reads only the entries that it knows. */
+/**
+ * The entry of a model zip that holds the {@link AmpState}. DL4J's ModelSerializer reads only the entries that it
+ * knows.
+ */
 final class AmpEntry {
     static final String NAME = "amp.json";
 

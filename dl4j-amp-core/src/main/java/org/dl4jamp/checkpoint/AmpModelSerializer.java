@@ -26,8 +26,9 @@ import org.nd4j.linalg.dataset.api.preprocessor.Normalizer;
 import org.nd4j.linalg.dataset.api.preprocessor.serializer.NormalizerSerializer;
 
 /**
- * DL4J's {@link ModelSerializer} for networks in mixed precision: the same calls, the same zip, and one entry more, {@code amp.json}, with the
- * settings, the state of the loss scaler and the counters. Training goes on after restoring as if it had not been interrupted.
+ * DL4J's {@link ModelSerializer} for networks in mixed precision: the same calls, the same zip, and one entry more,
+ * {@code amp.json}, with the settings, the state of the loss scaler and the counters. Training goes on after restoring
+ * as if it had not been interrupted.
  *
  * <pre>
  * AmpModelSerializer.writeModel(net, new File("model.zip"), true);
@@ -35,8 +36,9 @@ import org.nd4j.linalg.dataset.api.preprocessor.serializer.NormalizerSerializer;
  * MixedPrecision amp = MixedPrecision.of(net).orElseThrow();       // enabled if it was when the network was written
  * </pre>
  *
- * <p>The zip is an ordinary DL4J model: {@link ModelSerializer} and programs without dl4j-amp read it and ignore the entry, its calls that add a
- * normalizer or an object to a file keep it. A network without mixed precision is written and restored without the entry.
+ * <p>The zip is an ordinary DL4J model: {@link ModelSerializer} and programs without dl4j-amp read it and ignore the
+ * entry, its calls that add a normalizer or an object to a file keep it. A network without mixed precision is written
+ * and restored without the entry.
  *
  * <p>Files are replaced atomically: whatever fails while writing, the old file is still there and whole.
  */
@@ -63,7 +65,8 @@ public final class AmpModelSerializer {
      * @param saveUpdater whether to save the updater's state, which going on with training needs
      * @param normalizer what the network's features are normalized with, or null
      * @throws IOException if the file can't be written; an older one is then as it was
-     * @throws AmpException if the settings hold something that can't be written: a rule by predicate or a user-written loss scaler
+     * @throws AmpException if the settings hold something that can't be written: a rule by predicate or a user-written
+     *     loss scaler
      */
     public static void writeModel(Model model, File file, boolean saveUpdater, DataNormalization normalizer)
             throws IOException {
@@ -82,7 +85,8 @@ public final class AmpModelSerializer {
      * @param stream where to write
      * @param saveUpdater whether to save the updater's state, which going on with training needs
      * @param normalizer what the network's features are normalized with, or null
-     * @throws AmpException if the settings hold something that can't be written: a rule by predicate or a user-written loss scaler
+     * @throws AmpException if the settings hold something that can't be written: a rule by predicate or a user-written
+     *     loss scaler
      */
     public static void writeModel(Model model, OutputStream stream, boolean saveUpdater, DataNormalization normalizer)
             throws IOException {
@@ -163,7 +167,8 @@ public final class AmpModelSerializer {
      * Restores a network, in mixed precision if it was when it was written.
      *
      * @param loadUpdater whether to restore the updater's state, if it was saved
-     * @throws AmpException if the file is no zip, or its entry {@code amp.json} is truncated, corrupt or newer than this dl4j-amp
+     * @throws AmpException if the file is no zip, or its entry {@code amp.json} is truncated, corrupt or newer than
+     *     this dl4j-amp
      */
     public static MultiLayerNetwork restoreMultiLayerNetwork(File file, boolean loadUpdater) throws IOException {
         return restore(
@@ -195,7 +200,10 @@ public final class AmpModelSerializer {
                 (pair, state) -> MixedPrecision.enable(pair.getFirst(), state));
     }
 
-    /** As {@link #restoreMultiLayerNetworkAndNormalizer(File, boolean)}, from a stream that is read to its end and closed. */
+    /**
+     * As {@link #restoreMultiLayerNetworkAndNormalizer(File, boolean)}, from a stream that is read to its end and
+     * closed.
+     */
     public static Pair<MultiLayerNetwork, Normalizer> restoreMultiLayerNetworkAndNormalizer(
             InputStream stream, boolean loadUpdater) throws IOException {
         return restore(
@@ -223,7 +231,8 @@ public final class AmpModelSerializer {
      * Restores a graph, in mixed precision if it was when it was written.
      *
      * @param loadUpdater whether to restore the updater's state, if it was saved
-     * @throws AmpException if the file is no zip, or its entry {@code amp.json} is truncated, corrupt or newer than this dl4j-amp
+     * @throws AmpException if the file is no zip, or its entry {@code amp.json} is truncated, corrupt or newer than
+     *     this dl4j-amp
      */
     public static ComputationGraph restoreComputationGraph(File file, boolean loadUpdater) throws IOException {
         return restore(
@@ -254,7 +263,10 @@ public final class AmpModelSerializer {
                 (pair, state) -> MixedPrecision.enable(pair.getFirst(), state));
     }
 
-    /** As {@link #restoreComputationGraphAndNormalizer(File, boolean)}, from a stream that is read to its end and closed. */
+    /**
+     * As {@link #restoreComputationGraphAndNormalizer(File, boolean)}, from a stream that is read to its end and
+     * closed.
+     */
     public static Pair<ComputationGraph, Normalizer> restoreComputationGraphAndNormalizer(
             InputStream stream, boolean loadUpdater) throws IOException {
         return restore(

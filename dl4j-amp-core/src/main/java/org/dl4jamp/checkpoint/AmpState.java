@@ -8,7 +8,8 @@ import org.dl4jamp.scale.LossScalerState;
 import org.nd4j.shade.jackson.databind.node.ObjectNode;
 
 /**
- * Everything that mixed precision needs, beside the network itself, to go on training as if it had not been interrupted.
+ * Everything that mixed precision needs, beside the network itself, to go on training as if it had not been
+ * interrupted.
  *
  * @param formatVersion version of the format that it's written in
  * @param config the settings in force

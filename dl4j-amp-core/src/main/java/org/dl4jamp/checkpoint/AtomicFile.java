@@ -9,8 +9,9 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 
 /**
- * Writes a file so that at every moment, whatever fails, either the whole old one or the whole new one is there: in a temporary folder beside
- * it, flushed to the device, then renamed.
+ * Writes a file so that at every moment, whatever fails, either the whole old one or the whole new one is there: in a
+ * temporary folder beside it, flushed to the device, then renamed. A process that is killed meanwhile leaves that folder,
+ * named {@code .FILE.NUMBER}, and nothing else.
  */
 final class AtomicFile {
     private AtomicFile() {}

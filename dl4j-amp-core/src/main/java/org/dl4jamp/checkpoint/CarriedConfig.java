@@ -20,17 +20,19 @@ import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
 
 /**
- * Settings of mixed precision inside a DL4J configuration, where they outlive JSON, YAML, {@code clone()} and DL4J's model zip.
+ * Settings of mixed precision inside a DL4J configuration, where they outlive JSON, YAML, {@code clone()} and DL4J's
+ * model zip.
  *
  * <pre>
  * conf = CarriedConfig.attach(conf, AmpConfig.builder().precision(Precision.HALF).build());
  * CarriedConfig.read(MultiLayerConfiguration.fromJson(conf.toJson()));       // those settings
  * </pre>
  *
- * <p>DL4J's configuration classes keep no properties but their own, so the settings travel in one of those: as the parameter name of a
- * {@link UnitNormConstraint} on one layer. A constraint applies to the parameters that it names; no parameter has a name like that, so plain
- * DL4J keeps this one, writes it, reads it, and never applies it. One thing loses them: DL4J's {@code TransferLearning} forgets the
- * constraints of layers that it fine-tunes or freezes; attach the settings to its result.
+ * <p>DL4J's configuration classes keep no properties but their own, so the settings travel in one of those: as the
+ * parameter name of a {@link UnitNormConstraint} on one layer. A constraint applies to the parameters that it names; no
+ * parameter has a name like that, so plain DL4J keeps this one, writes it, reads it, and never applies it. One thing
+ * loses them: DL4J's {@code TransferLearning} forgets the constraints of layers that it fine-tunes or freezes; attach
+ * the settings to its result.
  */
 public final class CarriedConfig {
     private static final String MARKER = "dl4j-amp ";
@@ -38,7 +40,8 @@ public final class CarriedConfig {
     private CarriedConfig() {}
 
     /**
-     * A copy of a configuration that carries the settings, instead of any that it carried before. The configuration itself stays as it is.
+     * A copy of a configuration that carries the settings, instead of any that it carried before. The configuration
+     * itself stays as it is.
      *
      * @throws AmpException if the settings hold a rule by predicate or a user-written loss scaler
      */
@@ -50,9 +53,11 @@ public final class CarriedConfig {
     }
 
     /**
-     * A copy of a configuration that carries the settings, instead of any that it carried before. The configuration itself stays as it is.
+     * A copy of a configuration that carries the settings, instead of any that it carried before. The configuration
+     * itself stays as it is.
      *
-     * @throws AmpException if the settings hold a rule by predicate or a user-written loss scaler, or if the graph has no layers
+     * @throws AmpException if the settings hold a rule by predicate or a user-written loss scaler, or if the graph has
+     *     no layers
      */
     public static ComputationGraphConfiguration attach(ComputationGraphConfiguration configuration, AmpConfig config) {
         String carried = MARKER + AmpConfigJson.text(config);

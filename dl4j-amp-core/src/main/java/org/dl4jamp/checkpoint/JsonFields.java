@@ -18,8 +18,8 @@ import org.nd4j.shade.jackson.databind.json.JsonMapper;
 import org.nd4j.shade.jackson.databind.node.ObjectNode;
 
 /**
- * Strict reading of a JSON object: every field has to be there, has to be of its type, and no field may be left over. Everything else is an
- * {@link AmpException} that says where it was read from and what is wrong.
+ * Strict reading of a JSON object: every field has to be there, has to be of its type, and no field may be left over.
+ * Everything else is an {@link AmpException} that says where it was read from and what is wrong.
  */
 final class JsonFields {
     // DL4J writes and reads the text of its zip entries in the platform's charset: only ASCII survives all of them.
@@ -128,7 +128,9 @@ final class JsonFields {
         return objects;
     }
 
-    /** Says that all fields have been read; any other is an error, because ignoring a setting would be a silent change. */
+    /**
+     * Says that all fields have been read; any other is an error, because ignoring a setting would be a silent change.
+     */
     void end() {
         node.fieldNames().forEachRemaining(name -> {
             if (!read.contains(name)) {

@@ -7,8 +7,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * A new folder that is deleted with the files in it when it's closed. A folder and not a file, because the zip file system makes a temporary
- * file of its own beside the one that it changes.
+ * A new folder that is deleted with the files in it when it's closed. A folder and not a file, because the zip file
+ * system makes a temporary file of its own beside the one that it changes.
  */
 record TemporaryFolder(Path path) implements Closeable {
     static TemporaryFolder in(Path parent, String prefix) throws IOException {

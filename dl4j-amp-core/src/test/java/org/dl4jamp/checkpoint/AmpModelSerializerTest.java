@@ -200,19 +200,6 @@ class AmpModelSerializerTest {
     }
 
     @Test
-    void aFailureAfterHalfOfTheBytesLeavesTheOldFileWhole() throws IOException {
-        Files.writeString(zip, "old");
-        assertThrows(
-                IOException.class,
-                () -> AtomicFile.write(zip, file -> {
-                    Files.writeString(file, "half of the n");
-                    throw new IOException("No space left on device");
-                }));
-        assertEquals("old", Files.readString(zip));
-        assertEquals(Set.of("model.zip"), namesIn(folder));
-    }
-
-    @Test
     void aStreamThatFailsLeavesNoTemporaryFile() throws IOException {
         Path temporary = Path.of(System.getProperty("java.io.tmpdir"));
         Set<String> before = namesIn(temporary, "dl4j-amp");
@@ -339,7 +326,9 @@ class AmpModelSerializerTest {
                 actual.getUpdater().getStateViewArray().toFloatVector());
     }
 
-    /** A copy that fails when the configuration and the parameters have been written, and the updater's state has not. */
+    /**
+     * A copy that fails when the configuration and the parameters have been written, and the updater's state has not.
+     */
     private static MultiLayerNetwork failsAfterItsParameters(MultiLayerNetwork network) {
         MultiLayerNetwork failing = network.clone();
         failing.setUpdater(new MultiLayerUpdater(failing) {
