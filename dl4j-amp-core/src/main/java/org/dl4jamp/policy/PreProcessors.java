@@ -54,7 +54,12 @@ final class PreProcessors {
                     .findFirst();
         }
         Class<?> type = preProcessor.getClass();
-        boolean preserves = TYPE_PRESERVING.contains(type) || type.getPackageName().equals(KERAS_IMPORT);
-        return preserves ? Optional.empty() : Optional.of("dl4j-amp doesn't know the preprocessor " + type.getSimpleName());
+        return preservesType(type)
+                ? Optional.empty()
+                : Optional.of("dl4j-amp doesn't know the preprocessor " + type.getSimpleName());
+    }
+
+    static boolean preservesType(Class<?> type) {
+        return TYPE_PRESERVING.contains(type) || type.getPackageName().equals(KERAS_IMPORT);
     }
 }
