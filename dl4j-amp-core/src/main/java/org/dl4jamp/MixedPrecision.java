@@ -6,38 +6,158 @@ import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.engine.Engines;
+import org.dl4jamp.layer.GradientScale;
+import org.dl4jamp.layer.TwinLayer;
+import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.policy.PrecisionPlan;
+import org.dl4jamp.policy.PrecisionPlanner;
+import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.scale.LossScaler;
+import org.dl4jamp.scale.NoLossScaler;
+import org.dl4jamp.step.TrainingStep;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** SKELETON: signatures that the other modules may rely on; the implementation is under way. */
+/**
+ * Mixed precision for a network that exists already: its FP32 parameters become the master weights, suitable layers compute in half precision,
+ * the loss is scaled, and a step whose gradients overflow is skipped.
+ *
+ * <pre>
+ * try (MixedPrecision amp = MixedPrecision.enable(net)) {
+ *     net.fit(iterator, epochs);
+ *     System.out.println(amp.plan());
+ * }
+ * </pre>
+ *
+ * <p>Everything else in the program stays as it is: {@code fit}, {@code output}, {@code evaluate}, listeners, schedules, saving. While enabled,
+ * {@code getLayer()} returns wrappers around the network's layers. {@link #close()} puts the network back as it was, only trained.
+ *
+ * <p>The counterpart of PyTorch's {@code torch.autocast} together with {@code torch.amp.GradScaler}. Method: Micikevicius et al., Mixed Precision
+ * Training, 2018. Not thread-safe, as DL4J's networks aren't; several networks may be trained by several threads.
+ */
 public final class MixedPrecision implements AutoCloseable {
-    private MixedPrecision() {}
+    private static final Logger LOG = LoggerFactory.getLogger(MixedPrecision.class);
 
+    private final AmpConfig config;
+    private final PrecisionPlan plan;
+    private final LossScaler scaler;
+    private final TrainingStep step;
+    private final String engine;
+    private final Installation installation;
+    private boolean closed;
+
+    private MixedPrecision(AmpNetwork network, AmpConfig config) {
+        Preconditions.check(network);
+        of(network.model()).ifPresent(enabled -> {
+            throw new AmpException(
+                    "network: mixed precision is enabled on it already; use MixedPrecision.of(network), or close() it first"
+                            + " to enable it with other settings");
+        });
+        Engines.Choice choice = Engines.choose(config.engine(), config.precision());
+        Precision precision = config.optLevel() == OptLevel.O0 ? Precision.FLOAT : choice.precision();
+        this.config = config;
+        this.engine = choice.engine().name();
+        this.plan = PrecisionPlanner.plan(
+                network.graph(), precision, config.optLevel(), config.rules(), choice.engine(), choice.reason());
+        this.scaler = config.lossScaler().orElseGet(this::defaultScaler);
+        this.step = new TrainingStep(this, network, scaler, config.maxConsecutiveSkips());
+        GradientScale gradientScale = new GradientScale(scaler::scale, plan.anyHalf() && precision == Precision.HALF);
+        this.installation = new Installation(network, plan, gradientScale, step);
+        installation.install(choice.engine(), config.optLevel() != OptLevel.O3);
+        announce(choice);
+    }
+
+    private LossScaler defaultScaler() {
+        boolean scales = plan.anyHalf() && plan.precision() == Precision.HALF && config.optLevel() != OptLevel.O3;
+        return scales ? DynamicLossScaler.builder().build() : new NoLossScaler();
+    }
+
+    private void announce(Engines.Choice choice) {
+        if (config.optLevel() == OptLevel.O0) {
+            LOG.info("Mixed precision is at O0: the network trains in FP32");
+        } else if (!choice.precision().isHalf()) {
+            LOG.info("The network trains in FP32: {}", choice.reason());
+        } else if (!plan.anyHalf()) {
+            LOG.warn(
+                    "No layer of the network can run in {}, so it trains in FP32. The plan says why:\n{}",
+                    choice.precision(),
+                    plan);
+        } else {
+            LOG.info("Mixed precision is enabled: {} on engine \"{}\"", plan.precision(), engine);
+        }
+    }
+
+    /**
+     * Enables mixed precision with the settings that the network's configuration carries, or the defaults.
+     *
+     * @see #enable(MultiLayerNetwork, AmpConfig)
+     */
     public static MixedPrecision enable(MultiLayerNetwork network) {
-        throw new UnsupportedOperationException();
+        return enableCarried(network);
     }
 
+    /**
+     * Enables mixed precision on a network.
+     *
+     * @throws AmpException if it can't be done, with the reason; the network is then as it was. Reasons: the network isn't initialized, its
+     *     parameters aren't FLOAT, its optimization algorithm isn't SGD, mixed precision is enabled already, there is no such engine or it can't
+     *     compute in the precision, or a rule matches no layer
+     */
     public static MixedPrecision enable(MultiLayerNetwork network, AmpConfig config) {
-        throw new UnsupportedOperationException();
+        return enable((Model) network, config);
     }
 
+    /**
+     * Enables mixed precision with the settings that the network's configuration carries, or the defaults.
+     *
+     * @see #enable(MultiLayerNetwork, AmpConfig)
+     */
     public static MixedPrecision enable(ComputationGraph network) {
-        throw new UnsupportedOperationException();
+        return enableCarried(network);
     }
 
+    /**
+     * Enables mixed precision on a graph.
+     *
+     * @see #enable(MultiLayerNetwork, AmpConfig)
+     */
     public static MixedPrecision enable(ComputationGraph network, AmpConfig config) {
-        throw new UnsupportedOperationException();
+        return enable((Model) network, config);
     }
 
+    private static MixedPrecision enableCarried(Model network) {
+        return enable(network, AmpConfig.defaults());
+    }
+
+    private static MixedPrecision enable(Model network, AmpConfig config) {
+        if (config == null) {
+            throw new AmpException("config: null; give an AmpConfig, such as AmpConfig.defaults()");
+        }
+        return new MixedPrecision(AmpNetwork.of(network), config);
+    }
+
+    /** The mixed precision of a network, empty if it isn't enabled. */
     public static Optional<MixedPrecision> of(Model network) {
-        throw new UnsupportedOperationException();
+        AmpNetwork view = AmpNetwork.of(network);
+        if (!view.isInitialized()) {
+            return Optional.empty();
+        }
+        return view.layers().stream()
+                .map(place -> place.current().get())
+                .filter(TwinLayer.class::isInstance)
+                .map(layer -> ((TwinLayer) layer).guard())
+                .filter(TrainingStep.class::isInstance)
+                .map(guard -> ((TrainingStep) guard).owner())
+                .findFirst();
     }
 
     public static MultiLayerConfiguration configure(MultiLayerConfiguration configuration, AmpConfig config) {
         throw new UnsupportedOperationException();
     }
 
-    public static ComputationGraphConfiguration configure(ComputationGraphConfiguration configuration, AmpConfig config) {
+    public static ComputationGraphConfiguration configure(
+            ComputationGraphConfiguration configuration, AmpConfig config) {
         throw new UnsupportedOperationException();
     }
 
@@ -51,41 +171,50 @@ public final class MixedPrecision implements AutoCloseable {
 
     /** The settings in force. */
     public AmpConfig config() {
-        throw new UnsupportedOperationException();
+        return config;
     }
 
+    /** Which layer runs in which precision, and why. */
     public PrecisionPlan plan() {
-        throw new UnsupportedOperationException();
+        return plan;
     }
 
-    /** The precision of the layers in lower precision, AUTO resolved. */
+    /** The precision of the layers in lower precision; never AUTO. */
     public Precision precision() {
-        throw new UnsupportedOperationException();
+        return plan.precision();
     }
 
-    /** The name of the engine in use, auto resolved. */
+    /** The name of the engine in use. */
     public String engine() {
-        throw new UnsupportedOperationException();
+        return engine;
     }
 
+    /** The scaler in use. */
     public LossScaler lossScaler() {
-        throw new UnsupportedOperationException();
+        return scaler;
     }
 
+    /** By how much the loss of the next step is scaled. */
     public double lossScale() {
-        throw new UnsupportedOperationException();
+        return scaler.scale();
     }
 
+    /** How many steps have updated the parameters. */
     public long stepsTaken() {
-        throw new UnsupportedOperationException();
+        return step.counts().taken();
     }
 
+    /** How many steps were skipped because something wasn't finite. */
     public long stepsSkipped() {
-        throw new UnsupportedOperationException();
+        return step.counts().skipped();
     }
 
+    /** Puts the network back as it was, only trained: the same layer objects, with the parameters and updater state of now. */
     @Override
     public void close() {
-        throw new UnsupportedOperationException();
+        if (!closed) {
+            closed = true;
+            installation.remove();
+        }
     }
 }

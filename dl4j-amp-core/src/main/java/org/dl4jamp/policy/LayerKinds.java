@@ -115,8 +115,9 @@ public final class LayerKinds {
     static Optional<Verdict> overflow(Layer layer) {
         for (Layer l : wrapping(layer)) {
             if (l instanceof MaskZeroLayer mask && !exactInHalf(mask.getMaskingValue())) {
-                return Optional.of(
-                        new Verdict(LayerKind.FULL, "its masking value " + mask.getMaskingValue() + " is rounded in half precision"));
+                return Optional.of(new Verdict(
+                        LayerKind.FULL,
+                        "its masking value " + mask.getMaskingValue() + " is rounded in half precision"));
             }
         }
         Layer inner = innermost(layer);
@@ -182,8 +183,8 @@ public final class LayerKinds {
                 : Optional.empty();
     }
 
-    // Sums over a whole image or time series: ND4J adds HALF values in HALF, where 2048 + 1 is 2048 (8192 ones make 4096). A window of a
-    // subsampling layer has a handful of values, and a maximum adds nothing.
+    // Sums over a whole image or time series: ND4J adds HALF values in HALF, where 2048 + 1 is 2048 (8192 ones make
+    // 4096). A window of a subsampling layer has a handful of values, and a maximum adds nothing.
     private static boolean sumsOverAll(Layer layer) {
         return layer instanceof GlobalPoolingLayer global && global.getPoolingType() != PoolingType.MAX;
     }
@@ -193,7 +194,7 @@ public final class LayerKinds {
         float single = (float) value;
         float size = Math.abs(single);
         boolean eightBits = single == value && (Float.floatToRawIntBits(single) & 0xffff) == 0;
-        return value == 0 || eightBits && size >= 0x1p-14f && size <= 65504;
+        return value == 0 || (eightBits && size >= 0x1p-14f && size <= 65504);
     }
 
     private static String unknown(Class<?> type) {

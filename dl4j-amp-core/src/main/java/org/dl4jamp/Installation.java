@@ -1,0 +1,148 @@
+package org.dl4jamp;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.Map;
+import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.api.layers.IOutputLayer;
+import org.deeplearning4j.nn.graph.vertex.GraphVertex;
+import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
+import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
+import org.dl4jamp.engine.ComputeEngine;
+import org.dl4jamp.engine.TwinRequest;
+import org.dl4jamp.layer.GradientScale;
+import org.dl4jamp.layer.LossScalingLayer;
+import org.dl4jamp.layer.RecurrentTwinLayer;
+import org.dl4jamp.layer.Twin;
+import org.dl4jamp.layer.TwinLayer;
+import org.dl4jamp.layer.UnscalingVertex;
+import org.dl4jamp.network.AmpNetwork;
+import org.dl4jamp.network.LayerPlace;
+import org.dl4jamp.network.VertexPlace;
+import org.dl4jamp.policy.PrecisionPlan;
+import org.dl4jamp.step.TrainingStep;
+import org.nd4j.linalg.api.buffer.DataType;
+
+/** Puts wrappers, vertex types and updater of a plan into a network, and takes them out again. */
+final class Installation {
+    /** What the plan calls the engine of a layer that is left as it is. */
+    private static final String UNTOUCHED = "dl4j";
+
+    private final AmpNetwork network;
+    private final PrecisionPlan plan;
+    private final GradientScale gradientScale;
+    private final TrainingStep step;
+    private final Deque<Runnable> undo = new ArrayDeque<>();
+    private ComputeEngine.EngineSession session;
+
+    Installation(AmpNetwork network, PrecisionPlan plan, GradientScale gradientScale, TrainingStep step) {
+        this.network = network;
+        this.plan = plan;
+        this.gradientScale = gradientScale;
+        this.step = step;
+    }
+
+    /** Installs everything or, if that fails, nothing. */
+    void install(ComputeEngine engine, boolean masterWeights) {
+        try {
+            network.gradients();
+            session = engine.session(largestLayer(), masterWeights);
+            Map<LayerPlace, TwinLayer> wrappers = new HashMap<>();
+            for (LayerPlace place : network.layers()) {
+                TwinLayer wrapper = wrapper(place);
+                if (wrapper != null) {
+                    wrappers.put(place, wrapper);
+                }
+            }
+            wrappers.forEach(this::put);
+            setVertexTypes();
+            network.vertices().forEach(this::put);
+            installUpdater();
+        } catch (RuntimeException | Error e) {
+            remove();
+            throw e;
+        }
+    }
+
+    private long largestLayer() {
+        return network.layers().stream()
+                .filter(place -> plan.row(place.name()).precision().isHalf())
+                .mapToLong(place -> place.current().get().numParams())
+                .max()
+                .orElse(0);
+    }
+
+    private TwinLayer wrapper(LayerPlace place) {
+        Layer master = place.current().get();
+        PrecisionPlan.Row row = plan.row(place.name());
+        boolean output = master instanceof IOutputLayer;
+        boolean untouched = row.engine().equals(UNTOUCHED);
+        if (untouched && !output && (master.numParams() == 0 || !plan.anyHalf())) {
+            return null;
+        }
+        DataType storage = plan.precision().dataType().orElseThrow();
+        Twin twin = untouched
+                ? new Twin(master, DataType.FLOAT, false, Twin.Retention.CAST_INPUT, null, Twin.Weights.MASTER)
+                : session.twin(new TwinRequest(place.name(), master, row.precision(), storage));
+        DataType emitted = row.output().dataType().orElseThrow();
+        if (output) {
+            return new LossScalingLayer(master, twin, storage, emitted, gradientScale, step);
+        }
+        return RecurrentTwinLayer.isRecurrent(master)
+                ? new RecurrentTwinLayer(master, twin, storage, emitted, gradientScale, step)
+                : new TwinLayer(master, twin, storage, emitted, gradientScale, step);
+    }
+
+    private void put(LayerPlace place, TwinLayer wrapper) {
+        Layer master = wrapper.master();
+        moveRecurrentState(master, wrapper.twin().compute());
+        place.replace().accept(wrapper);
+        undo.push(() -> {
+            moveRecurrentState(wrapper.twin().compute(), master);
+            place.replace().accept(master);
+        });
+    }
+
+    private static void moveRecurrentState(Layer from, Layer to) {
+        if (from != to && from instanceof BaseRecurrentLayer<?> source && to instanceof BaseRecurrentLayer<?> target) {
+            target.rnnSetPreviousState(source.rnnGetPreviousState());
+            target.rnnSetTBPTTState(source.rnnGetTBPTTState());
+        }
+    }
+
+    private void setVertexTypes() {
+        for (PrecisionPlan.Row row : plan.rows()) {
+            if (row.output().isHalf()
+                    && network.layers().stream().noneMatch(place -> place.name().equals(row.name()))) {
+                network.setVertexType(row.name(), row.output().dataType().orElseThrow())
+                        .ifPresent(before -> undo.push(() -> network.setVertexType(row.name(), before)));
+            }
+        }
+    }
+
+    private void put(VertexPlace place) {
+        GraphVertex master = place.current().get();
+        place.replace().accept(new UnscalingVertex(master, gradientScale));
+        undo.push(() -> place.replace().accept(master));
+    }
+
+    private void installUpdater() {
+        BaseMultiLayerUpdater<?> before = network.updater();
+        step.installUpdater();
+        undo.push(() -> network.setUpdater(
+                before != null && before.getStateViewArray() == step.updaterState()
+                        ? before
+                        : network.plainUpdater(step.updaterState())));
+    }
+
+    /** Takes everything out again, in the reverse order. */
+    void remove() {
+        while (!undo.isEmpty()) {
+            undo.pop().run();
+        }
+        if (session != null) {
+            session.close();
+        }
+    }
+}

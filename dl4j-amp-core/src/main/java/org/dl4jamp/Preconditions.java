@@ -1,0 +1,28 @@
+package org.dl4jamp;
+
+import org.deeplearning4j.nn.api.OptimizationAlgorithm;
+import org.dl4jamp.network.AmpNetwork;
+import org.nd4j.linalg.api.buffer.DataType;
+
+/** What a network must be for mixed precision. */
+final class Preconditions {
+    private Preconditions() {}
+
+    static void check(AmpNetwork network) {
+        if (!network.isInitialized()) {
+            throw new AmpException("network: it isn't initialized; call init() first");
+        }
+        DataType type = network.model().params().dataType();
+        if (type != DataType.FLOAT) {
+            throw new AmpException(
+                    "network: its parameters are " + type + ", but master weights have to be FLOAT; configure it with"
+                            + " dataType(DataType.FLOAT), or convert it with convertDataType(DataType.FLOAT)");
+        }
+        OptimizationAlgorithm algorithm = network.model().conf().getOptimizationAlgo();
+        if (algorithm != OptimizationAlgorithm.STOCHASTIC_GRADIENT_DESCENT) {
+            throw new AmpException("network: its optimization algorithm is " + algorithm
+                    + ", which evaluates a step several times, so that none"
+                    + " can be skipped; use STOCHASTIC_GRADIENT_DESCENT (any updater, such as Adam, goes with it)");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+package org.dl4jamp.engine;
+
+import java.util.Optional;
+import org.dl4jamp.Precision;
+import org.dl4jamp.layer.Twin;
+import org.dl4jamp.policy.EngineAbility;
+
+/**
+ * Computes layers in lower precision. Engines are found with {@link java.util.ServiceLoader}.
+ *
+ * <p>An engine makes {@linkplain EngineSession#twin twins} of a network's layers; casting at the borders, loss scaling and the training step
+ * are the same for all engines. An engine must not assume that an array's data is in host memory.
+ *
+ * <p>Engines are stateless and may be used by several threads; what {@link #session} returns belongs to one network.
+ */
+public interface ComputeEngine extends EngineAbility {
+    /**
+     * Why the engine can't be used in this process: a missing library, another backend.
+     *
+     * @return empty if it can
+     */
+    Optional<String> unavailable();
+
+    /**
+     * Why the engine can't compute in a precision at all.
+     *
+     * @return empty if it can
+     */
+    Optional<String> cannot(Precision precision);
+
+    /** In which precision the engine is fast in this process: what {@link Precision#AUTO} stands for. FLOAT if it isn't in any other. */
+    Precision automaticPrecision();
+
+    /** Why {@link #automaticPrecision()} is what it is, for plan and log. */
+    String automaticReason();
+
+    /**
+     * Begins to serve one network.
+     *
+     * @param largestLayer the number of parameters of the largest layer that will get a twin
+     * @param masterWeights whether parameters keep their FP32 digits; if not, they're rounded to the twin's precision whenever it takes them
+     *     over
+     */
+    EngineSession session(long largestLayer, boolean masterWeights);
+
+    /** An engine's side of one network with mixed precision. */
+    interface EngineSession extends AutoCloseable {
+        /**
+         * Makes a twin of a layer.
+         *
+         * @throws org.dl4jamp.AmpException naming the layer, if it can't be made although {@link EngineAbility#cannot} had nothing against it
+         */
+        Twin twin(TwinRequest request);
+
+        /** Frees what the twins share. */
+        @Override
+        void close();
+    }
+}

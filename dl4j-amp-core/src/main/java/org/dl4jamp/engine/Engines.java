@@ -1,0 +1,101 @@
+package org.dl4jamp.engine;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.ServiceLoader;
+import java.util.stream.Collectors;
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.AmpException;
+import org.dl4jamp.Precision;
+import org.dl4jamp.engine.nd4j.Nd4jEngine;
+
+/** Finds the engines on the class path and chooses one. */
+public final class Engines {
+    private Engines() {}
+
+    /**
+     * What was chosen.
+     *
+     * @param engine the engine
+     * @param precision the precision of the layers in lower precision; never AUTO
+     * @param reason why, when there was a choice; for plan and log
+     */
+    public record Choice(ComputeEngine engine, Precision precision, String reason) {}
+
+    /**
+     * Chooses engine and precision.
+     *
+     * @param name an engine's name, or {@code auto}
+     * @param precision what the user asked for
+     * @throws AmpException if there is no such engine, it can't be used here, or can't compute in the precision
+     */
+    public static Choice choose(String name, Precision precision) {
+        List<ComputeEngine> found = find();
+        List<ComputeEngine> candidates = name.equals(AmpConfig.AUTO_ENGINE)
+                ? found.stream()
+                        .filter(engine -> engine.unavailable().isEmpty())
+                        .toList()
+                : List.of(named(name, found));
+        return precision == Precision.AUTO ? automatic(candidates) : of(candidates, precision, found);
+    }
+
+    /** The engines on the class path, the portable one last. */
+    static List<ComputeEngine> find() {
+        List<ComputeEngine> found = new ArrayList<>();
+        ServiceLoader.load(ComputeEngine.class, Engines.class.getClassLoader()).forEach(found::add);
+        found.sort(Comparator.comparing((ComputeEngine engine) -> engine.name().equals(Nd4jEngine.NAME))
+                .thenComparing(ComputeEngine::name));
+        return found;
+    }
+
+    private static ComputeEngine named(String name, List<ComputeEngine> found) {
+        ComputeEngine engine = found.stream()
+                .filter(candidate -> candidate.name().equals(name))
+                .findFirst()
+                .orElseThrow(() ->
+                        new AmpException("engine(\"" + name + "\"): there is no such engine on the class path. Found: "
+                                + describe(found) + ". Take one of these, or \"auto\""));
+        engine.unavailable().ifPresent(reason -> {
+            throw new AmpException("engine(\"" + name + "\") can't be used here: " + reason + ". Found: "
+                    + describe(found) + ". Take one that's available, or \"auto\"");
+        });
+        return engine;
+    }
+
+    private static Choice automatic(List<ComputeEngine> candidates) {
+        ComputeEngine engine = candidates.stream()
+                .filter(candidate -> candidate.automaticPrecision().isHalf())
+                .findFirst()
+                .orElse(candidates.get(candidates.size() - 1));
+        return new Choice(engine, engine.automaticPrecision(), engine.automaticReason());
+    }
+
+    private static Choice of(List<ComputeEngine> candidates, Precision precision, List<ComputeEngine> found) {
+        List<ComputeEngine> able = candidates.stream()
+                .filter(engine -> engine.cannot(precision).isEmpty())
+                .toList();
+        if (able.isEmpty()) {
+            throw new AmpException("precision(" + precision + "): "
+                    + candidates.stream()
+                            .map(engine -> "engine \"" + engine.name() + "\" can't, because "
+                                    + engine.cannot(precision).orElseThrow())
+                            .collect(Collectors.joining("; "))
+                    + ". Found: " + describe(found) + ". Take another precision or engine, or AUTO");
+        }
+        ComputeEngine engine = able.stream()
+                .filter(candidate -> candidate.automaticPrecision() == precision)
+                .findFirst()
+                .orElse(able.get(able.size() - 1));
+        return new Choice(engine, precision, precision + " was asked for");
+    }
+
+    private static String describe(List<ComputeEngine> found) {
+        return found.stream()
+                .map(engine -> "\"" + engine.name() + "\" ("
+                        + engine.unavailable()
+                                .map(reason -> "unavailable: " + reason)
+                                .orElse("available") + ")")
+                .collect(Collectors.joining(", "));
+    }
+}

@@ -1,0 +1,105 @@
+package org.dl4jamp.engine.nd4j;
+
+import java.util.Set;
+import org.deeplearning4j.nn.conf.layers.*;
+import org.deeplearning4j.nn.conf.layers.convolutional.Cropping1D;
+import org.deeplearning4j.nn.conf.layers.convolutional.Cropping2D;
+import org.deeplearning4j.nn.conf.layers.convolutional.Cropping3D;
+import org.deeplearning4j.nn.conf.layers.misc.ElementWiseMultiplicationLayer;
+import org.deeplearning4j.nn.conf.layers.misc.RepeatVector;
+import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
+import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
+import org.deeplearning4j.nn.conf.layers.util.MaskLayer;
+import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
+import org.deeplearning4j.nn.conf.layers.wrapper.BaseWrapperLayer;
+import org.dl4jamp.layer.Twin.Retention;
+
+/**
+ * What DL4J's layers need of their forward pass when they run backward. Those listed here read their input again and compute the rest anew,
+ * so that the wrapper can keep that input in half precision. All others, and whatever users have written, get the FP32 array back that they
+ * saw in the forward pass.
+ */
+final class BackwardNeeds {
+    private static final Set<Class<? extends Layer>> INPUT_ONLY = Set.of(
+            ActivationLayer.class,
+            BatchNormalization.class,
+            Bidirectional.class,
+            Cnn3DLossLayer.class,
+            CnnLossLayer.class,
+            Convolution1D.class,
+            Convolution1DLayer.class,
+            Convolution2D.class,
+            Convolution3D.class,
+            ConvolutionLayer.class,
+            Cropping1D.class,
+            Cropping2D.class,
+            Cropping3D.class,
+            Deconvolution2D.class,
+            Deconvolution3D.class,
+            DenseLayer.class,
+            DepthwiseConvolution2D.class,
+            DropoutLayer.class,
+            ElementWiseMultiplicationLayer.class,
+            EmbeddingLayer.class,
+            EmbeddingSequenceLayer.class,
+            GlobalPoolingLayer.class,
+            GravesBidirectionalLSTM.class,
+            GravesLSTM.class,
+            LSTM.class,
+            LearnedSelfAttentionLayer.class,
+            LocalResponseNormalization.class,
+            LocallyConnected1D.class,
+            LocallyConnected2D.class,
+            LossLayer.class,
+            MaskLayer.class,
+            MaskZeroLayer.class,
+            OutputLayer.class,
+            PReLULayer.class,
+            Pooling1D.class,
+            Pooling2D.class,
+            RecurrentAttentionLayer.class,
+            RepeatVector.class,
+            RnnLossLayer.class,
+            RnnOutputLayer.class,
+            SelfAttentionLayer.class,
+            SeparableConvolution2D.class,
+            SimpleRnn.class,
+            SpaceToBatchLayer.class,
+            SpaceToDepthLayer.class,
+            Subsampling1DLayer.class,
+            Subsampling3DLayer.class,
+            SubsamplingLayer.class,
+            Upsampling1D.class,
+            Upsampling2D.class,
+            Upsampling3D.class,
+            ZeroPadding1DLayer.class,
+            ZeroPadding3DLayer.class,
+            ZeroPaddingLayer.class);
+
+    private BackwardNeeds() {}
+
+    /**
+     * What the wrapper has to keep for a layer.
+     *
+     * @param dropoutLifted whether the wrapper applies the layer's input dropout; a layer that does it itself needs the array that it masked
+     */
+    static Retention of(Layer layer, boolean dropoutLifted) {
+        boolean masksItself = appliesDropout(layer) && !dropoutLifted;
+        return INPUT_ONLY.contains(layer.getClass()) && !masksItself ? Retention.INPUT : Retention.CAST_INPUT;
+    }
+
+    private static boolean appliesDropout(Layer layer) {
+        if (layer instanceof BaseWrapperLayer wrapper) {
+            return appliesDropout(wrapper.getUnderlying());
+        }
+        if (layer instanceof Bidirectional bidirectional) {
+            return appliesDropout(bidirectional.getFwd()) || appliesDropout(bidirectional.getBwd());
+        }
+        return layer.getIDropout() != null && !isEmbedding(layer);
+    }
+
+    /** DL4J's embeddings ignore their dropout. */
+    static boolean isEmbedding(Layer layer) {
+        return layer instanceof EmbeddingLayer || layer instanceof EmbeddingSequenceLayer;
+    }
+}

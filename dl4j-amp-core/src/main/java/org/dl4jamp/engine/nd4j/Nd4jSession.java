@@ -1,0 +1,96 @@
+package org.dl4jamp.engine.nd4j;
+
+import java.util.ArrayList;
+import org.deeplearning4j.nn.conf.CacheMode;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.dropout.IDropout;
+import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.dl4jamp.engine.ComputeEngine;
+import org.dl4jamp.engine.TwinRequest;
+import org.dl4jamp.layer.Twin;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.indexing.NDArrayIndex;
+
+/** Makes the twins of one network: DL4J's own layer classes over rounded weights, in FP32 arithmetic, between casts. */
+final class Nd4jSession implements ComputeEngine.EngineSession {
+    private final long largestLayer;
+    private final boolean masterWeights;
+    private INDArray scratch;
+
+    Nd4jSession(long largestLayer, boolean masterWeights) {
+        this.largestLayer = largestLayer;
+        this.masterWeights = masterWeights;
+    }
+
+    @Override
+    public Twin twin(TwinRequest request) {
+        Layer layer = request.master().conf().getLayer();
+        boolean lower = request.precision().isHalf();
+        IDropout dropout = InputDropout.canBeLifted(layer) ? layer.getIDropout() : null;
+        Twin.Retention retention = BackwardNeeds.of(layer, dropout != null);
+        boolean ownMasterWeights = !lower || request.master().numParams() == 0;
+        if (ownMasterWeights && dropout == null && !(layer instanceof BatchNormalization)) {
+            return new Twin(request.master(), DataType.FLOAT, false, retention, null, Twin.Weights.MASTER);
+        }
+        NeuralNetConfiguration conf = request.master().conf().clone();
+        conf.setCacheMode(CacheMode.NONE);
+        if (dropout != null) {
+            conf.getLayer().setIDropout(null);
+        }
+        if (ownMasterWeights) {
+            return new Twin(
+                    compute(request, conf, request.master().params()),
+                    DataType.FLOAT,
+                    false,
+                    retention,
+                    dropout,
+                    Twin.Weights.MASTER);
+        }
+        INDArray rounded = scratch(request.master().params());
+        RoundedWeights weights =
+                new RoundedWeights(request.master().params(), request.storage(), rounded, masterWeights);
+        return new Twin(
+                compute(request, conf, rounded),
+                DataType.FLOAT,
+                !BackwardNeeds.isEmbedding(layer),
+                retention,
+                dropout,
+                weights);
+    }
+
+    private static org.deeplearning4j.nn.api.Layer compute(
+            TwinRequest request, NeuralNetConfiguration conf, INDArray weights) {
+        int index = request.master().getIndex();
+        org.deeplearning4j.nn.api.Layer layer;
+        if (conf.getLayer() instanceof BatchNormalization batchNormalization) {
+            layer = new BatchNormTwin(conf);
+            layer.setIndex(index);
+            layer.setParamsViewArray(weights);
+            layer.setParamTable(batchNormalization.initializer().init(conf, weights, false));
+        } else {
+            layer = conf.getLayer().instantiate(conf, new ArrayList<>(), index, weights, false, DataType.FLOAT);
+        }
+        layer.setIterationCount(request.master().getIterationCount());
+        layer.setEpochCount(request.master().getEpochCount());
+        return layer;
+    }
+
+    /** Memory for the rounded weights of one layer at a time, in the shape of its parameters. */
+    private INDArray scratch(INDArray parameters) {
+        if (scratch == null) {
+            try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+                scratch = Nd4j.createUninitialized(DataType.FLOAT, largestLayer);
+            }
+        }
+        return scratch.get(NDArrayIndex.interval(0, parameters.length())).reshape(parameters.shape());
+    }
+
+    @Override
+    public void close() {
+        scratch = null;
+    }
+}

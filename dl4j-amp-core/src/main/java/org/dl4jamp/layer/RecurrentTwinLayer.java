@@ -1,0 +1,82 @@
+package org.dl4jamp.layer;
+
+import java.util.Map;
+import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.api.layers.RecurrentLayer;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** A {@link TwinLayer} for recurrent layers. The state between time steps and between segments of truncated BPTT is the twin's, in FP32. */
+public final class RecurrentTwinLayer extends TwinLayer implements RecurrentLayer {
+    private static final long serialVersionUID = 1L;
+
+    /** Takes what {@link TwinLayer} takes. */
+    public RecurrentTwinLayer(
+            Layer master, Twin twin, DataType rounded, DataType output, GradientScale gradientScale, StepGuard guard) {
+        super(master, twin, rounded, output, gradientScale, guard);
+    }
+
+    /** Whether a layer keeps state between time steps, itself or through what it wraps. */
+    public static boolean isRecurrent(Layer layer) {
+        return layer instanceof RecurrentLayer
+                || (layer instanceof BaseWrapperLayer wrapper && wrapper.getUnderlying() instanceof RecurrentLayer);
+    }
+
+    private RecurrentLayer recurrent() {
+        Layer layer = compute();
+        return layer instanceof BaseWrapperLayer wrapper
+                ? (RecurrentLayer) wrapper.getUnderlying()
+                : (RecurrentLayer) layer;
+    }
+
+    @Override
+    public INDArray rnnTimeStep(INDArray given, LayerWorkspaceMgr workspaceMgr) {
+        setInput(given, workspaceMgr);
+        return forward(
+                false, workspaceMgr, inner -> recurrent().rnnTimeStep(compute().input(), inner));
+    }
+
+    @Override
+    public INDArray rnnActivateUsingStoredState(
+            INDArray given, boolean training, boolean storeLastForTBPTT, LayerWorkspaceMgr workspaceMgr) {
+        setInput(given, workspaceMgr);
+        return forward(training, workspaceMgr, inner -> recurrent()
+                .rnnActivateUsingStoredState(compute().input(), training, storeLastForTBPTT, inner));
+    }
+
+    @Override
+    public Pair<Gradient, INDArray> tbpttBackpropGradient(
+            INDArray epsilon, int tbpttBackLength, LayerWorkspaceMgr workspaceMgr) {
+        return backward(
+                epsilon, workspaceMgr, (own, inner) -> recurrent().tbpttBackpropGradient(own, tbpttBackLength, inner));
+    }
+
+    @Override
+    public Map<String, INDArray> rnnGetPreviousState() {
+        return recurrent().rnnGetPreviousState();
+    }
+
+    @Override
+    public void rnnSetPreviousState(Map<String, INDArray> stateMap) {
+        recurrent().rnnSetPreviousState(stateMap);
+    }
+
+    @Override
+    public void rnnClearPreviousState() {
+        recurrent().rnnClearPreviousState();
+    }
+
+    @Override
+    public Map<String, INDArray> rnnGetTBPTTState() {
+        return recurrent().rnnGetTBPTTState();
+    }
+
+    @Override
+    public void rnnSetTBPTTState(Map<String, INDArray> state) {
+        recurrent().rnnSetTBPTTState(state);
+    }
+}

@@ -1,0 +1,16 @@
+package org.dl4jamp.layer;
+
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** What the wrappers have to know of the training step, and what the step has to hear from them. */
+public interface StepGuard {
+    /**
+     * Called by each output layer when its backward pass begins, before anyone needs the updater.
+     *
+     * @param labels what the output layer compares with; may be null
+     */
+    void backwardBegins(INDArray labels);
+
+    /** Whether the parameters were left as they were in the last step. */
+    boolean skippedLastStep();
+}

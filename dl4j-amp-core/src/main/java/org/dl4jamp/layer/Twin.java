@@ -1,0 +1,55 @@
+package org.dl4jamp.layer;
+
+import java.util.Objects;
+import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.conf.dropout.IDropout;
+import org.nd4j.linalg.api.buffer.DataType;
+
+/**
+ * What computes in place of a network's own layer: a DL4J layer that writes its gradients, in FP32, straight into the gradient view of the
+ * layer that it stands for.
+ *
+ * @param compute the layer that computes
+ * @param dataType the type of the arrays that it takes and returns
+ * @param roundsInput whether its input is to be rounded to the precision of the plan if it isn't in it already; not so for layers that stay
+ *     in FP32, nor for embeddings, whose input is row numbers
+ * @param retention what is kept of the input between forward and backward pass
+ * @param dropout the input dropout that the wrapper has to apply because {@code compute} is without; null if there is none
+ * @param weights keeps the weights of {@code compute} in step with the master weights
+ */
+public record Twin(
+        Layer compute, DataType dataType, boolean roundsInput, Retention retention, IDropout dropout, Weights weights) {
+
+    /** What a wrapper keeps of its input between forward and backward pass. */
+    public enum Retention {
+        /** The input as it came, or rounded: it's cast again for the backward pass. For layers whose backward pass needs their input only. */
+        INPUT,
+        /** The input in the twin's own type, in case the layer keeps something of its forward pass that belongs to that very array. */
+        CAST_INPUT
+    }
+
+    /** Keeps the weights of a twin in step with the master weights. */
+    public interface Weights {
+        /** The master weights themselves: nothing to keep in step. */
+        Weights MASTER = new Weights() {
+            @Override
+            public void refresh() {}
+
+            @Override
+            public void reload() {}
+        };
+
+        /** Takes the master weights over, before a forward pass. */
+        void refresh();
+
+        /** Brings back what the last {@link #refresh} made, before a backward pass: other layers may use the same memory. */
+        void reload();
+    }
+
+    public Twin {
+        Objects.requireNonNull(compute, "compute");
+        Objects.requireNonNull(dataType, "dataType");
+        Objects.requireNonNull(retention, "retention");
+        Objects.requireNonNull(weights, "weights");
+    }
+}

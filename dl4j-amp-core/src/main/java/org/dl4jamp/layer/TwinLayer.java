@@ -1,0 +1,355 @@
+package org.dl4jamp.layer;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.api.MaskState;
+import org.deeplearning4j.nn.conf.CacheMode;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.indexing.NDArrayIndex;
+
+/**
+ * Stands in a network for one of its layers and lets a {@link Twin} compute: casts in and out where the types differ, keeps the input in the
+ * narrower type between forward and backward pass, applies input dropout, and takes the loss scale out of the parameter gradients as soon as
+ * they are written, so that everyone who looks at them sees true FP32 gradients.
+ *
+ * <p>Gradients that it hands back have the type of the activations that it was given, so that DL4J can add up those of several consumers.
+ */
+public class TwinLayer extends DelegatingLayer {
+    private static final long serialVersionUID = 1L;
+
+    private final transient Twin twin;
+    private final DataType rounded;
+    private final DataType output;
+    private final transient GradientScale gradientScale;
+    private final transient StepGuard guard;
+
+    private transient List<INDArray> scaledGradients;
+    private transient INDArray input;
+    private DataType givenType = DataType.FLOAT;
+    private boolean dropoutApplied;
+
+    /**
+     * @param master the network's own layer
+     * @param twin what computes
+     * @param rounded the precision that inputs are rounded to if the twin wants them rounded
+     * @param output the type of the activations that are handed on
+     * @param gradientScale tells the scale of gradients
+     * @param guard tells whether the last step was skipped
+     */
+    public TwinLayer(
+            Layer master, Twin twin, DataType rounded, DataType output, GradientScale gradientScale, StepGuard guard) {
+        super(master);
+        this.twin = twin;
+        this.rounded = rounded;
+        this.output = output;
+        this.gradientScale = gradientScale;
+        this.guard = guard;
+        if (master.getGradientsViewArray() != null) {
+            shareGradients(master.getGradientsViewArray());
+        }
+    }
+
+    /** What computes in this layer's place. */
+    public final Twin twin() {
+        return twin;
+    }
+
+    final Layer compute() {
+        return twin.compute();
+    }
+
+    final GradientScale gradientScale() {
+        return gradientScale;
+    }
+
+    /** The training step that this layer takes part in. */
+    public final StepGuard guard() {
+        return guard;
+    }
+
+    @Override
+    public void setInput(INDArray given, LayerWorkspaceMgr workspaceMgr) {
+        dropoutApplied = false;
+        if (given == null) {
+            input = null;
+            return;
+        }
+        givenType = given.dataType();
+        INDArray kept = given;
+        if (twin.roundsInput()) {
+            kept = Casts.cast(kept, rounded, workspaceMgr, ArrayType.INPUT);
+        }
+        if (twin.retention() == Twin.Retention.CAST_INPUT) {
+            kept = Casts.cast(kept, twin.dataType(), workspaceMgr, ArrayType.INPUT);
+            compute().setInput(kept, workspaceMgr);
+        }
+        input = kept == given ? workspaceMgr.leverageTo(ArrayType.INPUT, kept) : kept;
+    }
+
+    @Override
+    public INDArray input() {
+        return input;
+    }
+
+    @Override
+    public int batchSize() {
+        return input == null ? super.batchSize() : (int) input.size(0);
+    }
+
+    @Override
+    public INDArray activate(INDArray given, boolean training, LayerWorkspaceMgr workspaceMgr) {
+        setInput(given, workspaceMgr);
+        return activate(training, workspaceMgr);
+    }
+
+    @Override
+    public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        return forward(training, workspaceMgr, inner -> compute().activate(training, inner));
+    }
+
+    /** One way of running the twin forward, on the input that has been set. */
+    interface Forward {
+        INDArray run(LayerWorkspaceMgr workspaceMgr);
+    }
+
+    /** One way of running the twin backward, on the input that has been set. */
+    interface Backward {
+        Pair<Gradient, INDArray> run(INDArray epsilon, LayerWorkspaceMgr workspaceMgr);
+    }
+
+    final INDArray forward(boolean training, LayerWorkspaceMgr workspaceMgr, Forward forward) {
+        twin.weights().refresh();
+        if (training) {
+            applyDropout(workspaceMgr, ArrayType.FF_WORKING_MEM);
+        }
+        boolean castsOut = output != twin.dataType();
+        LayerWorkspaceMgr inner = prepare(workspaceMgr, ArrayType.FF_WORKING_MEM, castsOut, ArrayType.ACTIVATIONS);
+        return Casts.cast(forward.run(inner), output, workspaceMgr, ArrayType.ACTIVATIONS);
+    }
+
+    /** Sets the twin's input, cast if need be, and says where it is to put what it makes. */
+    private LayerWorkspaceMgr prepare(
+            LayerWorkspaceMgr workspaceMgr, ArrayType working, boolean castsResult, ArrayType result) {
+        boolean castsIn = twin.retention() == Twin.Retention.INPUT && input.dataType() != twin.dataType();
+        LayerWorkspaceMgr inner;
+        if (castsIn && castsResult) {
+            inner = Casts.workingMemory(workspaceMgr, working, ArrayType.INPUT, result);
+        } else if (castsIn) {
+            inner = Casts.workingMemory(workspaceMgr, working, ArrayType.INPUT);
+        } else if (castsResult) {
+            inner = Casts.workingMemory(workspaceMgr, working, result);
+        } else {
+            inner = workspaceMgr;
+        }
+        if (twin.retention() == Twin.Retention.INPUT) {
+            compute().setInput(Casts.cast(input, twin.dataType(), inner, working), inner);
+        }
+        return inner;
+    }
+
+    @Override
+    public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        return backward(epsilon, workspaceMgr, compute()::backpropGradient);
+    }
+
+    final Pair<Gradient, INDArray> backward(INDArray epsilon, LayerWorkspaceMgr workspaceMgr, Backward backward) {
+        twin.weights().reload();
+        boolean castsOut = givenType != twin.dataType() || twin.dropout() != null;
+        LayerWorkspaceMgr inner = prepare(workspaceMgr, ArrayType.BP_WORKING_MEM, castsOut, ArrayType.ACTIVATION_GRAD);
+        INDArray own = Casts.cast(epsilon, twin.dataType(), workspaceMgr, ArrayType.BP_WORKING_MEM);
+        Pair<Gradient, INDArray> result = backward.run(own, inner);
+        unscaleParameterGradients();
+        INDArray next = result.getSecond();
+        if (twin.dropout() != null && next != null) {
+            next = twin.dropout().backprop(next, next, getIterationCount(), getEpochCount());
+        }
+        next = handBack(next, workspaceMgr);
+        return new Pair<>(result.getFirst(), next);
+    }
+
+    /** Casts an epsilon to the type of the activations it belongs to. */
+    INDArray handBack(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        INDArray cast = Casts.cast(epsilon, givenType, workspaceMgr, ArrayType.ACTIVATION_GRAD);
+        return cast == null ? null : workspaceMgr.leverageTo(ArrayType.ACTIVATION_GRAD, cast);
+    }
+
+    /** Whether the parameter gradients that the twin writes carry the scale. Those of an output layer don't. */
+    boolean scalesParameterGradients() {
+        return true;
+    }
+
+    private void unscaleParameterGradients() {
+        if (!scalesParameterGradients() || gradientScale.factor() == 1 || scaledGradients == null) {
+            return;
+        }
+        for (INDArray gradients : scaledGradients) {
+            gradients.muli(gradientScale.inverse());
+        }
+    }
+
+    /** For output layers, which DL4J doesn't run forward in training. */
+    final void applyDropoutBeforeBackward(LayerWorkspaceMgr workspaceMgr) {
+        applyDropout(workspaceMgr, ArrayType.BP_WORKING_MEM);
+    }
+
+    /** Sets the twin's input and weights for a score outside forward and backward pass. */
+    final LayerWorkspaceMgr prepareScore(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        twin.weights().refresh();
+        if (training) {
+            applyDropout(workspaceMgr, ArrayType.FF_WORKING_MEM);
+        }
+        return prepare(workspaceMgr, ArrayType.FF_WORKING_MEM, false, ArrayType.ACTIVATIONS);
+    }
+
+    private void applyDropout(LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+        if (twin.dropout() == null || dropoutApplied) {
+            return;
+        }
+        // In the twin's type: ND4J's random operations don't take every half type, and draw the same numbers as in FP32
+        // this way.
+        INDArray from = Casts.cast(input, twin.dataType(), workspaceMgr, working);
+        INDArray to = workspaceMgr.createUninitialized(working, from.dataType(), from.shape(), from.ordering());
+        INDArray dropped = twin.dropout().applyDropout(from, to, getIterationCount(), getEpochCount(), workspaceMgr);
+        input = dropped.dataType() == input.dataType()
+                ? workspaceMgr.leverageTo(ArrayType.INPUT, dropped)
+                : Casts.cast(dropped, input.dataType(), workspaceMgr, ArrayType.INPUT);
+        dropoutApplied = true;
+    }
+
+    @Override
+    public void setBackpropGradientsViewArray(INDArray gradients) {
+        super.setBackpropGradientsViewArray(gradients);
+        shareGradients(gradients);
+    }
+
+    private void shareGradients(INDArray gradients) {
+        if (compute() != master()) {
+            compute().setBackpropGradientsViewArray(gradients);
+        }
+        scaledGradients = trueGradientRanges(gradients);
+    }
+
+    /** The parts of the gradient view that hold gradients, not updates of running statistics, which are never scaled. */
+    private List<INDArray> trueGradientRanges(INDArray gradients) {
+        INDArray flat = gradients.reshape(gradients.length());
+        List<INDArray> ranges = new ArrayList<>();
+        long start = 0;
+        long end = 0;
+        for (Map.Entry<String, INDArray> parameter : master().paramTable(false).entrySet()) {
+            long length = parameter.getValue().length();
+            if (!master().updaterDivideByMinibatch(parameter.getKey())) {
+                addRange(flat, start, end, ranges);
+                start = end + length;
+            }
+            end += length;
+        }
+        addRange(flat, start, end, ranges);
+        return List.copyOf(ranges);
+    }
+
+    private static void addRange(INDArray flat, long start, long end, List<INDArray> ranges) {
+        if (end > start) {
+            ranges.add(flat.get(NDArrayIndex.interval(start, end)));
+        }
+    }
+
+    @Override
+    public void setMaskArray(INDArray maskArray) {
+        super.setMaskArray(maskArray);
+        if (compute() != master()) {
+            compute().setMaskArray(maskArray);
+        }
+    }
+
+    @Override
+    public Pair<INDArray, MaskState> feedForwardMaskArray(
+            INDArray maskArray, MaskState currentMaskState, int minibatchSize) {
+        if (compute() != master()) {
+            compute().feedForwardMaskArray(maskArray, currentMaskState, minibatchSize);
+        }
+        return super.feedForwardMaskArray(maskArray, currentMaskState, minibatchSize);
+    }
+
+    @Override
+    public void setInputMiniBatchSize(int size) {
+        super.setInputMiniBatchSize(size);
+        if (compute() != master()) {
+            compute().setInputMiniBatchSize(size);
+        }
+    }
+
+    @Override
+    public int getInputMiniBatchSize() {
+        return batchSize();
+    }
+
+    @Override
+    public void setIterationCount(int iterationCount) {
+        super.setIterationCount(iterationCount);
+        if (compute() != master()) {
+            compute().setIterationCount(iterationCount);
+        }
+    }
+
+    @Override
+    public void setEpochCount(int epochCount) {
+        super.setEpochCount(epochCount);
+        if (compute() != master()) {
+            compute().setEpochCount(epochCount);
+        }
+    }
+
+    @Override
+    public void setCacheMode(CacheMode mode) {
+        // What DL4J would cache between forward and backward pass are FP32 arrays: the twin goes without.
+        master().setCacheMode(mode);
+    }
+
+    @Override
+    public void allowInputModification(boolean allow) {
+        super.allowInputModification(allow);
+        if (compute() != master()) {
+            compute().allowInputModification(false);
+        }
+    }
+
+    @Override
+    public void clearNoiseWeightParams() {
+        super.clearNoiseWeightParams();
+        if (compute() != master()) {
+            compute().clearNoiseWeightParams();
+        }
+    }
+
+    @Override
+    public void fit(INDArray data, LayerWorkspaceMgr workspaceMgr) {
+        master().fit(Casts.cast(data, DataType.FLOAT, workspaceMgr, ArrayType.INPUT), workspaceMgr);
+    }
+
+    @Override
+    public void applyConstraints(int iteration, int epoch) {
+        if (!guard.skippedLastStep()) {
+            super.applyConstraints(iteration, epoch);
+        }
+    }
+
+    @Override
+    public void clear() {
+        super.clear();
+        if (compute() != master()) {
+            compute().clear();
+        }
+        if (twin.dropout() != null) {
+            twin.dropout().clear();
+        }
+        input = null;
+        dropoutApplied = false;
+    }
+}

@@ -1,0 +1,69 @@
+package org.dl4jamp.network;
+
+import java.util.List;
+import java.util.Optional;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
+import org.dl4jamp.AmpException;
+import org.dl4jamp.policy.NetworkGraph;
+import org.dl4jamp.step.TrainingStep;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** What mixed precision needs of a network, be it a MultiLayerNetwork or a ComputationGraph. */
+public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork {
+    /**
+     * The view of a network.
+     *
+     * @throws AmpException if it's null or neither of the two kinds
+     */
+    static AmpNetwork of(Model model) {
+        if (model instanceof MultiLayerNetwork network) {
+            return new MultiLayerAmpNetwork(network);
+        }
+        if (model instanceof ComputationGraph graph) {
+            return new GraphAmpNetwork(graph);
+        }
+        throw new AmpException(
+                "network: " + (model == null ? "null" : model.getClass().getName())
+                        + " can't be trained in mixed precision; give a MultiLayerNetwork or a ComputationGraph");
+    }
+
+    /** The network itself. */
+    Model model();
+
+    /** Its layers and vertices as its configuration has them. */
+    NetworkGraph graph();
+
+    /** Whether {@code init()} has been called. */
+    boolean isInitialized();
+
+    /** Where its layers stand, in the order of {@link #graph()}. */
+    List<LayerPlace> layers();
+
+    /** Sets the type that a vertex without layer casts to. Returns the type that it had, empty if it has none. */
+    Optional<DataType> setVertexType(String name, DataType type);
+
+    /** The vertices without layer that have parameters. */
+    List<VertexPlace> vertices();
+
+    /** The FP32 gradients of all parameters, in the order of the parameters. Made if need be. */
+    INDArray gradients();
+
+    /** The features of the batch in progress; entries may be null. */
+    List<INDArray> features();
+
+    /** The updater, null if the network has none at the moment. */
+    BaseMultiLayerUpdater<?> updater();
+
+    /** Makes the network use an updater. */
+    void setUpdater(BaseMultiLayerUpdater<?> updater);
+
+    /** DL4J's own updater over a state. */
+    BaseMultiLayerUpdater<?> plainUpdater(INDArray state);
+
+    /** DL4J's updater over a state, which asks a training step for leave. */
+    BaseMultiLayerUpdater<?> ampUpdater(TrainingStep step, INDArray state);
+}

@@ -1,0 +1,110 @@
+package org.dl4jamp.network;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.graph.vertex.BaseGraphVertex;
+import org.deeplearning4j.nn.graph.vertex.GraphVertex;
+import org.deeplearning4j.nn.graph.vertex.impl.FrozenVertex;
+import org.deeplearning4j.nn.graph.vertex.impl.LayerVertex;
+import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
+import org.deeplearning4j.nn.updater.graph.ComputationGraphUpdater;
+import org.dl4jamp.policy.NetworkGraph;
+import org.dl4jamp.step.AmpGraphUpdater;
+import org.dl4jamp.step.TrainingStep;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** A ComputationGraph. */
+record GraphAmpNetwork(ComputationGraph model) implements AmpNetwork {
+    @Override
+    public NetworkGraph graph() {
+        return NetworkGraph.of(model.getConfiguration());
+    }
+
+    @Override
+    public boolean isInitialized() {
+        return model.params() != null && model.getVertices() != null;
+    }
+
+    @Override
+    public List<LayerPlace> layers() {
+        List<LayerPlace> places = new ArrayList<>();
+        for (NetworkGraph.Node node : graph().nodes()) {
+            if (model.getVertex(node.name()) instanceof LayerVertex vertex) {
+                places.add(new LayerPlace(node.name(), vertex::getLayer, layer -> replace(vertex, layer)).innermost());
+            }
+        }
+        return places;
+    }
+
+    private void replace(LayerVertex vertex, Layer layer) {
+        Layer[] layers = model.getLayers();
+        for (int i = 0; i < layers.length; i++) {
+            if (layers[i] == vertex.getLayer()) {
+                layers[i] = layer;
+            }
+        }
+        vertex.setLayer(layer);
+    }
+
+    @Override
+    public Optional<DataType> setVertexType(String name, DataType type) {
+        if (model.getVertex(name) instanceof BaseGraphVertex vertex && vertex.getDataType() != null) {
+            DataType before = vertex.getDataType();
+            vertex.setDataType(type);
+            return Optional.of(before);
+        }
+        return Optional.empty();
+    }
+
+    @Override
+    public List<VertexPlace> vertices() {
+        GraphVertex[] vertices = model.getVertices();
+        List<VertexPlace> places = new ArrayList<>();
+        for (int i = 0; i < vertices.length; i++) {
+            int index = i;
+            if (!vertices[i].hasLayer() && vertices[i].numParams() > 0 && !(vertices[i] instanceof FrozenVertex)) {
+                places.add(new VertexPlace(
+                        vertices[i].getVertexName(), () -> vertices[index], vertex -> vertices[index] = vertex));
+            }
+        }
+        return places;
+    }
+
+    @Override
+    public INDArray gradients() {
+        if (model.getGradientsViewArray() == null) {
+            model.initGradientsView();
+        }
+        return model.getGradientsViewArray();
+    }
+
+    @Override
+    public List<INDArray> features() {
+        return model.getInputs() == null ? List.of() : Arrays.asList(model.getInputs());
+    }
+
+    @Override
+    public BaseMultiLayerUpdater<?> updater() {
+        return model.getUpdater(false);
+    }
+
+    @Override
+    public void setUpdater(BaseMultiLayerUpdater<?> updater) {
+        model.setUpdater((ComputationGraphUpdater) updater);
+    }
+
+    @Override
+    public BaseMultiLayerUpdater<?> plainUpdater(INDArray state) {
+        return new ComputationGraphUpdater(model, state);
+    }
+
+    @Override
+    public BaseMultiLayerUpdater<?> ampUpdater(TrainingStep step, INDArray state) {
+        return new AmpGraphUpdater(model, state, step);
+    }
+}

@@ -1,0 +1,36 @@
+package org.dl4jamp.network;
+
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.layers.FrozenLayer;
+import org.deeplearning4j.nn.layers.FrozenLayerWithBackprop;
+import org.deeplearning4j.nn.layers.recurrent.LastTimeStepLayer;
+import org.deeplearning4j.nn.layers.recurrent.TimeDistributedLayer;
+import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
+
+/**
+ * Where a layer stands in a network, so that another can be put there.
+ *
+ * @param name the layer's name in the plan
+ * @param current reads the layer that stands there
+ * @param replace puts another there
+ */
+public record LayerPlace(String name, Supplier<Layer> current, Consumer<Layer> replace) {
+    /**
+     * The place inside DL4J's own wrappers: networks ask whether a layer is frozen, and take the last time step, by the wrapper's class, so it
+     * has to stay.
+     */
+    LayerPlace innermost() {
+        Layer layer = current.get();
+        boolean staysOutside = layer instanceof FrozenLayer
+                || layer instanceof FrozenLayerWithBackprop
+                || layer instanceof LastTimeStepLayer
+                || layer instanceof TimeDistributedLayer;
+        if (!staysOutside) {
+            return this;
+        }
+        BaseWrapperLayer wrapper = (BaseWrapperLayer) layer;
+        return new LayerPlace(name, wrapper::getUnderlying, wrapper::setUnderlying).innermost();
+    }
+}

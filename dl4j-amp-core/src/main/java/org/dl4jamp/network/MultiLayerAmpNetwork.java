@@ -1,0 +1,84 @@
+package org.dl4jamp.network;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
+import org.deeplearning4j.nn.updater.MultiLayerUpdater;
+import org.dl4jamp.policy.NetworkGraph;
+import org.dl4jamp.step.AmpMultiLayerUpdater;
+import org.dl4jamp.step.TrainingStep;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** A MultiLayerNetwork. */
+record MultiLayerAmpNetwork(MultiLayerNetwork model) implements AmpNetwork {
+    @Override
+    public NetworkGraph graph() {
+        return NetworkGraph.of(model.getLayerWiseConfigurations());
+    }
+
+    @Override
+    public boolean isInitialized() {
+        return model.isInitCalled();
+    }
+
+    @Override
+    public List<LayerPlace> layers() {
+        Layer[] layers = model.getLayers();
+        List<LayerPlace> places = new ArrayList<>();
+        for (NetworkGraph.Node node : graph().nodes()) {
+            if (node.layer() != null) {
+                int i = node.index();
+                places.add(new LayerPlace(node.name(), () -> layers[i], layer -> layers[i] = layer).innermost());
+            }
+        }
+        return places;
+    }
+
+    @Override
+    public Optional<DataType> setVertexType(String name, DataType type) {
+        return Optional.empty();
+    }
+
+    @Override
+    public List<VertexPlace> vertices() {
+        return List.of();
+    }
+
+    @Override
+    public INDArray gradients() {
+        if (model.getGradientsViewArray() == null) {
+            model.initGradientsView();
+        }
+        return model.getGradientsViewArray();
+    }
+
+    @Override
+    public List<INDArray> features() {
+        return Arrays.asList(model.getInput());
+    }
+
+    @Override
+    public BaseMultiLayerUpdater<?> updater() {
+        return (BaseMultiLayerUpdater<?>) model.getUpdater(false);
+    }
+
+    @Override
+    public void setUpdater(BaseMultiLayerUpdater<?> updater) {
+        model.setUpdater(updater);
+    }
+
+    @Override
+    public BaseMultiLayerUpdater<?> plainUpdater(INDArray state) {
+        return new MultiLayerUpdater(model, state);
+    }
+
+    @Override
+    public BaseMultiLayerUpdater<?> ampUpdater(TrainingStep step, INDArray state) {
+        return new AmpMultiLayerUpdater(model, state, step);
+    }
+}

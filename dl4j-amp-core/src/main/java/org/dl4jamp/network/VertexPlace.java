@@ -1,0 +1,14 @@
+package org.dl4jamp.network;
+
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.deeplearning4j.nn.graph.vertex.GraphVertex;
+
+/**
+ * Where a vertex stands in a graph, so that another can be put there.
+ *
+ * @param name the vertex's name
+ * @param current reads the vertex that stands there
+ * @param replace puts another there
+ */
+public record VertexPlace(String name, Supplier<GraphVertex> current, Consumer<GraphVertex> replace) {}

@@ -1,0 +1,295 @@
+package org.dl4jamp.scale;
+
+import org.dl4jamp.AmpException;
+
+/**
+ * Finds the loss scale while training: large enough that small gradients survive half precision, and smaller as soon as they overflow.
+ *
+ * <pre>
+ * scale, tracker, tolerated = initialScale, 0, hysteresis
+ * update(overflow):
+ *     if overflow:
+ *         tracker = 0
+ *         tolerated = max(tolerated - 1, 0)
+ *         if tolerated == 0: scale = max(float(scale * backoffFactor), minScale)
+ *     else if ++tracker == growthInterval:
+ *         tracker, tolerated = 0, hysteresis
+ *         grown = float(scale * growthFactor)
+ *         if grown &lt;= maxScale: scale = grown
+ * </pre>
+ *
+ * <p>The method is that of Micikevicius et al. 2018, "Mixed Precision Training". Names, defaults and arithmetic are those of PyTorch's {@code
+ * torch.amp.GradScaler}: the scale is a float, the factors are doubles, and as long as the scale stays inside its range it follows {@code
+ * GradScaler} bit for bit. PyTorch's only limit is infinity, which growth does not pass; here growth does not pass {@code maxScale}, and a
+ * scale that backs off below {@code minScale} becomes {@code minScale}, as in Megatron-LM.
+ *
+ * <p>A hysteresis of N lets the scale survive overflows of single batches, as in Megatron-LM's {@code DynamicGradScaler}: after a growth
+ * interval without overflow, N - 1 overflows only restart the interval, and every further one backs off. One is PyTorch's behaviour.
+ *
+ * <p>The scale is never zero, infinite or NaN. Not thread-safe.
+ */
+public final class DynamicLossScaler implements LossScaler {
+    /** {@link LossScalerState#kind()} of this scaler. */
+    public static final String KIND = "dynamic";
+
+    private final float initialScale;
+    private final double growthFactor;
+    private final double backoffFactor;
+    private final int growthInterval;
+    private final float minScale;
+    private final float maxScale;
+    private final int hysteresis;
+
+    private float scale;
+    private int growthTracker;
+    private int hysteresisTracker;
+
+    private DynamicLossScaler(Builder builder) {
+        this.initialScale = (float) builder.initialScale;
+        this.growthFactor = builder.growthFactor;
+        this.backoffFactor = builder.backoffFactor;
+        this.growthInterval = builder.growthInterval;
+        this.minScale = (float) builder.minScale;
+        this.maxScale = (float) builder.maxScale;
+        this.hysteresis = builder.hysteresis;
+        this.scale = initialScale;
+        this.hysteresisTracker = hysteresis;
+    }
+
+    /** A builder with PyTorch's defaults and a range from 2<sup>-14</sup> to 2<sup>24</sup>. */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    @Override
+    public double scale() {
+        return scale;
+    }
+
+    @Override
+    public void update(boolean overflow) {
+        if (overflow) {
+            growthTracker = 0;
+            hysteresisTracker = Math.max(hysteresisTracker - 1, 0);
+            if (hysteresisTracker == 0) {
+                scale = Math.max((float) (scale * backoffFactor), minScale);
+            }
+            return;
+        }
+        growthTracker++;
+        if (growthTracker == growthInterval) {
+            growthTracker = 0;
+            hysteresisTracker = hysteresis;
+            float grown = (float) (scale * growthFactor);
+            if (grown <= maxScale) {
+                scale = grown;
+            }
+        }
+    }
+
+    @Override
+    public LossScalerState state() {
+        return new LossScalerState(KIND, scale, growthTracker, hysteresisTracker);
+    }
+
+    @Override
+    public void restore(LossScalerState state) {
+        if (state == null || !KIND.equals(state.kind())) {
+            throw new AmpException("restore(" + state + "): the state of a scaler of kind \"" + KIND
+                    + "\" is needed; use the kind of scaler that the state was saved from");
+        }
+        float restored = (float) state.scale();
+        requireState(
+                state,
+                restored == state.scale() && restored >= minScale && restored <= maxScale,
+                "scale a float from " + minScale + " to " + maxScale);
+        requireState(
+                state,
+                state.growthTracker() >= 0 && state.growthTracker() < growthInterval,
+                "growthTracker from 0 to " + (growthInterval - 1));
+        requireState(
+                state,
+                state.hysteresisTracker() >= 0 && state.hysteresisTracker() <= hysteresis,
+                "hysteresisTracker from 0 to " + hysteresis);
+        scale = restored;
+        growthTracker = state.growthTracker();
+        hysteresisTracker = state.hysteresisTracker();
+    }
+
+    private void requireState(LossScalerState state, boolean holds, String allowed) {
+        if (!holds) {
+            throw new AmpException("restore(" + state + "): " + allowed + " is what " + this
+                    + " allows; build the scaler with the settings that the state was saved with");
+        }
+    }
+
+    @Override
+    public LossScaler copy() {
+        DynamicLossScaler copy = new DynamicLossScaler(new Builder(this));
+        copy.restore(state());
+        return copy;
+    }
+
+    /** The scale before the first step. */
+    public double initialScale() {
+        return initialScale;
+    }
+
+    /** What the scale is multiplied by after {@link #growthInterval()} steps without overflow. */
+    public double growthFactor() {
+        return growthFactor;
+    }
+
+    /** What the scale is multiplied by after an overflow. */
+    public double backoffFactor() {
+        return backoffFactor;
+    }
+
+    /** After how many steps in a row without overflow the scale grows. */
+    public int growthInterval() {
+        return growthInterval;
+    }
+
+    /** The smallest scale. */
+    public double minScale() {
+        return minScale;
+    }
+
+    /** The largest scale. */
+    public double maxScale() {
+        return maxScale;
+    }
+
+    /** How many overflows it takes, since the last growth interval without any, until the scale backs off. */
+    public int hysteresis() {
+        return hysteresis;
+    }
+
+    /** The call that makes it; the state is not part of it. */
+    @Override
+    public String toString() {
+        return "DynamicLossScaler.builder().initialScale(" + initialScale + ").growthFactor(" + growthFactor
+                + ").backoffFactor("
+                + backoffFactor + ").growthInterval(" + growthInterval + ").minScale(" + minScale + ").maxScale("
+                + maxScale
+                + ").hysteresis(" + hysteresis + ").build()";
+    }
+
+    /**
+     * Builds {@link DynamicLossScaler}. Each method returns the builder and throws {@link AmpException} for a value out of range. Scales are
+     * rounded to single precision.
+     */
+    public static final class Builder {
+        private double initialScale = 65536.0;
+        private double growthFactor = 2.0;
+        private double backoffFactor = 0.5;
+        private int growthInterval = 2000;
+        private double minScale = 0x1p-14;
+        private double maxScale = 0x1p24;
+        private int hysteresis = 1;
+
+        private Builder() {}
+
+        private Builder(DynamicLossScaler scaler) {
+            initialScale = scaler.initialScale;
+            growthFactor = scaler.growthFactor;
+            backoffFactor = scaler.backoffFactor;
+            growthInterval = scaler.growthInterval;
+            minScale = scaler.minScale;
+            maxScale = scaler.maxScale;
+            hysteresis = scaler.hysteresis;
+        }
+
+        /** The scale before the first step; default 65536. Has to lie between {@link #minScale} and {@link #maxScale}. */
+        public Builder initialScale(double initialScale) {
+            this.initialScale = requireScale("initialScale", initialScale);
+            return this;
+        }
+
+        /** What the scale is multiplied by after {@link #growthInterval} steps in a row without overflow; default 2. */
+        public Builder growthFactor(double growthFactor) {
+            require(
+                    growthFactor > 1 && growthFactor < Double.POSITIVE_INFINITY,
+                    "growthFactor",
+                    growthFactor,
+                    "a finite number above 1 is needed, such as 2, so that the scale can recover from overflows");
+            this.growthFactor = growthFactor;
+            return this;
+        }
+
+        /** What the scale is multiplied by after an overflow; default 0.5. */
+        public Builder backoffFactor(double backoffFactor) {
+            require(
+                    backoffFactor > 0 && backoffFactor < 1,
+                    "backoffFactor",
+                    backoffFactor,
+                    "a number above 0 and below 1 is needed, such as 0.5, so that overflows end");
+            this.backoffFactor = backoffFactor;
+            return this;
+        }
+
+        /** After how many steps in a row without overflow the scale grows; default 2000. */
+        public Builder growthInterval(int growthInterval) {
+            require(growthInterval >= 1, "growthInterval", growthInterval, "at least 1 step is needed, such as 2000");
+            this.growthInterval = growthInterval;
+            return this;
+        }
+
+        /** The smallest scale; default 2<sup>-14</sup>. */
+        public Builder minScale(double minScale) {
+            this.minScale = requireScale("minScale", minScale);
+            return this;
+        }
+
+        /** The largest scale; default 2<sup>24</sup>. */
+        public Builder maxScale(double maxScale) {
+            this.maxScale = requireScale("maxScale", maxScale);
+            return this;
+        }
+
+        /** How many overflows it takes until the scale backs off; default 1, as in PyTorch. Megatron-LM's default is 2. */
+        public Builder hysteresis(int hysteresis) {
+            require(hysteresis >= 1, "hysteresis", hysteresis, "at least 1 overflow is needed; 1 backs off at each");
+            this.hysteresis = hysteresis;
+            return this;
+        }
+
+        /**
+         * Builds the scaler.
+         *
+         * @throws AmpException if the range is empty or the initial scale lies outside of it
+         */
+        public DynamicLossScaler build() {
+            require(
+                    (float) minScale <= (float) maxScale,
+                    "minScale",
+                    minScale,
+                    "at most maxScale(" + maxScale + ") is allowed; lower minScale or raise maxScale");
+            require(
+                    (float) initialScale >= (float) minScale && (float) initialScale <= (float) maxScale,
+                    "initialScale",
+                    initialScale,
+                    "a scale from minScale(" + minScale + ") to maxScale(" + maxScale
+                            + ") is needed; move it or widen the range");
+            return new DynamicLossScaler(this);
+        }
+
+        // Below the smallest normal float the reciprocal of the scale, which gradients are multiplied by, would be
+        // infinite.
+        private static double requireScale(String argument, double value) {
+            require(
+                    (float) value >= Float.MIN_NORMAL && (float) value <= Float.MAX_VALUE,
+                    argument,
+                    value,
+                    "a scale from " + Float.MIN_NORMAL + " to " + Float.MAX_VALUE
+                            + " is needed, such as a power of two");
+            return value;
+        }
+
+        private static void require(boolean holds, String argument, Object value, String allowed) {
+            if (!holds) {
+                throw new AmpException(argument + "(" + value + "): " + allowed);
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+package org.dl4jamp.step;
+
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.updater.MultiLayerUpdater;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** DL4J's updater of a MultiLayerNetwork, which does nothing in a step that doesn't count. */
+public final class AmpMultiLayerUpdater extends MultiLayerUpdater {
+    private static final long serialVersionUID = 1L;
+
+    private final transient TrainingStep step;
+
+    /**
+     * @param state the updater's state, used as it is; null for updaters without
+     */
+    public AmpMultiLayerUpdater(MultiLayerNetwork network, INDArray state, TrainingStep step) {
+        super(network, state);
+        this.step = step;
+    }
+
+    @Override
+    public synchronized void update(
+            Gradient gradient, int iteration, int epoch, int batchSize, LayerWorkspaceMgr workspaceMgr) {
+        if (step.admits(gradient, iteration)) {
+            super.update(gradient, step.optimizerSteps(iteration), epoch, batchSize, workspaceMgr);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+package org.dl4jamp.step;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
+import org.dl4jamp.AmpException;
+import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.layer.StepGuard;
+import org.dl4jamp.network.AmpNetwork;
+import org.dl4jamp.network.LayerPlace;
+import org.dl4jamp.scale.LossScaler;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Decides in each training step whether it counts. A step with a non-finite gradient or loss is skipped: its gradients become zero, and
+ * parameters, updater state and running statistics stay as they were. If the loss was finite the scale was too large, and the scaler hears of
+ * an overflow; otherwise the scale isn't to blame and stays.
+ */
+public final class TrainingStep implements StepGuard {
+    private static final Logger LOG = LoggerFactory.getLogger(TrainingStep.class);
+
+    private final MixedPrecision owner;
+    private final AmpNetwork network;
+    private final LossScaler scaler;
+    private final int maxConsecutiveSkips;
+    private final FiniteCheck check = new FiniteCheck();
+    private final List<INDArray> labels = new ArrayList<>();
+    private StepCounts counts = StepCounts.NONE;
+    private boolean skippedLast;
+    private BaseMultiLayerUpdater<?> updater;
+
+    public TrainingStep(MixedPrecision owner, AmpNetwork network, LossScaler scaler, int maxConsecutiveSkips) {
+        this.owner = owner;
+        this.network = network;
+        this.scaler = scaler;
+        this.maxConsecutiveSkips = maxConsecutiveSkips;
+    }
+
+    /** Whose step this is. */
+    public MixedPrecision owner() {
+        return owner;
+    }
+
+    public StepCounts counts() {
+        return counts;
+    }
+
+    /** Goes on counting from there. */
+    public void restore(StepCounts counts) {
+        this.counts = counts;
+    }
+
+    /** Puts this step's updater into the network, over the state of the one it finds there. */
+    public void installUpdater() {
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            BaseMultiLayerUpdater<?> found = network.updater();
+            if (found == null && updater == null) {
+                found = network.plainUpdater(null);
+            }
+            // DL4J drops the updater in clear(), and makes a new one with the right state in setLearningRate().
+            if (found != null) {
+                updater = network.ampUpdater(this, found.getStateViewArray());
+            }
+            network.setUpdater(updater);
+        }
+    }
+
+    /** The updater state, as long as this step's updater is in use. */
+    public INDArray updaterState() {
+        return updater.getStateViewArray();
+    }
+
+    // DL4J's updaters are equal if their states are; here it matters which object the network will call.
+    @SuppressWarnings("ReferenceEquality")
+    @Override
+    public void backwardBegins(INDArray batchLabels) {
+        if (network.updater() != updater) {
+            installUpdater();
+        }
+        labels.add(batchLabels);
+    }
+
+    @Override
+    public boolean skippedLastStep() {
+        return skippedLast;
+    }
+
+    /**
+     * The iteration that DL4J's updater is told: without the skipped ones, so that Adam's bias correction and schedules don't advance.
+     */
+    int optimizerSteps(int iteration) {
+        return (int) Math.max(0, iteration - counts.skipped());
+    }
+
+    /**
+     * Whether the updater may go on.
+     *
+     * @throws AmpException if too many steps in a row were skipped
+     */
+    boolean admits(Gradient gradient, int iteration) {
+        INDArray gradients = gradient.gradient();
+        double loss = network.model().score();
+        boolean finite = check.allFinite(gradients);
+        if (finite && Double.isFinite(loss)) {
+            counts = counts.afterTaken();
+            skippedLast = false;
+            labels.clear();
+            scaler.update(false);
+            return true;
+        }
+        skip(gradient, iteration, loss, finite);
+        return false;
+    }
+
+    private void skip(Gradient gradient, int iteration, double loss, boolean gradientsFinite) {
+        double scale = scaler.scale();
+        Optional<String> badBatch = nonFiniteBatch();
+        Optional<String> culprit = gradientsFinite ? Optional.empty() : firstNonFiniteParameter();
+        labels.clear();
+        gradient.gradient().assign(0);
+        counts = counts.afterSkipped();
+        skippedLast = true;
+        String what;
+        if (badBatch.isPresent()) {
+            what = badBatch.get() + " in the batch of iteration " + iteration;
+            LOG.warn("Step skipped: {}; the loss scale stays at {}", what, scale);
+        } else if (!Double.isFinite(loss)) {
+            what = "the loss of iteration " + iteration + " is " + loss + " at the finite loss scale " + scale
+                    + ", with finite features and labels";
+            LOG.warn("Step skipped: {}; the loss scale stays", what);
+        } else {
+            scaler.update(true);
+            what = "gradients overflowed in iteration " + iteration + " at loss scale " + scale;
+            LOG.info("Step skipped: {}; the loss scale is now {}", what, scaler.scale());
+        }
+        if (counts.consecutiveSkips() >= maxConsecutiveSkips) {
+            throw new AmpException(stuck(what, culprit));
+        }
+    }
+
+    private String stuck(String what, Optional<String> culprit) {
+        return counts.consecutiveSkips() + " steps in a row were skipped (maxConsecutiveSkips(" + maxConsecutiveSkips
+                + ")); parameters and updater state are as they were before them. Last: " + what
+                + culprit.map(name -> "; first to go non-finite in the backward pass: " + name)
+                        .orElse("")
+                + ". Try a lower learning rate, check the data, or keep the layers at fault in FP32 with AmpConfig.keepFull(name)";
+    }
+
+    private Optional<String> nonFiniteBatch() {
+        List<INDArray> features = network.features();
+        for (int i = 0; i < features.size(); i++) {
+            Optional<String> where = FiniteCheck.firstNonFinite(features.get(i));
+            if (where.isPresent()) {
+                return Optional.of("features " + i + " contain " + where.get());
+            }
+        }
+        for (int i = 0; i < labels.size(); i++) {
+            Optional<String> where = FiniteCheck.firstNonFinite(labels.get(i));
+            if (where.isPresent()) {
+                return Optional.of("labels " + i + " contain " + where.get());
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** The gradients flow from the last layer to the first. */
+    private Optional<String> firstNonFiniteParameter() {
+        List<LayerPlace> places = new ArrayList<>(network.layers());
+        Collections.reverse(places);
+        for (LayerPlace place : places) {
+            Layer layer = place.current().get();
+            INDArray view = layer.getGradientsViewArray();
+            if (view == null || FiniteCheck.isFinite(view)) {
+                continue;
+            }
+            Map<String, INDArray> gradients =
+                    layer.conf().getLayer().initializer().getGradientsFromFlattened(layer.conf(), view);
+            for (Map.Entry<String, INDArray> entry : gradients.entrySet()) {
+                if (!FiniteCheck.isFinite(entry.getValue())) {
+                    return Optional.of("parameter \"" + entry.getKey() + "\" of layer \"" + place.name() + "\"");
+                }
+            }
+        }
+        return network.vertices().stream()
+                .filter(place -> !FiniteCheck.isFinite(place.current().get().getGradientsViewArray()))
+                .map(place -> "parameters of vertex \"" + place.name() + "\"")
+                .findFirst();
+    }
+}

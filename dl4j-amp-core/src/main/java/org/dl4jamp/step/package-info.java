@@ -1,0 +1,2 @@
+/** What happens between backward pass and update: is everything finite, does the step count, what becomes of the loss scale. */
+package org.dl4jamp.step;

@@ -1,0 +1,120 @@
+package org.dl4jamp.listeners;
+
+import java.lang.ref.WeakReference;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.optimize.api.BaseTrainingListener;
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.AmpException;
+import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.policy.PrecisionPlan;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Turns on mixed precision for the network that it listens to, when training starts:
+ *
+ * <pre>
+ * net.setListeners(new AmpListener(), new ScoreIterationListener(10));
+ * net.fit(iterator, epochs);
+ * </pre>
+ *
+ * <p>With {@code fit(iterator)} every iteration is in mixed precision. With {@code fit(DataSet)}, which tells listeners nothing before its
+ * first iteration, the first is in FP32 and the others are in mixed precision. A network that has mixed precision already keeps it as it
+ * is. A network whose {@link MixedPrecision} was closed while this listener was with it stays without.
+ *
+ * <p>Logs one line at INFO when it attaches, and skipped steps at INFO, at most one line in ten seconds.
+ *
+ * <p>Serves one network at a time and, like DL4J's own listeners, one thread.
+ */
+public class AmpListener extends BaseTrainingListener {
+    private static final Logger LOG = LoggerFactory.getLogger(AmpListener.class);
+
+    private final AmpConfig config;
+    private WeakReference<Model> served = new WeakReference<>(null);
+    private MixedPrecision amp;
+    private StepReport report;
+
+    /** Takes the settings that the network's configuration carries, otherwise the defaults. */
+    public AmpListener() {
+        this.config = null;
+    }
+
+    /** Takes these settings, whatever the network's configuration carries. */
+    public AmpListener(AmpConfig config) {
+        this.config = Objects.requireNonNull(config, "config");
+    }
+
+    /**
+     * The mixed precision of the network that this listener serves: plan, loss scale and counters.
+     *
+     * @return empty before training starts
+     */
+    public Optional<MixedPrecision> mixedPrecision() {
+        return Optional.ofNullable(amp);
+    }
+
+    /**
+     * Attaches before the first iteration of {@code fit(iterator)}.
+     *
+     * @throws AmpException if the network can't be trained in mixed precision
+     */
+    @Override
+    public void onEpochStart(Model model) {
+        attach(model);
+    }
+
+    /**
+     * Attaches after the first iteration of {@code fit(DataSet)}, and reports steps that were skipped.
+     *
+     * @throws AmpException if the network can't be trained in mixed precision
+     */
+    @Override
+    public void iterationDone(Model model, int iteration, int epoch) {
+        if (model == served.get()) {
+            report.stepDone(iteration, amp.stepsSkipped(), amp.lossScale());
+        } else {
+            attach(model);
+        }
+    }
+
+    private void attach(Model model) {
+        if (model == served.get()) {
+            return;
+        }
+        Optional<MixedPrecision> present = MixedPrecision.of(model);
+        amp = present.isPresent() ? present.get() : enable(model);
+        served = new WeakReference<>(model);
+        report = new StepReport(LOG, System::nanoTime, amp.stepsSkipped(), amp.lossScale());
+        LOG.info(
+                "{}: {}",
+                present.isPresent() ? "Mixed precision is on already" : "Mixed precision is on",
+                summary(amp));
+    }
+
+    private MixedPrecision enable(Model model) {
+        if (model instanceof MultiLayerNetwork network) {
+            return config == null ? MixedPrecision.enable(network) : MixedPrecision.enable(network, config);
+        }
+        if (model instanceof ComputationGraph graph) {
+            return config == null ? MixedPrecision.enable(graph) : MixedPrecision.enable(graph, config);
+        }
+        throw new AmpException("AmpListener: can't train a " + model.getClass().getName()
+                + " in mixed precision; only MultiLayerNetwork and ComputationGraph");
+    }
+
+    private static String summary(MixedPrecision amp) {
+        List<PrecisionPlan.Row> rows = amp.plan().rows();
+        long half = rows.stream().filter(row -> row.precision().isHalf()).count();
+        if (half == 0) {
+            return "but all " + rows.size() + " layers compute in FLOAT; the plan says why";
+        }
+        return String.format(
+                "%d of %d layers compute in %s on engine \"%s\", the others in FLOAT; loss scale %s",
+                half, rows.size(), amp.precision(), amp.engine(), amp.lossScale());
+    }
+}
