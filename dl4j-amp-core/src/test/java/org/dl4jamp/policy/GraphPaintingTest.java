@@ -23,9 +23,10 @@ import org.nd4j.linalg.activations.Activation;
 class GraphPaintingTest {
     @Test
     void aResidualBlockKeepsItsSkipInHalf() {
-        PrecisionPlan plan = Plans.plan(Plans.built(residualBlock(Plans.graph("x").addLayer("stem", Plans.conv(null), "x"), "b", "stem")
-                .addLayer("out", Plans.output(null), "b_relu")
-                .setOutputs("out")));
+        PrecisionPlan plan = Plans.plan(
+                Plans.built(residualBlock(Plans.graph("x").addLayer("stem", Plans.conv(null), "x"), "b", "stem")
+                        .addLayer("out", Plans.output(null), "b_relu")
+                        .setOutputs("out")));
 
         assertEquals(HALF, plan.row("stem").output());
         assertEquals(HALF, plan.row("b_add").precision());
@@ -46,16 +47,18 @@ class GraphPaintingTest {
             residualBlock(builder, "b" + i, last);
             last = "b" + i + "_relu";
         }
-        PrecisionPlan plan = Plans.plan(Plans.built(builder.addLayer("global", new GlobalPoolingLayer(PoolingType.AVG), last)
-                .addLayer("out", Plans.output(null), "global")
-                .setOutputs("out")));
+        PrecisionPlan plan =
+                Plans.plan(Plans.built(builder.addLayer("global", new GlobalPoolingLayer(PoolingType.AVG), last)
+                        .addLayer("out", Plans.output(null), "global")
+                        .setOutputs("out")));
 
         plan.rows().stream()
                 .filter(row -> !row.name().equals("out") && !row.name().equals("global"))
                 .forEach(row -> assertEquals(HALF, row.output(), row.name()));
         assertEquals(FLOAT, plan.row("global").precision());
         assertEquals(FLOAT, plan.row("global").output());
-        assertEquals("sums over many values in FP32, takes HALF", plan.row("global").reason());
+        assertEquals(
+                "sums over many values in FP32, takes HALF", plan.row("global").reason());
         assertEquals(FLOAT, plan.row("out").output());
     }
 
@@ -70,10 +73,13 @@ class GraphPaintingTest {
                 .setOutputs("out")));
 
         assertEquals(FLOAT, plan.row("merge").precision());
-        assertEquals("follows its input: network inputs are FP32", plan.row("merge").reason());
+        assertEquals(
+                "follows its input: network inputs are FP32", plan.row("merge").reason());
         assertEquals(HALF, plan.row("up").precision());
         assertEquals(FLOAT, plan.row("up").output());
-        assertTrue(plan.row("up").reason().endsWith("output in FP32: network inputs are FP32"), plan.row("up").reason());
+        assertTrue(
+                plan.row("up").reason().endsWith("output in FP32: network inputs are FP32"),
+                plan.row("up").reason());
         assertEquals(HALF, plan.row("down").output());
         assertEquals(HALF, plan.row("last").output());
     }
@@ -123,7 +129,9 @@ class GraphPaintingTest {
         assertEquals(FLOAT, plan.row("a").output());
         assertEquals(FLOAT, plan.row("norm").output());
         assertEquals(FLOAT, plan.row("scale").precision());
-        assertEquals("follows its input: \"norm\" computes in FP32 only", plan.row("scale").reason());
+        assertEquals(
+                "follows its input: \"norm\" computes in FP32 only",
+                plan.row("scale").reason());
         assertEquals(HALF, plan.row("b").output());
     }
 
@@ -146,7 +154,9 @@ class GraphPaintingTest {
 
         assertEquals(FLOAT, plan.row("attention").precision());
         assertEquals(FLOAT, plan.row("a").output());
-        assertEquals("DL4J computes it in the network's type only", plan.row("attention").reason());
+        assertEquals(
+                "DL4J computes it in the network's type only",
+                plan.row("attention").reason());
     }
 
     @Test
@@ -165,7 +175,8 @@ class GraphPaintingTest {
     void indicesForAnEmbeddingAreNeverRounded() {
         PrecisionPlan plan = Plans.plan(Plans.built(Plans.graph("x")
                 .addLayer("before", Plans.dense(null), "x")
-                .addLayer("words", new EmbeddingLayer.Builder().nIn(5000).nOut(4).build(), "before")
+                .addLayer(
+                        "words", new EmbeddingLayer.Builder().nIn(5000).nOut(4).build(), "before")
                 .addLayer("after", Plans.dense(null), "words")
                 .addLayer("out", Plans.output(null), "after")
                 .setOutputs("out")));

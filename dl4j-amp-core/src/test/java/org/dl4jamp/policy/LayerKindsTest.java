@@ -21,6 +21,7 @@ import org.deeplearning4j.nn.conf.graph.GraphVertex;
 import org.deeplearning4j.nn.conf.graph.L2NormalizeVertex;
 import org.deeplearning4j.nn.conf.graph.LayerVertex;
 import org.deeplearning4j.nn.conf.graph.PreprocessorVertex;
+import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.AutoEncoder;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
@@ -44,26 +45,27 @@ import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.deeplearning4j.nn.conf.preprocessor.BaseInputPreProcessor;
 import org.deeplearning4j.nn.conf.preprocessor.ComposableInputPreProcessor;
 import org.deeplearning4j.nn.conf.preprocessor.RnnToFeedForwardPreProcessor;
-import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.nd4j.autodiff.samediff.SDVariable;
 import org.nd4j.autodiff.samediff.SameDiff;
+import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.activations.BaseActivationFunction;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.common.primitives.Pair;
 
 class LayerKindsTest {
     @Test
     void everyLayerAndVertexClassOfDl4jHasItsOwnLineInTheTable() throws Exception {
-        List<Class<?>> classes = concreteClasses(
-                type -> Layer.class.isAssignableFrom(type) || GraphVertex.class.isAssignableFrom(type));
+        List<Class<?>> classes =
+                concreteClasses(type -> Layer.class.isAssignableFrom(type) || GraphVertex.class.isAssignableFrom(type));
 
         assertTrue(classes.size() > 80, "the scan found only " + classes);
-        assertEquals(List.of(), classes.stream().filter(type -> !LayerTable.lists(type)).toList());
+        assertEquals(
+                List.of(),
+                classes.stream().filter(type -> !LayerTable.lists(type)).toList());
     }
 
     @Test
@@ -83,7 +85,9 @@ class LayerKindsTest {
         assertEquals(LayerKind.LOWER, LayerKinds.of(Plans.dense("a")));
         assertEquals(LayerKind.LOWER, LayerKinds.of(Plans.conv("a")));
         assertEquals(LayerKind.LOWER, LayerKinds.of(lstm()));
-        assertEquals(LayerKind.LOWER, LayerKinds.of(new EmbeddingLayer.Builder().nIn(9).nOut(3).build()));
+        assertEquals(
+                LayerKind.LOWER,
+                LayerKinds.of(new EmbeddingLayer.Builder().nIn(9).nOut(3).build()));
         assertEquals(new LayerKinds.Verdict(LayerKind.FULL, "loss in FP32"), LayerKinds.verdict(Plans.output("a")));
     }
 
@@ -93,7 +97,9 @@ class LayerKindsTest {
                 new LayerKinds.Verdict(LayerKind.FULL, "statistics and parameters in FP32"),
                 LayerKinds.verdict(Plans.batchNorm("a")));
         assertEquals(LayerKind.FULL, LayerKinds.of(new LocalResponseNormalization.Builder().build()));
-        assertEquals(LayerKind.FULL, LayerKinds.of(new AutoEncoder.Builder().nIn(4).nOut(2).build()));
+        assertEquals(
+                LayerKind.FULL,
+                LayerKinds.of(new AutoEncoder.Builder().nIn(4).nOut(2).build()));
         assertEquals(LayerKind.FULL, LayerKinds.of(new L2NormalizeVertex()));
     }
 
@@ -105,10 +111,18 @@ class LayerKindsTest {
         assertEquals(LayerKind.FULL, LayerKinds.of(new ActivationLayer(activation)));
         assertEquals(
                 LayerKind.FULL,
-                LayerKinds.of(new DenseLayer.Builder().nIn(4).nOut(4).activation(activation).build()));
+                LayerKinds.of(new DenseLayer.Builder()
+                        .nIn(4)
+                        .nOut(4)
+                        .activation(activation)
+                        .build()));
         assertEquals(
                 LayerKind.FULL,
-                LayerKinds.of(new LocallyConnected2D.Builder().nIn(4).nOut(4).activation(activation).build()));
+                LayerKinds.of(new LocallyConnected2D.Builder()
+                        .nIn(4)
+                        .nOut(4)
+                        .activation(activation)
+                        .build()));
     }
 
     @ParameterizedTest
@@ -124,7 +138,9 @@ class LayerKindsTest {
     void anActivationFunctionThatALayerDoesNotUseSaysNothing() {
         assertEquals(
                 LayerKind.FOLLOW,
-                LayerKinds.of(new DropoutLayer.Builder(0.5).activation(Activation.SOFTMAX).build()));
+                LayerKinds.of(new DropoutLayer.Builder(0.5)
+                        .activation(Activation.SOFTMAX)
+                        .build()));
     }
 
     @Test
@@ -139,7 +155,10 @@ class LayerKindsTest {
     void poolingFollowsUnlessItTakesPowersOrSumsOverEverything() {
         assertEquals(LayerKind.FOLLOW, LayerKinds.of(new SubsamplingLayer.Builder(PoolingType.AVG).build()));
         assertEquals(LayerKind.FOLLOW, LayerKinds.of(new SubsamplingLayer.Builder(PoolingType.MAX).build()));
-        assertEquals(LayerKind.FULL, LayerKinds.of(new SubsamplingLayer.Builder(PoolingType.PNORM).pnorm(2).build()));
+        assertEquals(
+                LayerKind.FULL,
+                LayerKinds.of(
+                        new SubsamplingLayer.Builder(PoolingType.PNORM).pnorm(2).build()));
         assertEquals(LayerKind.FOLLOW, LayerKinds.of(new GlobalPoolingLayer(PoolingType.MAX)));
         assertEquals(LayerKind.FULL, LayerKinds.of(new GlobalPoolingLayer(PoolingType.AVG)));
         assertEquals(LayerKind.FULL, LayerKinds.of(new GlobalPoolingLayer(PoolingType.SUM)));
@@ -156,8 +175,13 @@ class LayerKindsTest {
         assertEquals(LayerKind.FULL, LayerKinds.of(new FrozenLayer(new OwnLambda())));
         assertEquals(
                 LayerKind.LOWER,
-                LayerKinds.of(new LayerVertex(new NeuralNetConfiguration.Builder().layer(Plans.dense("a")).build(), null)));
-        assertEquals(LayerKind.FOLLOW, LayerKinds.of(new FrozenVertex(new ElementWiseVertex(ElementWiseVertex.Op.Add))));
+                LayerKinds.of(new LayerVertex(
+                        new NeuralNetConfiguration.Builder()
+                                .layer(Plans.dense("a"))
+                                .build(),
+                        null)));
+        assertEquals(
+                LayerKind.FOLLOW, LayerKinds.of(new FrozenVertex(new ElementWiseVertex(ElementWiseVertex.Op.Add))));
     }
 
     @Test
@@ -200,7 +224,11 @@ class LayerKindsTest {
 
     private static List<Class<?>> concreteClasses(Predicate<Class<?>> wanted)
             throws IOException, URISyntaxException, ClassNotFoundException {
-        Path jar = Path.of(DenseLayer.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+        Path jar = Path.of(DenseLayer.class
+                .getProtectionDomain()
+                .getCodeSource()
+                .getLocation()
+                .toURI());
         List<Class<?>> classes = new ArrayList<>();
         try (ZipFile zip = new ZipFile(jar.toFile())) {
             List<String> names = zip.stream()

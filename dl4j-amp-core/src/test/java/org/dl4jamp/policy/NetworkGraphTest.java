@@ -54,7 +54,8 @@ class NetworkGraphTest {
 
     @Test
     void namesAreTheSameOnceTheNetworkIsInitialized() {
-        MultiLayerConfiguration configuration = Plans.configuration(Plans.dense(null), Plans.dense("b"), Plans.output(null));
+        MultiLayerConfiguration configuration =
+                Plans.configuration(Plans.dense(null), Plans.dense("b"), Plans.output(null));
         List<String> before = names(NetworkGraph.of(configuration));
         MultiLayerNetwork network = new MultiLayerNetwork(configuration);
         network.init();
@@ -93,7 +94,9 @@ class NetworkGraphTest {
         assertEquals(4, graph.node("sum").index());
         assertTrue(graph.node("y").networkInput());
         assertTrue(graph.node("out").networkOutput());
-        assertEquals(List.of("left", "right", "out"), graph.layers().stream().map(NetworkGraph.Node::name).toList());
+        assertEquals(
+                List.of("left", "right", "out"),
+                graph.layers().stream().map(NetworkGraph.Node::name).toList());
     }
 
     @Test
@@ -113,7 +116,9 @@ class NetworkGraphTest {
     void anUnknownNodeIsNamed() {
         NetworkGraph graph = Plans.chain(Plans.dense("a"));
 
-        assertTrue(assertThrows(NoSuchElementException.class, () -> graph.node("b")).getMessage().contains("\"b\""));
+        assertTrue(assertThrows(NoSuchElementException.class, () -> graph.node("b"))
+                .getMessage()
+                .contains("\"b\""));
     }
 
     private static List<String> names(NetworkGraph graph) {

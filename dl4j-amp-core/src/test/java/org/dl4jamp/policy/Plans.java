@@ -2,7 +2,6 @@ package org.dl4jamp.policy;
 
 import java.util.List;
 import java.util.Optional;
-import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration.GraphBuilder;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
@@ -72,11 +71,16 @@ final class Plans {
     }
 
     static NetworkGraph built(GraphBuilder builder) {
-        return NetworkGraph.of((ComputationGraphConfiguration) builder.build());
+        return NetworkGraph.of(builder.build());
     }
 
     static Layer dense(String name) {
-        return new DenseLayer.Builder().name(name).nIn(4).nOut(4).activation(Activation.RELU).build();
+        return new DenseLayer.Builder()
+                .name(name)
+                .nIn(4)
+                .nOut(4)
+                .activation(Activation.RELU)
+                .build();
     }
 
     static Layer conv(String name) {

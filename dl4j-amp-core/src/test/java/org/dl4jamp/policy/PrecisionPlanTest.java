@@ -9,19 +9,18 @@ import org.dl4jamp.OptLevel;
 import org.junit.jupiter.api.Test;
 
 class PrecisionPlanTest {
-    private static final NetworkGraph GRAPH = Plans.chain(Plans.dense("dense"), Plans.batchNorm("bn"), Plans.output("out"));
+    private static final NetworkGraph GRAPH =
+            Plans.chain(Plans.dense("dense"), Plans.batchNorm("bn"), Plans.output("out"));
 
     @Test
     void printsAsATable() {
-        assertEquals(
-                """
+        assertEquals("""
                 Precision plan: HALF
                 layer  class               precision  output  engine  reason
                 dense  DenseLayer          HALF       HALF    test    products in FP32, rounded once
                 bn     BatchNormalization  FLOAT      FLOAT   test    statistics and parameters in FP32, takes HALF
                 out    OutputLayer         FLOAT      FLOAT   dl4j    loss in FP32
-                1 of 3 layers and vertices compute in HALF""",
-                Plans.plan(GRAPH).toString());
+                1 of 3 layers and vertices compute in HALF""", Plans.plan(GRAPH).toString());
     }
 
     @Test
@@ -37,6 +36,8 @@ class PrecisionPlanTest {
         PrecisionPlan plan = Plans.plan(GRAPH);
 
         assertEquals("bn", plan.row("bn").name());
-        assertTrue(assertThrows(NoSuchElementException.class, () -> plan.row("x")).getMessage().contains("\"x\""));
+        assertTrue(assertThrows(NoSuchElementException.class, () -> plan.row("x"))
+                .getMessage()
+                .contains("\"x\""));
     }
 }

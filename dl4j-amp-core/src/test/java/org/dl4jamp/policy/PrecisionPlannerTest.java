@@ -22,7 +22,8 @@ import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
 
 class PrecisionPlannerTest {
-    private static final NetworkGraph MLP = Plans.chain(Plans.dense("first"), Plans.dense("second"), Plans.output("out"));
+    private static final NetworkGraph MLP =
+            Plans.chain(Plans.dense("first"), Plans.dense("second"), Plans.output("out"));
 
     @Test
     void consecutiveProductsHandHalfArraysToEachOtherAndTheLossIsInFp32() {
@@ -40,12 +41,18 @@ class PrecisionPlannerTest {
     @Test
     void batchNormalizationBetweenConvolutionsComputesInFp32AndKeepsHalfActivations() {
         PrecisionPlan plan = Plans.plan(Plans.chain(
-                Plans.conv("c1"), Plans.batchNorm("bn"), new ActivationLayer(Activation.RELU), Plans.conv("c2"), Plans.output("out")));
+                Plans.conv("c1"),
+                Plans.batchNorm("bn"),
+                new ActivationLayer(Activation.RELU),
+                Plans.conv("c2"),
+                Plans.output("out")));
 
         assertEquals(FLOAT, plan.row("bn").precision());
         assertEquals(HALF, plan.row("bn").output());
         assertEquals("test", plan.row("bn").engine());
-        assertEquals("statistics and parameters in FP32, activations kept in HALF", plan.row("bn").reason());
+        assertEquals(
+                "statistics and parameters in FP32, activations kept in HALF",
+                plan.row("bn").reason());
         assertEquals(HALF, plan.row("layer2").precision());
         assertEquals("follows its input", plan.row("layer2").reason());
     }
@@ -56,7 +63,9 @@ class PrecisionPlannerTest {
 
         assertEquals(FLOAT, plan.row("bn").precision());
         assertEquals(HALF, plan.row("bn").output());
-        assertEquals("statistics and parameters in FP32, hands on HALF", plan.row("bn").reason());
+        assertEquals(
+                "statistics and parameters in FP32, hands on HALF",
+                plan.row("bn").reason());
     }
 
     @Test
@@ -67,19 +76,28 @@ class PrecisionPlannerTest {
         assertFalse(plan.anyHalf());
         assertEquals(FLOAT, plan.precision());
         assertTrue(plan.rows().stream().allMatch(row -> row.engine().equals("dl4j") && row.output() == FLOAT));
-        assertEquals("follows its input: no layer beside it computes in HALF", plan.row("layer1").reason());
+        assertEquals(
+                "follows its input: no layer beside it computes in HALF",
+                plan.row("layer1").reason());
     }
 
     @Test
     void aLayerWithSoftmaxAmongTheHiddenOnesStaysFull() {
         PrecisionPlan plan = Plans.plan(Plans.chain(
                 Plans.dense("a"),
-                new DenseLayer.Builder().name("attention").nIn(4).nOut(4).activation(Activation.SOFTMAX).build(),
+                new DenseLayer.Builder()
+                        .name("attention")
+                        .nIn(4)
+                        .nOut(4)
+                        .activation(Activation.SOFTMAX)
+                        .build(),
                 Plans.dense("b"),
                 Plans.output("out")));
 
         assertEquals(FLOAT, plan.row("attention").precision());
-        assertEquals("softmax, a sum of exponentials, in FP32, activations kept in HALF", plan.row("attention").reason());
+        assertEquals(
+                "softmax, a sum of exponentials, in FP32, activations kept in HALF",
+                plan.row("attention").reason());
     }
 
     @Test
@@ -94,7 +112,12 @@ class PrecisionPlannerTest {
     @Test
     void floatLeavesEveryLayerToDl4jAndSaysWhy() {
         PrecisionPlan plan = PrecisionPlanner.plan(
-                MLP, FLOAT, OptLevel.O1, List.of(), Plans.Engine.ABLE, "no engine computes half precision fast on this CPU");
+                MLP,
+                FLOAT,
+                OptLevel.O1,
+                List.of(),
+                Plans.Engine.ABLE,
+                "no engine computes half precision fast on this CPU");
 
         assertEquals(
                 new PrecisionPlan.Row(
@@ -122,7 +145,8 @@ class PrecisionPlannerTest {
         PrecisionPlan plan = Plans.plan(MLP, OptLevel.O0);
 
         assertEquals(FLOAT, plan.precision());
-        assertTrue(plan.rows().stream().allMatch(row -> row.reason().contains("O0") && row.engine().equals("dl4j")));
+        assertTrue(plan.rows().stream()
+                .allMatch(row -> row.reason().contains("O0") && row.engine().equals("dl4j")));
     }
 
     @Test
@@ -131,8 +155,18 @@ class PrecisionPlannerTest {
                 Plans.conv("c"),
                 Plans.batchNorm("bn"),
                 new LocalResponseNormalization.Builder().name("lrn").build(),
-                new DenseLayer.Builder().name("softmax").nIn(4).nOut(4).activation(Activation.SOFTMAX).build(),
-                new DenseLayer.Builder().name("swish").nIn(4).nOut(4).activation(Activation.SWISH).build(),
+                new DenseLayer.Builder()
+                        .name("softmax")
+                        .nIn(4)
+                        .nOut(4)
+                        .activation(Activation.SOFTMAX)
+                        .build(),
+                new DenseLayer.Builder()
+                        .name("swish")
+                        .nIn(4)
+                        .nOut(4)
+                        .activation(Activation.SWISH)
+                        .build(),
                 Plans.dense("d"),
                 Plans.output("out"));
         PrecisionPlan plan = Plans.plan(graph, OptLevel.O2);
@@ -158,7 +192,8 @@ class PrecisionPlannerTest {
 
     @Test
     void aLossWithoutWeightsIsInFp32AtEveryLevel() {
-        NetworkGraph graph = Plans.chain(Plans.dense("a"), new LossLayer.Builder().name("loss").build());
+        NetworkGraph graph = Plans.chain(
+                Plans.dense("a"), new LossLayer.Builder().name("loss").build());
 
         assertEquals(FLOAT, Plans.plan(graph, OptLevel.O3).row("loss").precision());
     }
@@ -176,13 +211,16 @@ class PrecisionPlannerTest {
         assertEquals(FLOAT, plan.row("d").precision());
         assertEquals(HALF, plan.row("d").output());
         assertEquals(LayerKind.LOWER, plan.row("d").kind());
-        assertEquals("test can't: no kernel for HALF, activations kept in HALF", plan.row("d").reason());
+        assertEquals(
+                "test can't: no kernel for HALF, activations kept in HALF",
+                plan.row("d").reason());
     }
 
     @Test
     void aFollowingLayerThatTheEngineCannotDoDoesNotCutTheHalfRegion() {
         PrecisionPlan plan = PrecisionPlanner.plan(
-                Plans.chain(Plans.conv("c1"), new ActivationLayer(Activation.RELU), Plans.conv("c2"), Plans.output("out")),
+                Plans.chain(
+                        Plans.conv("c1"), new ActivationLayer(Activation.RELU), Plans.conv("c2"), Plans.output("out")),
                 HALF,
                 OptLevel.O1,
                 List.of(),
@@ -236,7 +274,8 @@ class PrecisionPlannerTest {
 
     @Test
     void oneDenseLayerBetweenFullOnesIsWorthItsCasts() {
-        PrecisionPlan plan = Plans.plan(Plans.chain(Plans.batchNorm("a"), Plans.dense("d"), Plans.batchNorm("b"), Plans.output("o")));
+        PrecisionPlan plan = Plans.plan(
+                Plans.chain(Plans.batchNorm("a"), Plans.dense("d"), Plans.batchNorm("b"), Plans.output("o")));
 
         assertEquals(HALF, plan.row("d").precision());
         assertEquals(HALF, plan.row("a").output());
@@ -244,14 +283,17 @@ class PrecisionPlannerTest {
 
     @Test
     void aPreprocessorOfTheUsersIsGivenFp32() {
-        var configuration = Plans.configuration(Plans.dense("a"), Plans.dense("b"), Plans.dense("c"), Plans.output("out"));
+        var configuration =
+                Plans.configuration(Plans.dense("a"), Plans.dense("b"), Plans.dense("c"), Plans.output("out"));
         configuration.getInputPreProcessors().put(1, new LayerKindsTest.OwnPreProcessor());
         configuration.getInputPreProcessors().put(2, new RnnToFeedForwardPreProcessor());
         PrecisionPlan plan = Plans.plan(NetworkGraph.of(configuration));
 
         assertEquals(HALF, plan.row("a").precision());
         assertEquals(FLOAT, plan.row("a").output());
-        assertTrue(plan.row("a").reason().endsWith("output in FP32: dl4j-amp doesn't know the preprocessor OwnPreProcessor"));
+        assertTrue(plan.row("a")
+                .reason()
+                .endsWith("output in FP32: dl4j-amp doesn't know the preprocessor OwnPreProcessor"));
         assertEquals(HALF, plan.row("b").output());
     }
 
@@ -259,7 +301,9 @@ class PrecisionPlannerTest {
     void aLoweredLayerAtTheEndOfTheNetworkHandsFp32Out() {
         PrecisionPlan plan = Plans.plan(Plans.chain(Plans.dense("a"), Plans.dense("b")));
 
-        assertEquals(row("b", HALF, FLOAT, "products in FP32, rounded once; output in FP32: network outputs are FP32"), plan.row("b"));
+        assertEquals(
+                row("b", HALF, FLOAT, "products in FP32, rounded once; output in FP32: network outputs are FP32"),
+                plan.row("b"));
         assertEquals(HALF, plan.row("a").output());
     }
 
@@ -275,11 +319,13 @@ class PrecisionPlannerTest {
 
     @Test
     void aFollowingLayerAtTheStartStaysInFp32BecauseItsInputIs() {
-        PrecisionPlan plan = Plans.plan(Plans.chain(new ActivationLayer(Activation.TANH), Plans.dense("a"), Plans.output("out")));
+        PrecisionPlan plan =
+                Plans.plan(Plans.chain(new ActivationLayer(Activation.TANH), Plans.dense("a"), Plans.output("out")));
 
         assertEquals(FLOAT, plan.row("layer0").precision());
         assertEquals("dl4j", plan.row("layer0").engine());
-        assertEquals("follows its input: network inputs are FP32", plan.row("layer0").reason());
+        assertEquals(
+                "follows its input: network inputs are FP32", plan.row("layer0").reason());
         assertEquals(HALF, plan.row("a").precision());
     }
 

@@ -46,14 +46,23 @@ class PrecisionRulesTest {
     void aNameBeatsAClassAndAClassBeatsAPredicate() {
         PrecisionRule everything = predicate(LayerKind.FULL, layer -> true);
 
-        assertEquals(HALF, Plans.plan(GRAPH, lower("first"), keepFull(DenseLayer.class)).row("first").precision());
-        assertEquals(HALF, Plans.plan(GRAPH, lower(DenseLayer.class), everything).row("first").precision());
+        assertEquals(
+                HALF,
+                Plans.plan(GRAPH, lower("first"), keepFull(DenseLayer.class))
+                        .row("first")
+                        .precision());
+        assertEquals(
+                HALF,
+                Plans.plan(GRAPH, lower(DenseLayer.class), everything)
+                        .row("first")
+                        .precision());
         assertEquals(FLOAT, Plans.plan(GRAPH, everything).row("first").precision());
     }
 
     @Test
     void aClassBeatsItsSuperclass() {
-        PrecisionPlan plan = Plans.plan(GRAPH, lower(DenseLayer.class), keepFull(FeedForwardLayer.class), keepFull(Layer.class));
+        PrecisionPlan plan =
+                Plans.plan(GRAPH, lower(DenseLayer.class), keepFull(FeedForwardLayer.class), keepFull(Layer.class));
 
         assertEquals(HALF, plan.row("first").precision());
         assertEquals(FLOAT, plan.row("bn_1").precision());
@@ -62,11 +71,21 @@ class PrecisionRulesTest {
 
     @Test
     void theLaterOfTwoEqualRulesWins() {
-        assertEquals(FLOAT, Plans.plan(GRAPH, lower("first"), keepFull("fir.*")).row("first").precision());
-        assertEquals(HALF, Plans.plan(GRAPH, keepFull("first"), lower("fir.*")).row("first").precision());
+        assertEquals(
+                FLOAT,
+                Plans.plan(GRAPH, lower("first"), keepFull("fir.*"))
+                        .row("first")
+                        .precision());
         assertEquals(
                 HALF,
-                Plans.plan(GRAPH, keepFull(DenseLayer.class), lower(DenseLayer.class)).row("first").precision());
+                Plans.plan(GRAPH, keepFull("first"), lower("fir.*"))
+                        .row("first")
+                        .precision());
+        assertEquals(
+                HALF,
+                Plans.plan(GRAPH, keepFull(DenseLayer.class), lower(DenseLayer.class))
+                        .row("first")
+                        .precision());
     }
 
     @Test
@@ -76,10 +95,21 @@ class PrecisionRulesTest {
                 new FrozenLayer(Plans.dense(null)),
                 Plans.output("out"));
 
-        assertEquals(FLOAT, Plans.plan(graph, keepFull(LSTM.class)).row("layer0").precision());
-        assertEquals(FLOAT, Plans.plan(graph, keepFull(DenseLayer.class)).row("layer1").precision());
-        assertEquals(HALF, Plans.plan(graph, keepFull(LSTM.class), lower(Bidirectional.class)).row("layer0").precision());
-        assertEquals(HALF, Plans.plan(graph, lower(Bidirectional.class), keepFull(LSTM.class)).row("layer0").precision());
+        assertEquals(
+                FLOAT, Plans.plan(graph, keepFull(LSTM.class)).row("layer0").precision());
+        assertEquals(
+                FLOAT,
+                Plans.plan(graph, keepFull(DenseLayer.class)).row("layer1").precision());
+        assertEquals(
+                HALF,
+                Plans.plan(graph, keepFull(LSTM.class), lower(Bidirectional.class))
+                        .row("layer0")
+                        .precision());
+        assertEquals(
+                HALF,
+                Plans.plan(graph, lower(Bidirectional.class), keepFull(LSTM.class))
+                        .row("layer0")
+                        .precision());
     }
 
     @Test
@@ -121,7 +151,8 @@ class PrecisionRulesTest {
         assertThrows(AmpException.class, () -> Plans.plan(GRAPH, OptLevel.O0, keepFull("bm_.*")));
         assertThrows(
                 AmpException.class,
-                () -> PrecisionPlanner.plan(GRAPH, Precision.FLOAT, OptLevel.O1, List.of(keepFull("x")), Plans.Engine.ABLE, null));
+                () -> PrecisionPlanner.plan(
+                        GRAPH, Precision.FLOAT, OptLevel.O1, List.of(keepFull("x")), Plans.Engine.ABLE, null));
     }
 
     @Test
@@ -133,7 +164,9 @@ class PrecisionRulesTest {
                 .setOutputs("out"));
 
         AmpException e = assertThrows(AmpException.class, () -> Plans.plan(graph, keepFull("plus")));
-        assertTrue(e.getMessage().contains("It matches plus (ElementWiseVertex), but rules are for layers"), e.getMessage());
+        assertTrue(
+                e.getMessage().contains("It matches plus (ElementWiseVertex), but rules are for layers"),
+                e.getMessage());
     }
 
     private static PrecisionRule keepFull(String name) {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Optional;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.nd4j.linalg.activations.Activation;
@@ -44,7 +45,7 @@ class SensitiveActivationTest {
                 .isPresent());
     }
 
-    @org.junit.jupiter.api.Test
+    @Test
     void noActivationFunctionIsNotSensitive() {
         assertTrue(SensitiveActivation.of(null).isEmpty());
     }
