@@ -124,6 +124,9 @@ public final class LayerKinds {
         if (pooling(inner).filter(p -> p == PoolingType.PNORM).isPresent()) {
             return Optional.of(new Verdict(LayerKind.FULL, "powers of its input overflow in HALF"));
         }
+        if (inner instanceof GlobalPoolingLayer global && global.getPoolingType() == PoolingType.SUM) {
+            return Optional.of(new Verdict(LayerKind.FULL, "long sums stop growing in HALF"));
+        }
         return activation(inner)
                 .filter(a -> a != SensitiveActivation.SOFTMAX)
                 .map(a -> new Verdict(LayerKind.FULL, a.reason()));

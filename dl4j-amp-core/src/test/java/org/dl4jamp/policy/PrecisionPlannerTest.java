@@ -12,9 +12,11 @@ import java.util.List;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.EmbeddingLayer;
+import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
 import org.deeplearning4j.nn.conf.layers.LossLayer;
 import org.deeplearning4j.nn.conf.layers.PReLULayer;
+import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.preprocessor.RnnToFeedForwardPreProcessor;
 import org.dl4jamp.OptLevel;
 import org.dl4jamp.Precision;
@@ -181,6 +183,18 @@ class PrecisionPlannerTest {
     }
 
     @Test
+    void globalSumsStayFp32AtEveryLevelAndGlobalAveragesOnlyAtO1() {
+        NetworkGraph sum =
+                Plans.chain(Plans.conv("c"), globalPooling(PoolingType.SUM), Plans.dense("d"), Plans.output("o"));
+        NetworkGraph average =
+                Plans.chain(Plans.conv("c"), globalPooling(PoolingType.AVG), Plans.dense("d"), Plans.output("o"));
+
+        assertEquals(FLOAT, Plans.plan(sum, OptLevel.O3).row("global").precision());
+        assertEquals(HALF, Plans.plan(average, OptLevel.O2).row("global").precision());
+        assertEquals(FLOAT, Plans.plan(average).row("global").precision());
+    }
+
+    @Test
     void o3LowersBatchNormalizationAndOutputLayersToo() {
         NetworkGraph graph = Plans.chain(Plans.conv("c"), Plans.batchNorm("bn"), Plans.output("out"));
         PrecisionPlan plan = Plans.plan(graph, OptLevel.O3);
@@ -331,6 +345,10 @@ class PrecisionPlannerTest {
 
     private static EmbeddingLayer embedding() {
         return new EmbeddingLayer.Builder().name("words").nIn(5000).nOut(4).build();
+    }
+
+    private static GlobalPoolingLayer globalPooling(PoolingType type) {
+        return new GlobalPoolingLayer.Builder(type).name("global").build();
     }
 
     private static PReLULayer prelu() {
