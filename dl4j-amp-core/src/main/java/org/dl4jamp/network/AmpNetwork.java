@@ -6,6 +6,7 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
+import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.step.TrainingStep;
@@ -33,6 +34,9 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
 
     /** The network itself. */
     Model model();
+
+    /** The settings that its configuration carries. */
+    Optional<AmpConfig> carriedConfig();
 
     /** Its layers and vertices as its configuration has them. */
     NetworkGraph graph();
