@@ -124,6 +124,9 @@ public final class LayerKinds {
         if (pooling(inner).filter(p -> p == PoolingType.PNORM).isPresent()) {
             return Optional.of(new Verdict(LayerKind.FULL, "powers of its input overflow in HALF"));
         }
+        if (inner instanceof GlobalPoolingLayer global && global.getPoolingType() == PoolingType.SUM) {
+            return Optional.of(new Verdict(LayerKind.FULL, "long sums stop growing in HALF"));
+        }
         return activation(inner)
                 .filter(a -> a != SensitiveActivation.SOFTMAX)
                 .map(a -> new Verdict(LayerKind.FULL, a.reason()));
@@ -184,8 +187,7 @@ public final class LayerKinds {
     }
 
     // Sums over a whole image or time series: ND4J adds HALF values in HALF, where 2048 + 1 is 2048 (8192 ones make
-    // 4096). A window of a
-    // subsampling layer has a handful of values, and a maximum adds nothing.
+    // 4096). A window of a subsampling layer has a handful of values, and a maximum adds nothing.
     private static boolean sumsOverAll(Layer layer) {
         return layer instanceof GlobalPoolingLayer global && global.getPoolingType() != PoolingType.MAX;
     }

@@ -186,18 +186,10 @@ public final class PrecisionPlanner {
 
     private String reason(Choice choice, boolean in, boolean out, Optional<String> forced) {
         return switch (choice.role()) {
-            case LOWER ->
-                out
-                        ? choice.reason()
-                        : choice.reason()
-                                + forced.map(why -> "; output in FP32: " + why).orElse("");
+            case LOWER -> choice.reason() + (out ? "" : outputInFloat(forced));
             case FOLLOW -> {
                 if (in) {
-                    yield out
-                            ? choice.reason()
-                            : choice.reason()
-                                    + forced.map(why -> "; output in FP32: " + why)
-                                            .orElse("");
+                    yield choice.reason() + (out ? "" : outputInFloat(forced));
                 }
                 yield choice.reason() + ": " + forced.orElse("no layer beside it computes in " + precision);
             }
@@ -211,5 +203,9 @@ public final class PrecisionPlanner {
                 yield out ? choice.reason() + ", hands on " + precision : choice.reason();
             }
         };
+    }
+
+    private static String outputInFloat(Optional<String> forced) {
+        return forced.map(why -> "; output in FP32: " + why).orElse("");
     }
 }
