@@ -127,6 +127,11 @@ public final class LayerKinds {
         if (inner instanceof GlobalPoolingLayer global && global.getPoolingType() == PoolingType.SUM) {
             return Optional.of(new Verdict(LayerKind.FULL, "long sums stop growing in HALF"));
         }
+        if (family(layer).kind() == LayerKind.LOWER) {
+            // Engines apply it to sums that are in FP32 anyway (EngineAbility.cannot), and it's no reason to give up
+            // the products.
+            return Optional.empty();
+        }
         return activation(inner)
                 .filter(a -> a != SensitiveActivation.SOFTMAX)
                 .map(a -> new Verdict(LayerKind.FULL, a.reason()));

@@ -107,17 +107,24 @@ class LayerKindsTest {
     @EnumSource(
             value = Activation.class,
             names = {"SOFTMAX", "SOFTPLUS", "SWISH", "GELU", "MISH", "CUBE", "RATIONALTANH"})
-    void sensitiveActivationFunctionsStayFullWhereverTheyAre(Activation activation) {
+    void sensitiveActivationFunctionsStayFullOnTheirOwn(Activation activation) {
         assertEquals(LayerKind.FULL, LayerKinds.of(new ActivationLayer(activation)));
+    }
+
+    @ParameterizedTest
+    @EnumSource(Activation.class)
+    void softmaxKeepsALayerWithProductsFullAndOtherFunctionsDoNot(Activation activation) {
+        LayerKind expected = activation == Activation.SOFTMAX ? LayerKind.FULL : LayerKind.LOWER;
+
         assertEquals(
-                LayerKind.FULL,
+                expected,
                 LayerKinds.of(new DenseLayer.Builder()
                         .nIn(4)
                         .nOut(4)
                         .activation(activation)
                         .build()));
         assertEquals(
-                LayerKind.FULL,
+                expected,
                 LayerKinds.of(new LocallyConnected2D.Builder()
                         .nIn(4)
                         .nOut(4)

@@ -163,10 +163,8 @@ class PrecisionPlannerTest {
                         .nOut(4)
                         .activation(Activation.SOFTMAX)
                         .build(),
-                new DenseLayer.Builder()
+                new ActivationLayer.Builder()
                         .name("swish")
-                        .nIn(4)
-                        .nOut(4)
                         .activation(Activation.SWISH)
                         .build(),
                 Plans.dense("d"),
