@@ -44,13 +44,22 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
         if (ownMasterWeights) {
             return new Twin(
                     compute(request, conf, request.master().params()),
-                    DataType.FLOAT, false, retention, dropout, Twin.Weights.MASTER);
+                    DataType.FLOAT,
+                    false,
+                    retention,
+                    dropout,
+                    Twin.Weights.MASTER);
         }
         INDArray rounded = scratch(request.master().params());
-        RoundedWeights weights = new RoundedWeights(request.master().params(), request.storage(), rounded, masterWeights);
+        RoundedWeights weights =
+                new RoundedWeights(request.master().params(), request.storage(), rounded, masterWeights);
         return new Twin(
                 compute(request, conf, rounded),
-                DataType.FLOAT, !BackwardNeeds.isEmbedding(layer), retention, dropout, weights);
+                DataType.FLOAT,
+                !BackwardNeeds.isEmbedding(layer),
+                retention,
+                dropout,
+                weights);
     }
 
     private static org.deeplearning4j.nn.api.Layer compute(
