@@ -15,7 +15,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
 @Command(
         name = "amp",
         mixinStandardHelpOptions = true,
-        version = "dl4j-amp 0.1.0-SNAPSHOT",
+        versionProvider = Version.class,
         description = "Trains networks in FP32 and in mixed precision, side by side.",
         synopsisSubcommandLabel = "COMMAND",
         subcommands = {SineCommand.class, DigitsCommand.class},

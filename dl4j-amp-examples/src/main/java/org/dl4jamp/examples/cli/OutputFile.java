@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.SerializationFeature;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import picocli.CommandLine;
 import picocli.CommandLine.ParameterException;
 
@@ -24,15 +25,15 @@ public final class OutputFile {
         if (file == null) {
             return;
         }
-        Path folder = file.toAbsolutePath().getParent();
-        if (Files.isDirectory(file)) {
-            throw new ParameterException(command, option + " " + file + ": is a folder; name a file");
-        }
-        if (folder == null || !Files.isDirectory(folder)) {
-            throw new ParameterException(command, option + " " + file + ": there is no folder " + folder);
-        }
-        if (!Files.isWritable(Files.exists(file) ? file : folder)) {
-            throw new ParameterException(command, option + " " + file + ": can't be written");
+        boolean isNew = Files.notExists(file);
+        try {
+            Files.newOutputStream(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND)
+                    .close();
+            if (isNew) {
+                Files.delete(file);
+            }
+        } catch (IOException e) {
+            throw new ParameterException(command, option + " " + file + ": can't be written (" + e + ")", e);
         }
     }
 

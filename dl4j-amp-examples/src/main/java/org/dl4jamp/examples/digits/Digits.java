@@ -18,16 +18,21 @@ import org.nd4j.linalg.factory.Nd4j;
 /**
  * Handwritten digits of 8×8 pixels: the test part of the UCI set "Optical Recognition of Handwritten Digits" (E. Alpaydin, C. Kaynak,
  * 1998), whose source and licence are noted beside the data.
- *
- * @param images [image][row][column], from 0 to 1
- * @param labels the digit of each image
  */
-record Digits(float[][][] images, int[] labels) {
+final class Digits {
     static final int SIDE = 8;
     static final int CLASSES = 10;
 
     private static final String RESOURCE = "digits.csv.gz";
     private static final float MAX_PIXEL = 16f;
+
+    private final float[][][] images;
+    private final int[] labels;
+
+    private Digits(float[][][] images, int[] labels) {
+        this.images = images;
+        this.labels = labels;
+    }
 
     /** All 1,797 images, in the order of the file. */
     static Digits load() {
@@ -56,6 +61,16 @@ record Digits(float[][][] images, int[] labels) {
 
     int size() {
         return labels.length;
+    }
+
+    /** The brightness of a pixel, from 0 to 1. */
+    float pixel(int image, int row, int column) {
+        return images[image][row][column];
+    }
+
+    /** The digit that an image shows. */
+    int label(int image) {
+        return labels[image];
     }
 
     /** The same images in an order that follows from a seed. */

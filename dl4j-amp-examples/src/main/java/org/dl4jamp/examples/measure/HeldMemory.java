@@ -17,7 +17,8 @@ import org.nd4j.linalg.factory.Nd4j;
 public final class HeldMemory {
     private static final long SAMPLE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
     private static final long SETTLE_STEP_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
-    private static final int SETTLE_STEPS = 50;
+    private static final int SETTLE_STEPS = 150;
+    private static final int QUIET_STEPS = 15;
 
     private final int device;
     private final long baseline;
@@ -70,15 +71,16 @@ public final class HeldMemory {
                 + AllocationsTracker.getInstance().bytesOnDevice(AllocationKind.WORKSPACE, device);
     }
 
-    /** Collects garbage until ND4J, which frees what was collected on threads of its own, holds no less. */
+    /** Collects garbage and waits until ND4J, which frees what was collected on threads of its own, has done so. */
     private static void settle(int device) {
         System.gc();
-        long before = Long.MAX_VALUE;
-        long now = held(device);
-        for (int i = 0; i < SETTLE_STEPS && now < before; i++) {
+        long least = held(device);
+        int quietSteps = 0;
+        for (int i = 0; i < SETTLE_STEPS && quietSteps < QUIET_STEPS; i++) {
             LockSupport.parkNanos(SETTLE_STEP_NANOS);
-            before = now;
-            now = held(device);
+            long now = held(device);
+            quietSteps = now < least ? 0 : quietSteps + 1;
+            least = Math.min(least, now);
         }
     }
 }

@@ -1,6 +1,8 @@
 package org.dl4jamp.examples.measure;
 
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.function.DoubleSupplier;
 
 /**
@@ -11,7 +13,7 @@ import java.util.function.DoubleSupplier;
  * @param peakBytes the most bytes that ND4J held for the training, in workspaces and outside
  * @param losses the loss of each iteration
  */
-public record MeasuredTraining(double seconds, double secondsPerIteration, long peakBytes, double[] losses) {
+public record MeasuredTraining(double seconds, double secondsPerIteration, long peakBytes, List<Double> losses) {
     /** Iterations in which workspaces learn their size, caches fill and the JVM compiles. */
     private static final int WARM_UP = 5;
 
@@ -25,7 +27,7 @@ public record MeasuredTraining(double seconds, double secondsPerIteration, long 
      */
     public static MeasuredTraining run(
             int iterations, DoubleSupplier iteration, HeldMemory memory, Runnable afterIteration) {
-        double[] losses = new double[iterations];
+        List<Double> losses = new ArrayList<>();
         double[] seconds = new double[iterations];
         int warmUp = Math.min(WARM_UP, iterations / 2);
         long peak = 0;
@@ -33,7 +35,7 @@ public record MeasuredTraining(double seconds, double secondsPerIteration, long 
             int index = i;
             Runnable timed = () -> {
                 long start = System.nanoTime();
-                losses[index] = iteration.getAsDouble();
+                losses.add(iteration.getAsDouble());
                 seconds[index] = (System.nanoTime() - start) / 1e9;
             };
             if (i < warmUp || i == iterations - 1) {
@@ -47,9 +49,13 @@ public record MeasuredTraining(double seconds, double secondsPerIteration, long 
         return new MeasuredTraining(Arrays.stream(seconds).sum(), median(steady), peak, losses);
     }
 
+    public MeasuredTraining {
+        losses = List.copyOf(losses);
+    }
+
     /** The loss of the last iteration. */
     public double loss() {
-        return losses[losses.length - 1];
+        return losses.get(losses.size() - 1);
     }
 
     static double median(double[] values) {

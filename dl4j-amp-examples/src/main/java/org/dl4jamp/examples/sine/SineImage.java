@@ -9,15 +9,18 @@ import java.awt.geom.Rectangle2D;
 import java.awt.image.BufferedImage;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Locale;
 import javax.imageio.ImageIO;
 import org.jfree.chart.ChartFactory;
 import org.jfree.chart.JFreeChart;
-import org.jfree.chart.axis.LogAxis;
+import org.jfree.chart.axis.LogarithmicAxis;
 import org.jfree.chart.axis.NumberAxis;
+import org.jfree.chart.plot.SeriesRenderingOrder;
 import org.jfree.chart.plot.XYPlot;
 import org.jfree.data.xy.XYSeries;
 import org.jfree.data.xy.XYSeriesCollection;
+import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** Target, FP32 result and mixed-precision result side by side, and the loss curves below. */
 final class SineImage {
@@ -50,7 +53,7 @@ final class SineImage {
         graphics.setRenderingHint(RenderingHints.KEY_TEXT_ANTIALIASING, RenderingHints.VALUE_TEXT_ANTIALIAS_ON);
         graphics.setColor(Color.WHITE);
         graphics.fillRect(0, 0, image.getWidth(), image.getHeight());
-        drawMap(graphics, 0, "Target", grid.target().slice(0).slice(0).toFloatMatrix());
+        drawMap(graphics, 0, "Target", grid.target());
         drawMap(graphics, 1, "FP32, error " + error(fp32.figures().loss()), fp32.output());
         drawMap(
                 graphics,
@@ -66,7 +69,8 @@ final class SineImage {
         return String.format(Locale.ROOT, "%.4f", loss);
     }
 
-    private static void drawMap(Graphics2D graphics, int column, String title, float[][] values) {
+    private static void drawMap(Graphics2D graphics, int column, String title, INDArray points) {
+        float[][] values = points.slice(0).slice(0).toFloatMatrix();
         int left = MARGIN + column * (MAP + MARGIN);
         graphics.setColor(Color.BLACK);
         graphics.setFont(TITLE_FONT);
@@ -94,7 +98,8 @@ final class SineImage {
         plot.setBackgroundPaint(Color.WHITE);
         plot.setDomainGridlinePaint(Color.LIGHT_GRAY);
         plot.setRangeGridlinePaint(Color.LIGHT_GRAY);
-        plot.setRangeAxis(new LogAxis("mean squared error"));
+        plot.setRangeAxis(new LogarithmicAxis("mean squared error"));
+        plot.setSeriesRenderingOrder(SeriesRenderingOrder.FORWARD);
         plot.getDomainAxis().setStandardTickUnits(NumberAxis.createIntegerTickUnits());
         plot.getRenderer().setSeriesPaint(0, FP32_COLOR);
         plot.getRenderer().setSeriesPaint(1, AMP_COLOR);
@@ -107,12 +112,13 @@ final class SineImage {
         return chart;
     }
 
-    private static XYSeries curve(String name, double[] losses) {
+    private static XYSeries curve(String name, List<Double> losses) {
         XYSeries series = new XYSeries(name);
-        for (int i = 0; i < losses.length; i++) {
+        for (int i = 0; i < losses.size(); i++) {
+            double loss = losses.get(i);
             // A logarithmic axis has no place for what isn't above zero and finite.
-            if (losses[i] > 0 && Double.isFinite(losses[i])) {
-                series.add(i + 1, losses[i]);
+            if (loss > 0 && Double.isFinite(loss)) {
+                series.add(i + 1, loss);
             }
         }
         return series;

@@ -23,16 +23,16 @@ record SineTraining(MultiLayerConfiguration configuration, INDArray initialParam
      *
      * @param training what it took
      * @param figures what is reported of it
-     * @param output [row][column]: what the trained network says for each point of the grid
+     * @param output [1, 1, size, size]: what the trained network says for each point of the grid
      */
-    record Outcome<F>(MeasuredTraining training, F figures, float[][] output) {}
+    record Outcome<F>(MeasuredTraining training, F figures, INDArray output) {}
 
     /** Trains as DL4J does. */
     Outcome<SineFigures.Fp32> inFp32() {
         HeldMemory memory = HeldMemory.baseline();
         MultiLayerNetwork network = newNetwork();
         MeasuredTraining training = train(network, memory, "FP32");
-        float[][] output = output(network);
+        INDArray output = output(network);
         network.close();
         return new Outcome<>(training, SineFigures.Fp32.of(training), output);
     }
@@ -68,7 +68,7 @@ record SineTraining(MultiLayerConfiguration configuration, INDArray initialParam
         }
     }
 
-    private float[][] output(MultiLayerNetwork network) {
-        return network.output(grid.coordinates()).slice(0).slice(0).toFloatMatrix();
+    private INDArray output(MultiLayerNetwork network) {
+        return network.output(grid.coordinates());
     }
 }
