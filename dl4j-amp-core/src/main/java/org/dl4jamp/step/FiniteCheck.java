@@ -24,7 +24,7 @@ final class FiniteCheck {
     boolean allFinite(INDArray gradients) {
         // The sum of magnitudes is twenty times faster than counting. It may overflow on finite elements, so a
         // suspicion is checked.
-        Nd4j.getExecutioner().exec(new Norm1(gradients, null, magnitude));
+        Nd4j.getExecutioner().exec(new Norm1(gradients, magnitude));
         return Double.isFinite(magnitude.getDouble(0)) || isFinite(gradients);
     }
 
