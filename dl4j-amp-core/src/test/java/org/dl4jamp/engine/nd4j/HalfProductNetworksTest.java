@@ -90,7 +90,7 @@ class HalfProductNetworksTest {
     }
 
     private static MultiLayerConfiguration recurrent(WorkspaceMode workspaces, BackpropType backprop) {
-        NeuralNetConfiguration.ListBuilder layers = builder(workspaces)
+        MultiLayerConfiguration.Builder layers = builder(workspaces)
                 .list(
                         new LSTM.Builder().nOut(9).activation(Activation.TANH).build(),
                         new LSTM.Builder().nOut(6).activation(Activation.TANH).build(),
