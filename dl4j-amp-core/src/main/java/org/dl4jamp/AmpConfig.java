@@ -113,7 +113,8 @@ public final class AmpConfig {
         /** Which engine computes, such as {@code nd4j}; default {@code auto}. Whether it exists is looked up when a network is enabled. */
         public Builder engine(String engine) {
             if (engine == null || engine.isBlank()) {
-                throw new AmpException("engine(\"" + engine + "\"): a name is needed, \"auto\" or that of an engine such as \"nd4j\"");
+                throw new AmpException(
+                        "engine(\"" + engine + "\"): a name is needed, \"auto\" or that of an engine such as \"nd4j\"");
             }
             this.engine = engine;
             return this;

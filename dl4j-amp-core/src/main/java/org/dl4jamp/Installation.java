@@ -113,7 +113,8 @@ final class Installation {
 
     private void setVertexTypes() {
         for (PrecisionPlan.Row row : plan.rows()) {
-            if (row.output().isHalf() && network.layers().stream().noneMatch(place -> place.name().equals(row.name()))) {
+            if (row.output().isHalf()
+                    && network.layers().stream().noneMatch(place -> place.name().equals(row.name()))) {
                 network.setVertexType(row.name(), row.output().dataType().orElseThrow())
                         .ifPresent(before -> undo.push(() -> network.setVertexType(row.name(), before)));
             }

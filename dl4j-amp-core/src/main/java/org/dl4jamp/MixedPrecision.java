@@ -1,12 +1,13 @@
 package org.dl4jamp;
 
 import java.util.Optional;
-import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.checkpoint.AmpState;
+import org.dl4jamp.checkpoint.CarriedConfig;
 import org.dl4jamp.engine.Engines;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
@@ -52,8 +53,9 @@ public final class MixedPrecision implements AutoCloseable {
     private MixedPrecision(AmpNetwork network, AmpConfig config) {
         Preconditions.check(network);
         of(network.model()).ifPresent(enabled -> {
-            throw new AmpException("network: mixed precision is enabled on it already; use MixedPrecision.of(network), or close() it first"
-                    + " to enable it with other settings");
+            throw new AmpException(
+                    "network: mixed precision is enabled on it already; use MixedPrecision.of(network), or close() it first"
+                            + " to enable it with other settings");
         });
         Engines.Choice choice = Engines.choose(config.engine(), config.precision());
         Precision precision = config.optLevel() == OptLevel.O0 ? Precision.FLOAT : choice.precision();
@@ -77,10 +79,13 @@ public final class MixedPrecision implements AutoCloseable {
     private void announce(Engines.Choice choice) {
         if (config.optLevel() == OptLevel.O0) {
             LOG.info("Mixed precision is at O0: the network trains in FP32");
-        } else if (plan.precision() == Precision.FLOAT) {
+        } else if (!choice.precision().isHalf()) {
             LOG.info("The network trains in FP32: {}", choice.reason());
         } else if (!plan.anyHalf()) {
-            LOG.warn("No layer of the network can run in {}, so it trains in FP32. The plan says why:\n{}", plan.precision(), plan);
+            LOG.warn(
+                    "No layer of the network can run in {}, so it trains in FP32. The plan says why:\n{}",
+                    choice.precision(),
+                    plan);
         } else {
             LOG.info("Mixed precision is enabled: {} on engine \"{}\"", plan.precision(), engine);
         }
@@ -125,7 +130,46 @@ public final class MixedPrecision implements AutoCloseable {
     }
 
     private static MixedPrecision enableCarried(Model network) {
-        return enable(network, AmpConfig.defaults());
+        return enable(network, AmpNetwork.of(network).carriedConfig().orElseGet(AmpConfig::defaults));
+    }
+
+    /**
+     * Enables mixed precision on a network that was saved with it, and goes on from the saved state.
+     *
+     * @throws AmpException as {@link #enable(MultiLayerNetwork, AmpConfig)}, or if the loss scaler can't have the saved state; the network is then
+     *     as it was
+     */
+    public static MixedPrecision enable(MultiLayerNetwork network, AmpState state) {
+        return enable((Model) network, state);
+    }
+
+    /**
+     * Enables mixed precision on a graph that was saved with it, and goes on from the saved state.
+     *
+     * @see #enable(MultiLayerNetwork, AmpState)
+     */
+    public static MixedPrecision enable(ComputationGraph network, AmpState state) {
+        return enable((Model) network, state);
+    }
+
+    private static MixedPrecision enable(Model network, AmpState state) {
+        MixedPrecision amp = enable(network, state.config());
+        boolean sameKind = amp.scaler.state().kind().equals(state.scaler().kind());
+        if (sameKind || state.config().lossScaler().isPresent()) {
+            try {
+                amp.scaler.restore(state.scaler());
+            } catch (AmpException e) {
+                amp.close();
+                throw e;
+            }
+        } else {
+            LOG.info(
+                    "The loss scale isn't restored: the network was saved in another precision, and in {} the loss scaler is {}",
+                    amp.precision(),
+                    amp.scaler);
+        }
+        amp.step.restore(new StepCounts(state.stepsTaken(), state.stepsSkipped(), state.consecutiveSkips()));
+        return amp;
     }
 
     private static MixedPrecision enable(Model network, AmpConfig config) {
@@ -150,20 +194,41 @@ public final class MixedPrecision implements AutoCloseable {
                 .findFirst();
     }
 
+    /**
+     * A copy of a configuration that carries settings of mixed precision: through {@code toJson}, YAML, {@code clone} and saved models. DL4J
+     * without dl4j-amp ignores them; {@link #network(MultiLayerConfiguration)}, {@link #enable(MultiLayerNetwork)} and listeners without settings
+     * of their own take them.
+     *
+     * @throws AmpException if the settings hold a rule by predicate or a loss scaler of the user's own, which can't be written
+     */
     public static MultiLayerConfiguration configure(MultiLayerConfiguration configuration, AmpConfig config) {
-        throw new UnsupportedOperationException();
+        return CarriedConfig.attach(configuration, config);
     }
 
-    public static ComputationGraphConfiguration configure(ComputationGraphConfiguration configuration, AmpConfig config) {
-        throw new UnsupportedOperationException();
+    /**
+     * A copy of a graph's configuration that carries settings of mixed precision.
+     *
+     * @see #configure(MultiLayerConfiguration, AmpConfig)
+     */
+    public static ComputationGraphConfiguration configure(
+            ComputationGraphConfiguration configuration, AmpConfig config) {
+        return CarriedConfig.attach(configuration, config);
     }
 
+    /** Builds and initializes a network and enables mixed precision with the settings that the configuration carries, or the defaults. */
     public static MultiLayerNetwork network(MultiLayerConfiguration configuration) {
-        throw new UnsupportedOperationException();
+        MultiLayerNetwork network = new MultiLayerNetwork(configuration);
+        network.init();
+        enable(network);
+        return network;
     }
 
+    /** Builds and initializes a graph and enables mixed precision with the settings that the configuration carries, or the defaults. */
     public static ComputationGraph network(ComputationGraphConfiguration configuration) {
-        throw new UnsupportedOperationException();
+        ComputationGraph graph = new ComputationGraph(configuration);
+        graph.init();
+        enable(graph);
+        return graph;
     }
 
     /** The settings in force. */
@@ -204,6 +269,12 @@ public final class MixedPrecision implements AutoCloseable {
     /** How many steps were skipped because something wasn't finite. */
     public long stepsSkipped() {
         return step.counts().skipped();
+    }
+
+    /** What has to be saved beside the network to go on from here, see {@link #enable(MultiLayerNetwork, AmpState)}. */
+    public AmpState state() {
+        StepCounts counts = step.counts();
+        return new AmpState(config, scaler.state(), counts.taken(), counts.skipped(), counts.consecutiveSkips());
     }
 
     /** Puts the network back as it was, only trained: the same layer objects, with the parameters and updater state of now. */

@@ -14,12 +14,14 @@ final class Preconditions {
         }
         DataType type = network.model().params().dataType();
         if (type != DataType.FLOAT) {
-            throw new AmpException("network: its parameters are " + type + ", but master weights have to be FLOAT; configure it with"
-                    + " dataType(DataType.FLOAT), or convert it with convertDataType(DataType.FLOAT)");
+            throw new AmpException(
+                    "network: its parameters are " + type + ", but master weights have to be FLOAT; configure it with"
+                            + " dataType(DataType.FLOAT), or convert it with convertDataType(DataType.FLOAT)");
         }
         OptimizationAlgorithm algorithm = network.model().conf().getOptimizationAlgo();
         if (algorithm != OptimizationAlgorithm.STOCHASTIC_GRADIENT_DESCENT) {
-            throw new AmpException("network: its optimization algorithm is " + algorithm + ", which evaluates a step several times, so that none"
+            throw new AmpException("network: its optimization algorithm is " + algorithm
+                    + ", which evaluates a step several times, so that none"
                     + " can be skipped; use STOCHASTIC_GRADIENT_DESCENT (any updater, such as Adam, goes with it)");
         }
     }

@@ -33,7 +33,9 @@ public final class Engines {
     public static Choice choose(String name, Precision precision) {
         List<ComputeEngine> found = find();
         List<ComputeEngine> candidates = name.equals(AmpConfig.AUTO_ENGINE)
-                ? found.stream().filter(engine -> engine.unavailable().isEmpty()).toList()
+                ? found.stream()
+                        .filter(engine -> engine.unavailable().isEmpty())
+                        .toList()
                 : List.of(named(name, found));
         return precision == Precision.AUTO ? automatic(candidates) : of(candidates, precision, found);
     }
@@ -51,11 +53,12 @@ public final class Engines {
         ComputeEngine engine = found.stream()
                 .filter(candidate -> candidate.name().equals(name))
                 .findFirst()
-                .orElseThrow(() -> new AmpException("engine(\"" + name + "\"): there is no such engine on the class path. Found: "
-                        + describe(found) + ". Take one of these, or \"auto\""));
+                .orElseThrow(() ->
+                        new AmpException("engine(\"" + name + "\"): there is no such engine on the class path. Found: "
+                                + describe(found) + ". Take one of these, or \"auto\""));
         engine.unavailable().ifPresent(reason -> {
-            throw new AmpException("engine(\"" + name + "\") can't be used here: " + reason + ". Found: " + describe(found)
-                    + ". Take one that's available, or \"auto\"");
+            throw new AmpException("engine(\"" + name + "\") can't be used here: " + reason + ". Found: "
+                    + describe(found) + ". Take one that's available, or \"auto\"");
         });
         return engine;
     }
@@ -90,7 +93,9 @@ public final class Engines {
     private static String describe(List<ComputeEngine> found) {
         return found.stream()
                 .map(engine -> "\"" + engine.name() + "\" ("
-                        + engine.unavailable().map(reason -> "unavailable: " + reason).orElse("available") + ")")
+                        + engine.unavailable()
+                                .map(reason -> "unavailable: " + reason)
+                                .orElse("available") + ")")
                 .collect(Collectors.joining(", "));
     }
 }

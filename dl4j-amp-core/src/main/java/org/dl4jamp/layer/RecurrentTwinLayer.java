@@ -52,9 +52,7 @@ public final class RecurrentTwinLayer extends TwinLayer implements RecurrentLaye
     public Pair<Gradient, INDArray> tbpttBackpropGradient(
             INDArray epsilon, int tbpttBackLength, LayerWorkspaceMgr workspaceMgr) {
         return backward(
-                epsilon,
-                workspaceMgr,
-                (own, inner) -> recurrent().tbpttBackpropGradient(own, tbpttBackLength, inner));
+                epsilon, workspaceMgr, (own, inner) -> recurrent().tbpttBackpropGradient(own, tbpttBackLength, inner));
     }
 
     @Override

@@ -212,7 +212,8 @@ public class TwinLayer extends DelegatingLayer {
         if (twin.dropout() == null || dropoutApplied) {
             return;
         }
-        // In the twin's type: ND4J's random operations don't take every half type, and draw the same numbers as in FP32 this way.
+        // In the twin's type: ND4J's random operations don't take every half type, and draw the same numbers as in FP32
+        // this way.
         INDArray from = Casts.cast(input, twin.dataType(), workspaceMgr, working);
         INDArray to = workspaceMgr.createUninitialized(working, from.dataType(), from.shape(), from.ordering());
         INDArray dropped = twin.dropout().applyDropout(from, to, getIterationCount(), getEpochCount(), workspaceMgr);

@@ -6,6 +6,7 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
+import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.step.TrainingStep;
@@ -26,12 +27,16 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
         if (model instanceof ComputationGraph graph) {
             return new GraphAmpNetwork(graph);
         }
-        throw new AmpException("network: " + (model == null ? "null" : model.getClass().getName())
-                + " can't be trained in mixed precision; give a MultiLayerNetwork or a ComputationGraph");
+        throw new AmpException(
+                "network: " + (model == null ? "null" : model.getClass().getName())
+                        + " can't be trained in mixed precision; give a MultiLayerNetwork or a ComputationGraph");
     }
 
     /** The network itself. */
     Model model();
+
+    /** The settings that its configuration carries. */
+    Optional<AmpConfig> carriedConfig();
 
     /** Its layers and vertices as its configuration has them. */
     NetworkGraph graph();

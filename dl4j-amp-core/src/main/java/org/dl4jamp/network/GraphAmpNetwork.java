@@ -12,6 +12,8 @@ import org.deeplearning4j.nn.graph.vertex.impl.FrozenVertex;
 import org.deeplearning4j.nn.graph.vertex.impl.LayerVertex;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.graph.ComputationGraphUpdater;
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.checkpoint.CarriedConfig;
 import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.step.AmpGraphUpdater;
 import org.dl4jamp.step.TrainingStep;
@@ -20,6 +22,11 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** A ComputationGraph. */
 record GraphAmpNetwork(ComputationGraph model) implements AmpNetwork {
+    @Override
+    public Optional<AmpConfig> carriedConfig() {
+        return CarriedConfig.read(model.getConfiguration());
+    }
+
     @Override
     public NetworkGraph graph() {
         return NetworkGraph.of(model.getConfiguration());

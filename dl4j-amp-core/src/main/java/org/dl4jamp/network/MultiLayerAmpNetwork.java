@@ -8,6 +8,8 @@ import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.MultiLayerUpdater;
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.checkpoint.CarriedConfig;
 import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.step.AmpMultiLayerUpdater;
 import org.dl4jamp.step.TrainingStep;
@@ -16,6 +18,11 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** A MultiLayerNetwork. */
 record MultiLayerAmpNetwork(MultiLayerNetwork model) implements AmpNetwork {
+    @Override
+    public Optional<AmpConfig> carriedConfig() {
+        return CarriedConfig.read(model.getLayerWiseConfigurations());
+    }
+
     @Override
     public NetworkGraph graph() {
         return NetworkGraph.of(model.getLayerWiseConfigurations());

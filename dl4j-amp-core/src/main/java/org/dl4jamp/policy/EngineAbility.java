@@ -12,6 +12,10 @@ public interface EngineAbility {
     /**
      * Why the engine can't compute a layer in a precision.
      *
+     * <p>The planner counts on an engine to evaluate the activation function of a dense, convolutional or recurrent layer in FP32, forward and
+     * backward. ND4J's softplus, swish, GELU, Mish, cube and rational tanh overflow in HALF: an engine that would evaluate them there
+     * says so here.
+     *
      * @return empty if it can
      */
     Optional<String> cannot(Layer layer, Precision precision);

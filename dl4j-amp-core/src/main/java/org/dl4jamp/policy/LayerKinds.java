@@ -115,13 +115,22 @@ public final class LayerKinds {
     static Optional<Verdict> overflow(Layer layer) {
         for (Layer l : wrapping(layer)) {
             if (l instanceof MaskZeroLayer mask && !exactInHalf(mask.getMaskingValue())) {
-                return Optional.of(
-                        new Verdict(LayerKind.FULL, "its masking value " + mask.getMaskingValue() + " is rounded in half precision"));
+                return Optional.of(new Verdict(
+                        LayerKind.FULL,
+                        "its masking value " + mask.getMaskingValue() + " is rounded in half precision"));
             }
         }
         Layer inner = innermost(layer);
         if (pooling(inner).filter(p -> p == PoolingType.PNORM).isPresent()) {
             return Optional.of(new Verdict(LayerKind.FULL, "powers of its input overflow in HALF"));
+        }
+        if (inner instanceof GlobalPoolingLayer global && global.getPoolingType() == PoolingType.SUM) {
+            return Optional.of(new Verdict(LayerKind.FULL, "long sums stop growing in HALF"));
+        }
+        if (family(layer).kind() == LayerKind.LOWER) {
+            // Engines apply it to sums that are in FP32 anyway (EngineAbility.cannot), and it's no reason to give up
+            // the products.
+            return Optional.empty();
         }
         return activation(inner)
                 .filter(a -> a != SensitiveActivation.SOFTMAX)
@@ -182,8 +191,8 @@ public final class LayerKinds {
                 : Optional.empty();
     }
 
-    // Sums over a whole image or time series: ND4J adds HALF values in HALF, where 2048 + 1 is 2048 (8192 ones make 4096). A window of a
-    // subsampling layer has a handful of values, and a maximum adds nothing.
+    // Sums over a whole image or time series: ND4J adds HALF values in HALF, where 2048 + 1 is 2048 (8192 ones make
+    // 4096). A window of a subsampling layer has a handful of values, and a maximum adds nothing.
     private static boolean sumsOverAll(Layer layer) {
         return layer instanceof GlobalPoolingLayer global && global.getPoolingType() != PoolingType.MAX;
     }

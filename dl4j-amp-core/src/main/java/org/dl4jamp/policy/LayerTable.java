@@ -91,8 +91,8 @@ final class LayerTable {
             entry(RnnLossLayer.class, LOSS),
             entry(Yolo2OutputLayer.class, LOSS),
             entry(SameDiffOutputLayer.class, LOSS),
-            // Pretraining: in fit() an autoencoder is a dense layer and would gain, but pretrain() runs its reconstruction
-            // loss through the same object. lower(AutoEncoder.class) is for those who don't pretrain.
+            // In fit() an autoencoder is a dense layer and would gain, but pretrain() runs its reconstruction loss
+            // through the same object. lower(AutoEncoder.class) is for those who don't pretrain.
             entry(AutoEncoder.class, PRETRAINED),
             entry(VariationalAutoencoder.class, PRETRAINED),
             // Normalization, and capsules, which normalize by length (and route by softmax) inside

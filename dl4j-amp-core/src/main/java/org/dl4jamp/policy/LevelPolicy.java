@@ -16,17 +16,17 @@ final class LevelPolicy {
         };
     }
 
-    // Layers that would be wrong in half precision, not just less precise, and those that nobody here knows stay FP32 at every level.
+    // Layers that would be wrong in half precision, not just less precise, and unknown ones stay FP32 at every level.
     private static LayerKinds.Verdict almostEverything(OptLevel level, Layer layer) {
         Optional<LayerKinds.Verdict> overflow = LayerKinds.overflow(layer);
         LayerFamily family = LayerKinds.family(layer);
         return switch (family) {
             case UNKNOWN, WRAPPER, FIXED_TYPE, LOSS, PRETRAINED -> LayerKinds.verdict(layer);
-            case OUTPUT -> level == OptLevel.O2 ? LayerKinds.verdict(layer) : lower(level);
-            case BATCH_NORM -> level == OptLevel.O2 ? LayerKinds.verdict(layer) : lower(level);
+            case OUTPUT, BATCH_NORM -> level == OptLevel.O2 ? LayerKinds.verdict(layer) : lower(level);
             case PRODUCTS, LOOKUP -> overflow.orElseGet(() -> lower(level));
             case STATISTICS, POOLING, ELEMENT_WISE, SHAPE ->
-                overflow.orElseGet(() -> new LayerKinds.Verdict(LayerKind.FOLLOW, "follows its input (opt level " + level + ")"));
+                overflow.orElseGet(
+                        () -> new LayerKinds.Verdict(LayerKind.FOLLOW, "follows its input (opt level " + level + ")"));
         };
     }
 

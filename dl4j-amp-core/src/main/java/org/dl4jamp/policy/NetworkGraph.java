@@ -28,7 +28,8 @@ public record NetworkGraph(List<Node> nodes) {
     /**
      * A network input, layer or vertex. Its one output is the tensor that the nodes which name it as input are given.
      *
-     * @param name for layers of a {@link MultiLayerConfiguration} the layer's name, or its index if it has none of its own; otherwise as in the
+     * @param name for layers of a {@link MultiLayerConfiguration} the layer's name, or its index if that is missing or not
+     *     unique (DL4J's builder itself calls unnamed layers "layer" with their index); otherwise as in the
      *     configuration
      * @param index for layers of a {@link MultiLayerConfiguration} the layer's index, and -1 for its input; otherwise the position in {@link #nodes()}
      * @param layer null for network inputs and vertices without a layer
@@ -97,7 +98,8 @@ public record NetworkGraph(List<Node> nodes) {
         configuration
                 .getVertices()
                 .keySet()
-                .forEach(name -> inputs.put(name, configuration.getVertexInputs().getOrDefault(name, List.of())));
+                .forEach(
+                        name -> inputs.put(name, configuration.getVertexInputs().getOrDefault(name, List.of())));
         Set<String> outputs = new HashSet<>(configuration.getNetworkOutputs());
         List<Node> nodes = new ArrayList<>();
         for (String name : topologicalOrder(inputs)) {
@@ -173,7 +175,8 @@ public record NetworkGraph(List<Node> nodes) {
             for (String input : of) {
                 if (!inputs.containsKey(input)) {
                     throw new AmpException("vertex \"" + name + "\" has the input \"" + input
-                            + "\", which is neither a vertex nor an input of the network; the configuration has " + inputs.keySet());
+                            + "\", which is neither a vertex nor an input of the network; the configuration has "
+                            + inputs.keySet());
                 }
                 consumers.computeIfAbsent(input, key -> new ArrayList<>()).add(name);
             }
@@ -191,8 +194,11 @@ public record NetworkGraph(List<Node> nodes) {
             }
         }
         if (order.size() < inputs.size()) {
-            List<String> cycle = inputs.keySet().stream().filter(name -> !order.contains(name)).toList();
-            throw new AmpException("the graph has a cycle through some of " + cycle + ": a network needs an order in which to compute its vertices");
+            List<String> cycle = inputs.keySet().stream()
+                    .filter(name -> !order.contains(name))
+                    .toList();
+            throw new AmpException("the graph has a cycle through some of " + cycle
+                    + ": a network needs an order in which to compute its vertices");
         }
         return order;
     }

@@ -87,7 +87,8 @@ final class Painting {
     private void force(Choice choice) {
         NetworkGraph.Node node = choice.node();
         choice.needsFloatOutput().ifPresent(reason -> forced.putIfAbsent(classOf(node.name()), reason));
-        choice.needsFloatInputs().ifPresent(reason -> node.inputs().forEach(input -> forced.putIfAbsent(classOf(input), reason)));
+        choice.needsFloatInputs()
+                .ifPresent(reason -> node.inputs().forEach(input -> forced.putIfAbsent(classOf(input), reason)));
     }
 
     private void want(Choice choice) {

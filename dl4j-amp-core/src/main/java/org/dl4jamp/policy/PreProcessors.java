@@ -13,9 +13,6 @@ import org.deeplearning4j.nn.conf.preprocessor.FeedForwardToCnnPreProcessor;
 import org.deeplearning4j.nn.conf.preprocessor.FeedForwardToRnnPreProcessor;
 import org.deeplearning4j.nn.conf.preprocessor.RnnToCnnPreProcessor;
 import org.deeplearning4j.nn.conf.preprocessor.RnnToFeedForwardPreProcessor;
-import org.deeplearning4j.preprocessors.KerasFlattenRnnPreprocessor;
-import org.deeplearning4j.preprocessors.PermutePreprocessor;
-import org.deeplearning4j.preprocessors.ReshapePreprocessor;
 
 /** Which preprocessors between layers hand on HALF activations and gradients in the type that they get. */
 final class PreProcessors {
@@ -28,12 +25,15 @@ final class PreProcessors {
             FeedForwardToCnn3DPreProcessor.class,
             FeedForwardToRnnPreProcessor.class,
             RnnToCnnPreProcessor.class,
-            RnnToFeedForwardPreProcessor.class,
-            KerasFlattenRnnPreprocessor.class,
-            PermutePreprocessor.class,
-            ReshapePreprocessor.class);
+            RnnToFeedForwardPreProcessor.class);
 
-    // The classes of deeplearning4j-modelimport, which is not on the class path here, are of the same sort.
+    // By name, because DL4J 1.0.0-M1.1 has them in its Keras import, which is not on the class path here.
+    private static final Set<String> TYPE_PRESERVING_BY_NAME = Set.of(
+            "org.deeplearning4j.preprocessors.KerasFlattenRnnPreprocessor",
+            "org.deeplearning4j.preprocessors.PermutePreprocessor",
+            "org.deeplearning4j.preprocessors.ReshapePreprocessor");
+
+    // The preprocessors of the Keras import are of the same sort.
     private static final String KERAS_IMPORT = "org.deeplearning4j.nn.modelimport.keras.preprocessors";
 
     private PreProcessors() {}
@@ -54,7 +54,14 @@ final class PreProcessors {
                     .findFirst();
         }
         Class<?> type = preProcessor.getClass();
-        boolean preserves = TYPE_PRESERVING.contains(type) || type.getPackageName().equals(KERAS_IMPORT);
-        return preserves ? Optional.empty() : Optional.of("dl4j-amp doesn't know the preprocessor " + type.getSimpleName());
+        return preservesType(type)
+                ? Optional.empty()
+                : Optional.of("dl4j-amp doesn't know the preprocessor " + type.getSimpleName());
+    }
+
+    static boolean preservesType(Class<?> type) {
+        return TYPE_PRESERVING.contains(type)
+                || TYPE_PRESERVING_BY_NAME.contains(type.getName())
+                || type.getPackageName().equals(KERAS_IMPORT);
     }
 }

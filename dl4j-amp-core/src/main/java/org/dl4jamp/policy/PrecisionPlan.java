@@ -23,7 +23,13 @@ public record PrecisionPlan(Precision precision, List<Row> rows) {
      * @param reason why, in a few words
      */
     public record Row(
-            String name, String className, LayerKind kind, Precision precision, Precision output, String engine, String reason) {}
+            String name,
+            String className,
+            LayerKind kind,
+            Precision precision,
+            Precision output,
+            String engine,
+            String reason) {}
 
     public PrecisionPlan {
         rows = List.copyOf(rows);

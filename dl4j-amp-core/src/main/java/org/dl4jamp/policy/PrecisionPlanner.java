@@ -65,21 +65,30 @@ public final class PrecisionPlanner {
         Objects.requireNonNull(graph, "graph");
         Objects.requireNonNull(optLevel, "optLevel");
         if (precision.dataType().isEmpty()) {
-            throw new IllegalArgumentException("precision " + precision + ": resolve it to HALF, BFLOAT16 or FLOAT first");
+            throw new IllegalArgumentException(
+                    "precision " + precision + ": resolve it to HALF, BFLOAT16 or FLOAT first");
         }
         RuleBook book = new RuleBook(rules, graph);
         PrecisionPlanner planner = new PrecisionPlanner(graph, precision, optLevel, book, ability);
         if (optLevel == OptLevel.O0) {
             return planner.allFloat("opt level O0 is FP32 throughout");
         }
-        return precision.isHalf() ? planner.mixed() : planner.allFloat(note == null ? "precision FLOAT was asked for" : note);
+        return precision.isHalf()
+                ? planner.mixed()
+                : planner.allFloat(note == null ? "precision FLOAT was asked for" : note);
     }
 
     private PrecisionPlan allFloat(String reason) {
         List<PrecisionPlan.Row> rows = graph.nodes().stream()
                 .filter(node -> !node.networkInput())
                 .map(node -> new PrecisionPlan.Row(
-                        node.name(), node.className(), LayerKind.FULL, Precision.FLOAT, Precision.FLOAT, UNTOUCHED, reason))
+                        node.name(),
+                        node.className(),
+                        LayerKind.FULL,
+                        Precision.FLOAT,
+                        Precision.FLOAT,
+                        UNTOUCHED,
+                        reason))
                 .toList();
         return new PrecisionPlan(Precision.FLOAT, rows);
     }
@@ -93,7 +102,8 @@ public final class PrecisionPlanner {
         for (Choice choice : choices) {
             kept.add(
                     pointless.contains(choice)
-                            ? choice.withRole(LayerKind.FULL, "alone among FP32 layers: the casts would cost more than it saves")
+                            ? choice.withRole(
+                                    LayerKind.FULL, "alone among FP32 layers: the casts would cost more than it saves")
                             : choice);
         }
         Painting painting = pointless.isEmpty() ? first : new Painting(kept);
@@ -122,7 +132,9 @@ public final class PrecisionPlanner {
         if (!node.isLayer()) {
             LayerKinds.Verdict verdict = LayerKinds.verdict(node.vertex());
             LayerKind kind = verdict.kind() == LayerKind.FOLLOW ? LayerKind.FOLLOW : LayerKind.FULL;
-            String reason = verdict.kind() == LayerKind.LOWER ? "DL4J computes it in the network's type only" : verdict.reason();
+            String reason = verdict.kind() == LayerKind.LOWER
+                    ? "DL4J computes it in the network's type only"
+                    : verdict.reason();
             return new Choice(node, kind, kind, reason, false);
         }
         Optional<PrecisionRule> rule = rules.ruleFor(node);
@@ -174,10 +186,10 @@ public final class PrecisionPlanner {
 
     private String reason(Choice choice, boolean in, boolean out, Optional<String> forced) {
         return switch (choice.role()) {
-            case LOWER -> out ? choice.reason() : choice.reason() + forced.map(why -> "; output in FP32: " + why).orElse("");
+            case LOWER -> choice.reason() + (out ? "" : outputInFloat(forced));
             case FOLLOW -> {
                 if (in) {
-                    yield out ? choice.reason() : choice.reason() + forced.map(why -> "; output in FP32: " + why).orElse("");
+                    yield choice.reason() + (out ? "" : outputInFloat(forced));
                 }
                 yield choice.reason() + ": " + forced.orElse("no layer beside it computes in " + precision);
             }
@@ -191,5 +203,9 @@ public final class PrecisionPlanner {
                 yield out ? choice.reason() + ", hands on " + precision : choice.reason();
             }
         };
+    }
+
+    private static String outputInFloat(Optional<String> forced) {
+        return forced.map(why -> "; output in FP32: " + why).orElse("");
     }
 }

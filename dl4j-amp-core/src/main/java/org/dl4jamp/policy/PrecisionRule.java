@@ -30,8 +30,11 @@ public sealed interface PrecisionRule {
             try {
                 return new ByName(kind, Pattern.compile(regex));
             } catch (PatternSyntaxException e) {
-                throw new AmpException(method(kind) + "(\"" + regex + "\"): not a regular expression (" + e.getDescription()
-                        + " at index " + e.getIndex() + "); name layers by a java.util.regex pattern such as \"bn_.*\"", e);
+                throw new AmpException(
+                        method(kind) + "(\"" + regex + "\"): not a regular expression (" + e.getDescription()
+                                + " at index " + e.getIndex()
+                                + "); name layers by a java.util.regex pattern such as \"bn_.*\"",
+                        e);
             }
         }
 

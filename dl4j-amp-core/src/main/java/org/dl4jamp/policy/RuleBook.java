@@ -80,11 +80,14 @@ final class RuleBook {
                 .map(node -> node.name() + " (" + node.className() + ")")
                 .collect(Collectors.joining(", "));
         String vertices = graph.nodes().stream()
-                .filter(node -> !node.isLayer() && rule instanceof PrecisionRule.ByName && rule.matches(node.name(), null))
+                .filter(node ->
+                        !node.isLayer() && rule instanceof PrecisionRule.ByName && rule.matches(node.name(), null))
                 .map(node -> node.name() + " (" + node.className() + ")")
                 .collect(Collectors.joining(", "));
         return "the rule " + rule.describe() + " matches no layer. "
-                + (vertices.isEmpty() ? "" : "It matches " + vertices + ", but rules are for layers: other vertices follow their inputs. ")
+                + (vertices.isEmpty()
+                        ? ""
+                        : "It matches " + vertices + ", but rules are for layers: other vertices follow their inputs. ")
                 + "The network's layers are " + layers;
     }
 }

@@ -3,7 +3,8 @@ package org.dl4jamp.scale;
 import org.dl4jamp.AmpException;
 
 /**
- * Finds the loss scale while training: large enough that small gradients survive half precision, and smaller as soon as they overflow.
+ * Finds the loss scale while training: large enough that small gradients survive half precision, and smaller as soon as
+ * they overflow.
  *
  * <pre>
  * scale, tracker, tolerated = initialScale, 0, hysteresis
@@ -18,13 +19,15 @@ import org.dl4jamp.AmpException;
  *         if grown &lt;= maxScale: scale = grown
  * </pre>
  *
- * <p>The method is that of Micikevicius et al. 2018, "Mixed Precision Training". Names, defaults and arithmetic are those of PyTorch's {@code
- * torch.amp.GradScaler}: the scale is a float, the factors are doubles, and as long as the scale stays inside its range it follows {@code
- * GradScaler} bit for bit. PyTorch's only limit is infinity, which growth does not pass; here growth does not pass {@code maxScale}, and a
- * scale that backs off below {@code minScale} becomes {@code minScale}, as in Megatron-LM.
+ * <p>The method is that of Micikevicius et al. 2018, "Mixed Precision Training". Names, defaults and arithmetic are
+ * those of PyTorch's {@code torch.amp.GradScaler}: the scale is a float, the factors are doubles, and as long as the
+ * scale stays inside its range it follows {@code GradScaler} bit for bit. PyTorch's only limit is infinity, which
+ * growth does not pass; here growth does not pass {@code maxScale}, and a scale that backs off below {@code minScale}
+ * becomes {@code minScale}, as in Megatron-LM.
  *
- * <p>A hysteresis of N lets the scale survive overflows of single batches, as in Megatron-LM's {@code DynamicGradScaler}: after a growth
- * interval without overflow, N - 1 overflows only restart the interval, and every further one backs off. One is PyTorch's behaviour.
+ * <p>A hysteresis of N lets the scale survive overflows of single batches, as in Megatron-LM's
+ * {@code DynamicGradScaler}: after a growth interval without overflow, N - 1 overflows only restart the interval, and
+ * every further one backs off. One is PyTorch's behaviour.
  *
  * <p>The scale is never zero, infinite or NaN. Not thread-safe.
  */
@@ -176,8 +179,8 @@ public final class DynamicLossScaler implements LossScaler {
     }
 
     /**
-     * Builds {@link DynamicLossScaler}. Each method returns the builder and throws {@link AmpException} for a value out of range. Scales are
-     * rounded to single precision.
+     * Builds {@link DynamicLossScaler}. Each method returns the builder and throws {@link AmpException} for a value out
+     * of range. Scales are rounded to single precision.
      */
     public static final class Builder {
         private double initialScale = 65536.0;
@@ -200,7 +203,9 @@ public final class DynamicLossScaler implements LossScaler {
             hysteresis = scaler.hysteresis;
         }
 
-        /** The scale before the first step; default 65536. Has to lie between {@link #minScale} and {@link #maxScale}. */
+        /**
+         * The scale before the first step; default 65536. Has to lie between {@link #minScale} and {@link #maxScale}.
+         */
         public Builder initialScale(double initialScale) {
             this.initialScale = requireScale("initialScale", initialScale);
             return this;
@@ -247,7 +252,9 @@ public final class DynamicLossScaler implements LossScaler {
             return this;
         }
 
-        /** How many overflows it takes until the scale backs off; default 1, as in PyTorch. Megatron-LM's default is 2. */
+        /**
+         * How many overflows it takes until the scale backs off; default 1, as in PyTorch. Megatron-LM's default is 2.
+         */
         public Builder hysteresis(int hysteresis) {
             require(hysteresis >= 1, "hysteresis", hysteresis, "at least 1 overflow is needed; 1 backs off at each");
             this.hysteresis = hysteresis;

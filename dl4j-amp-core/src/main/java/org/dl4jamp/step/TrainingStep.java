@@ -32,6 +32,7 @@ public final class TrainingStep implements StepGuard {
     private final AmpNetwork network;
     private final LossScaler scaler;
     private final int maxConsecutiveSkips;
+    private final FiniteCheck check = new FiniteCheck();
     private final List<INDArray> labels = new ArrayList<>();
     private StepCounts counts = StepCounts.NONE;
     private boolean skippedLast;
@@ -108,7 +109,7 @@ public final class TrainingStep implements StepGuard {
     boolean admits(Gradient gradient, int iteration) {
         INDArray gradients = gradient.gradient();
         double loss = network.model().score();
-        boolean finite = FiniteCheck.allFinite(gradients);
+        boolean finite = check.allFinite(gradients);
         if (finite && Double.isFinite(loss)) {
             counts = counts.afterTaken();
             skippedLast = false;
@@ -149,7 +150,8 @@ public final class TrainingStep implements StepGuard {
     private String stuck(String what, Optional<String> culprit) {
         return counts.consecutiveSkips() + " steps in a row were skipped (maxConsecutiveSkips(" + maxConsecutiveSkips
                 + ")); parameters and updater state are as they were before them. Last: " + what
-                + culprit.map(name -> "; first to go non-finite in the backward pass: " + name).orElse("")
+                + culprit.map(name -> "; first to go non-finite in the backward pass: " + name)
+                        .orElse("")
                 + ". Try a lower learning rate, check the data, or keep the layers at fault in FP32 with AmpConfig.keepFull(name)";
     }
 
@@ -177,19 +179,19 @@ public final class TrainingStep implements StepGuard {
         for (LayerPlace place : places) {
             Layer layer = place.current().get();
             INDArray view = layer.getGradientsViewArray();
-            if (view == null || FiniteCheck.allFinite(view)) {
+            if (view == null || FiniteCheck.isFinite(view)) {
                 continue;
             }
             Map<String, INDArray> gradients =
                     layer.conf().getLayer().initializer().getGradientsFromFlattened(layer.conf(), view);
             for (Map.Entry<String, INDArray> entry : gradients.entrySet()) {
-                if (!FiniteCheck.allFinite(entry.getValue())) {
+                if (!FiniteCheck.isFinite(entry.getValue())) {
                     return Optional.of("parameter \"" + entry.getKey() + "\" of layer \"" + place.name() + "\"");
                 }
             }
         }
         return network.vertices().stream()
-                .filter(place -> !FiniteCheck.allFinite(place.current().get().getGradientsViewArray()))
+                .filter(place -> !FiniteCheck.isFinite(place.current().get().getGradientsViewArray()))
                 .map(place -> "parameters of vertex \"" + place.name() + "\"")
                 .findFirst();
     }

@@ -12,8 +12,8 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /**
- * Replays what PyTorch's own {@code _amp_update_scale_} made of random sequences of overflows. The resource is written by the program in
- * {@code src/test/pytorch}; the command is in its pom.xml.
+ * Replays what PyTorch's own {@code _amp_update_scale_} made of random sequences of overflows. The resource is written
+ * by the program in {@code src/test/pytorch}; the command is in its pom.xml.
  */
 class DynamicLossScalerGoldenTest {
     @Test

@@ -15,12 +15,13 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * Runs PyTorch's {@code _amp_update_scale_}, the operator behind {@code torch.amp.GradScaler.update}, over random sequences of overflows and
- * writes what it made of the scale. The only argument is the file to write. See the pom.xml beside for the command.
+ * Runs PyTorch's {@code _amp_update_scale_}, the operator behind {@code torch.amp.GradScaler.update}, over random
+ * sequences of overflows and writes what it made of the scale. The only argument is the file to write. See the pom.xml
+ * beside for the command.
  */
 public final class GenerateAmpUpdateScale {
-    // The operator has no Java binding; TorchScript reaches every operator. GradScaler keeps its scale in a float32 tensor and its growth
-    // tracker in an int32 tensor, too: the data types 6 and 3, whose names only Python resolves.
+    // The operator has no Java binding; TorchScript reaches every operator. GradScaler keeps its scale in a float32
+    // tensor and its growth tracker in an int32 tensor, too: the data types 6 and 3, whose names only Python resolves.
     private static final String REPLAY = """
             def replay(overflows: Tensor, initial: float, growth: float, backoff: float, interval: int) -> Tensor:
                 scale = torch.full([1], initial, dtype=6)

@@ -44,17 +44,23 @@ final class BatchNormTwin extends BatchNormalization {
         }
         int channelAxis = channelAxis(x);
         if (x.size(channelAxis) != layerConf().getNOut()) {
-            throw new IllegalArgumentException("input.size(" + channelAxis + ") is " + x.size(channelAxis)
-                    + " but batch normalization " + layerId() + " was made for " + layerConf().getNOut());
+            throw new IllegalArgumentException(
+                    "input.size(" + channelAxis + ") is " + x.size(channelAxis) + " but batch normalization "
+                            + layerId() + " was made for " + layerConf().getNOut());
         }
         INDArray normalized = workspaceMgr.createUninitialized(ArrayType.ACTIVATIONS, x.dataType(), x.shape(), 'c');
         if (training == TrainingMode.TRAIN) {
             measure(x, channelAxis);
             normalize(x, mean, deviation, channelAxis, normalized);
         } else {
-            INDArray runningDeviation = Transforms.sqrt(runningVariance().addi(layerConf().getEps()), false);
+            INDArray runningDeviation =
+                    Transforms.sqrt(runningVariance().addi(layerConf().getEps()), false);
             normalize(
-                    x, getParam(BatchNormalizationParamInitializer.GLOBAL_MEAN), runningDeviation, channelAxis, normalized);
+                    x,
+                    getParam(BatchNormalizationParamInitializer.GLOBAL_MEAN),
+                    runningDeviation,
+                    channelAxis,
+                    normalized);
         }
         if (layerConf().isLockGammaBeta()) {
             return normalized.muli(layerConf().getGamma()).addi(layerConf().getBeta());
@@ -152,12 +158,16 @@ final class BatchNormTwin extends BatchNormalization {
         INDArray running = runningVariance();
         INDArray measured = variance.reshape(running.shape());
         if (layerConf().isUseLogStd()) {
-            // log10(deviation[t]) - log10(deviation[t+1]) with variance[t+1] = decay * variance[t] + (1 - decay) * measured
+            // log10(deviation[t]) - log10(deviation[t+1]) with variance[t+1] = decay * variance[t] + (1 - decay) *
+            // measured
             INDArray next = running.mul(decay).addi(measured.mul(1 - decay));
             INDArray update = Transforms.log(running.divi(next), false).muli(1 / (2 * Math.log(10)));
             put(gradient, BatchNormalizationParamInitializer.GLOBAL_LOG_STD, update);
         } else {
-            put(gradient, BatchNormalizationParamInitializer.GLOBAL_VAR, running.subi(measured).muli(1 - decay));
+            put(
+                    gradient,
+                    BatchNormalizationParamInitializer.GLOBAL_VAR,
+                    running.subi(measured).muli(1 - decay));
         }
     }
 

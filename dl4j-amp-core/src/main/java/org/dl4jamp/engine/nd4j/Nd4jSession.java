@@ -56,7 +56,11 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
         if (ownMasterWeights) {
             return new Twin(
                     compute(request, conf, request.master().params()),
-                    DataType.FLOAT, false, retention, dropout, Twin.Weights.MASTER);
+                    DataType.FLOAT,
+                    false,
+                    retention,
+                    dropout,
+                    Twin.Weights.MASTER);
         }
         if (request.precision() == Precision.HALF && halfProducts.isPresent() && HalfProductTwins.exist(conf.getLayer())) {
             RoundedWeights weights = new RoundedWeights(request.master().params(), DataType.HALF, null, masterWeights);
@@ -69,7 +73,8 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
                     weights);
         }
         INDArray rounded = scratch(request.master().params());
-        RoundedWeights weights = new RoundedWeights(request.master().params(), request.storage(), rounded, masterWeights);
+        RoundedWeights weights =
+                new RoundedWeights(request.master().params(), request.storage(), rounded, masterWeights);
         return new Twin(
                 compute(request, conf, rounded),
                 DataType.FLOAT,

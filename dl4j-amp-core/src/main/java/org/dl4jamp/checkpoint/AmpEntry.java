@@ -1,0 +1,54 @@
+package org.dl4jamp.checkpoint;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipException;
+import java.util.zip.ZipFile;
+import org.dl4jamp.AmpException;
+
+/**
+ * The entry of a model zip that holds the {@link AmpState}. DL4J's ModelSerializer reads only the entries that it
+ * knows.
+ */
+final class AmpEntry {
+    static final String NAME = "amp.json";
+
+    private AmpEntry() {}
+
+    /**
+     * Reads the entry of a model zip.
+     *
+     * @param source how messages name the zip
+     * @return empty if there is none: a model that DL4J wrote
+     * @throws AmpException if the zip isn't one, or the entry is truncated, corrupt or newer
+     */
+    static Optional<AmpState> read(Path zip, String source) throws IOException {
+        try (ZipFile file = new ZipFile(zip.toFile())) {
+            ZipEntry entry = file.getEntry(NAME);
+            return entry == null ? Optional.empty() : Optional.of(read(file, entry, where(source)));
+        } catch (ZipException e) {
+            throw new AmpException(
+                    source + ": truncated or not a model zip (" + e.getMessage() + "); restore from another copy", e);
+        }
+    }
+
+    /** How messages name the entry. */
+    static String where(String source) {
+        return source + ", entry " + NAME;
+    }
+
+    private static AmpState read(ZipFile file, ZipEntry entry, String where) throws IOException {
+        byte[] json;
+        try (InputStream stream = file.getInputStream(entry)) {
+            json = stream.readAllBytes();
+        } catch (ZipException | EOFException e) {
+            throw new AmpException(
+                    where + ": truncated or corrupt (" + e.getMessage() + "); restore from another copy", e);
+        }
+        return AmpState.fromJson(json, where);
+    }
+}

@@ -1,0 +1,309 @@
+package org.dl4jamp.checkpoint;
+
+import java.io.ByteArrayOutputStream;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.FileSystem;
+import java.nio.file.FileSystems;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.BiConsumer;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.util.ModelSerializer;
+import org.dl4jamp.AmpException;
+import org.dl4jamp.MixedPrecision;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.dataset.api.preprocessor.DataNormalization;
+import org.nd4j.linalg.dataset.api.preprocessor.Normalizer;
+import org.nd4j.linalg.dataset.api.preprocessor.serializer.NormalizerSerializer;
+
+/**
+ * DL4J's {@link ModelSerializer} for networks in mixed precision: the same calls, the same zip, and one entry more,
+ * {@code amp.json}, with the settings, the state of the loss scaler and the counters. Training goes on after restoring
+ * as if it had not been interrupted.
+ *
+ * <pre>
+ * AmpModelSerializer.writeModel(net, new File("model.zip"), true);
+ * MultiLayerNetwork net = AmpModelSerializer.restoreMultiLayerNetwork(new File("model.zip"));
+ * MixedPrecision amp = MixedPrecision.of(net).orElseThrow();       // enabled if it was when the network was written
+ * </pre>
+ *
+ * <p>The zip is an ordinary DL4J model: {@link ModelSerializer} and programs without dl4j-amp read it and ignore the
+ * entry, its calls that add a normalizer or an object to a file keep it. A network without mixed precision is written
+ * and restored without the entry.
+ *
+ * <p>Files are replaced atomically: whatever fails while writing, the old file is still there and whole.
+ */
+// DL4J's own calls return a raw Normalizer.
+@SuppressWarnings("rawtypes")
+public final class AmpModelSerializer {
+    private AmpModelSerializer() {}
+
+    /** As {@link #writeModel(Model, File, boolean, DataNormalization)}, without a normalizer. */
+    public static void writeModel(Model model, File file, boolean saveUpdater) throws IOException {
+        writeModel(model, file, saveUpdater, null);
+    }
+
+    /** As {@link #writeModel(Model, File, boolean, DataNormalization)}, without a normalizer. */
+    public static void writeModel(Model model, String path, boolean saveUpdater) throws IOException {
+        writeModel(model, new File(path), saveUpdater, null);
+    }
+
+    /**
+     * Writes a network to a file, atomically.
+     *
+     * @param model a {@link MultiLayerNetwork} or {@link ComputationGraph}
+     * @param file the file to make or replace
+     * @param saveUpdater whether to save the updater's state, which going on with training needs
+     * @param normalizer what the network's features are normalized with, or null
+     * @throws IOException if the file can't be written; an older one is then as it was
+     * @throws AmpException if the settings hold something that can't be written: a rule by predicate or a user-written
+     *     loss scaler
+     */
+    public static void writeModel(Model model, File file, boolean saveUpdater, DataNormalization normalizer)
+            throws IOException {
+        writeModel(model, stateOf(model), file, saveUpdater, normalizer);
+    }
+
+    /** As {@link #writeModel(Model, OutputStream, boolean, DataNormalization)}, without a normalizer. */
+    public static void writeModel(Model model, OutputStream stream, boolean saveUpdater) throws IOException {
+        writeModel(model, stream, saveUpdater, null);
+    }
+
+    /**
+     * Writes a network to a stream, which is left open. The zip is put together in a temporary file first.
+     *
+     * @param model a {@link MultiLayerNetwork} or {@link ComputationGraph}
+     * @param stream where to write
+     * @param saveUpdater whether to save the updater's state, which going on with training needs
+     * @param normalizer what the network's features are normalized with, or null
+     * @throws AmpException if the settings hold something that can't be written: a rule by predicate or a user-written
+     *     loss scaler
+     */
+    public static void writeModel(Model model, OutputStream stream, boolean saveUpdater, DataNormalization normalizer)
+            throws IOException {
+        writeModel(model, stateOf(model), stream, saveUpdater, normalizer);
+    }
+
+    static void writeModel(
+            Model model, Optional<AmpState> state, File file, boolean saveUpdater, DataNormalization normalizer)
+            throws IOException {
+        Map<String, byte[]> more = entriesBeside(state, normalizer);
+        AtomicFile.write(file.toPath(), temporary -> write(model, more, temporary, saveUpdater));
+    }
+
+    static void writeModel(
+            Model model,
+            Optional<AmpState> state,
+            OutputStream stream,
+            boolean saveUpdater,
+            DataNormalization normalizer)
+            throws IOException {
+        Map<String, byte[]> more = entriesBeside(state, normalizer);
+        try (TemporaryFolder folder = TemporaryFolder.in(Path.of(System.getProperty("java.io.tmpdir")), "dl4j-amp")) {
+            Path temporary = folder.path().resolve("model.zip");
+            write(model, more, temporary, saveUpdater);
+            Files.copy(temporary, stream);
+        }
+        stream.flush();
+    }
+
+    private static Map<String, byte[]> entriesBeside(Optional<AmpState> state, DataNormalization normalizer)
+            throws IOException {
+        Map<String, byte[]> entries = new LinkedHashMap<>();
+        if (normalizer != null) {
+            // DL4J's ModelSerializer fails when it's given a normalizer ("stream is closed"): the serializer closes its
+            // zip too early.
+            ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+            NormalizerSerializer.getDefault().write(normalizer, bytes);
+            entries.put(ModelSerializer.NORMALIZER_BIN, bytes.toByteArray());
+        }
+        state.ifPresent(present -> entries.put(AmpEntry.NAME, present.toJson()));
+        return entries;
+    }
+
+    private static void write(Model model, Map<String, byte[]> more, Path file, boolean saveUpdater)
+            throws IOException {
+        ModelSerializer.writeModel(model, file.toFile(), saveUpdater);
+        if (more.isEmpty()) {
+            return;
+        }
+        // The zip file system copies DL4J's entries as they are, without inflating and deflating them again.
+        try (FileSystem zip = FileSystems.newFileSystem(file, Map.of())) {
+            for (Map.Entry<String, byte[]> entry : more.entrySet()) {
+                Files.write(zip.getPath(entry.getKey()), entry.getValue());
+            }
+        }
+    }
+
+    private static Optional<AmpState> stateOf(Model model) {
+        return MixedPrecision.of(model).map(MixedPrecision::state);
+    }
+
+    /** As {@link #restoreMultiLayerNetwork(File, boolean)}, with the updater's state. */
+    public static MultiLayerNetwork restoreMultiLayerNetwork(File file) throws IOException {
+        return restoreMultiLayerNetwork(file, true);
+    }
+
+    /** As {@link #restoreMultiLayerNetwork(File, boolean)}, with the updater's state. */
+    public static MultiLayerNetwork restoreMultiLayerNetwork(String path) throws IOException {
+        return restoreMultiLayerNetwork(new File(path), true);
+    }
+
+    /** As {@link #restoreMultiLayerNetwork(File, boolean)}. */
+    public static MultiLayerNetwork restoreMultiLayerNetwork(String path, boolean loadUpdater) throws IOException {
+        return restoreMultiLayerNetwork(new File(path), loadUpdater);
+    }
+
+    /**
+     * Restores a network, in mixed precision if it was when it was written.
+     *
+     * @param loadUpdater whether to restore the updater's state, if it was saved
+     * @throws AmpException if the file is no zip, or its entry {@code amp.json} is truncated, corrupt or newer than
+     *     this dl4j-amp
+     */
+    public static MultiLayerNetwork restoreMultiLayerNetwork(File file, boolean loadUpdater) throws IOException {
+        return restore(
+                file,
+                file.toString(),
+                zip -> ModelSerializer.restoreMultiLayerNetwork(zip, loadUpdater),
+                MixedPrecision::enable);
+    }
+
+    /** As {@link #restoreMultiLayerNetwork(InputStream, boolean)}, with the updater's state. */
+    public static MultiLayerNetwork restoreMultiLayerNetwork(InputStream stream) throws IOException {
+        return restoreMultiLayerNetwork(stream, true);
+    }
+
+    /** As {@link #restoreMultiLayerNetwork(File, boolean)}, from a stream that is read to its end and closed. */
+    public static MultiLayerNetwork restoreMultiLayerNetwork(InputStream stream, boolean loadUpdater)
+            throws IOException {
+        return restore(
+                stream, zip -> ModelSerializer.restoreMultiLayerNetwork(zip, loadUpdater), MixedPrecision::enable);
+    }
+
+    /** As {@link #restoreMultiLayerNetwork(File, boolean)}, with the normalizer that was saved, or null. */
+    public static Pair<MultiLayerNetwork, Normalizer> restoreMultiLayerNetworkAndNormalizer(
+            File file, boolean loadUpdater) throws IOException {
+        return restore(
+                file,
+                file.toString(),
+                zip -> ModelSerializer.restoreMultiLayerNetworkAndNormalizer(zip, loadUpdater),
+                (pair, state) -> MixedPrecision.enable(pair.getFirst(), state));
+    }
+
+    /**
+     * As {@link #restoreMultiLayerNetworkAndNormalizer(File, boolean)}, from a stream that is read to its end and
+     * closed.
+     */
+    public static Pair<MultiLayerNetwork, Normalizer> restoreMultiLayerNetworkAndNormalizer(
+            InputStream stream, boolean loadUpdater) throws IOException {
+        return restore(
+                stream,
+                zip -> ModelSerializer.restoreMultiLayerNetworkAndNormalizer(zip, loadUpdater),
+                (pair, state) -> MixedPrecision.enable(pair.getFirst(), state));
+    }
+
+    /** As {@link #restoreComputationGraph(File, boolean)}, with the updater's state. */
+    public static ComputationGraph restoreComputationGraph(File file) throws IOException {
+        return restoreComputationGraph(file, true);
+    }
+
+    /** As {@link #restoreComputationGraph(File, boolean)}, with the updater's state. */
+    public static ComputationGraph restoreComputationGraph(String path) throws IOException {
+        return restoreComputationGraph(new File(path), true);
+    }
+
+    /** As {@link #restoreComputationGraph(File, boolean)}. */
+    public static ComputationGraph restoreComputationGraph(String path, boolean loadUpdater) throws IOException {
+        return restoreComputationGraph(new File(path), loadUpdater);
+    }
+
+    /**
+     * Restores a graph, in mixed precision if it was when it was written.
+     *
+     * @param loadUpdater whether to restore the updater's state, if it was saved
+     * @throws AmpException if the file is no zip, or its entry {@code amp.json} is truncated, corrupt or newer than
+     *     this dl4j-amp
+     */
+    public static ComputationGraph restoreComputationGraph(File file, boolean loadUpdater) throws IOException {
+        return restore(
+                file,
+                file.toString(),
+                zip -> ModelSerializer.restoreComputationGraph(zip, loadUpdater),
+                MixedPrecision::enable);
+    }
+
+    /** As {@link #restoreComputationGraph(InputStream, boolean)}, with the updater's state. */
+    public static ComputationGraph restoreComputationGraph(InputStream stream) throws IOException {
+        return restoreComputationGraph(stream, true);
+    }
+
+    /** As {@link #restoreComputationGraph(File, boolean)}, from a stream that is read to its end and closed. */
+    public static ComputationGraph restoreComputationGraph(InputStream stream, boolean loadUpdater) throws IOException {
+        return restore(
+                stream, zip -> ModelSerializer.restoreComputationGraph(zip, loadUpdater), MixedPrecision::enable);
+    }
+
+    /** As {@link #restoreComputationGraph(File, boolean)}, with the normalizer that was saved, or null. */
+    public static Pair<ComputationGraph, Normalizer> restoreComputationGraphAndNormalizer(
+            File file, boolean loadUpdater) throws IOException {
+        return restore(
+                file,
+                file.toString(),
+                zip -> ModelSerializer.restoreComputationGraphAndNormalizer(zip, loadUpdater),
+                (pair, state) -> MixedPrecision.enable(pair.getFirst(), state));
+    }
+
+    /**
+     * As {@link #restoreComputationGraphAndNormalizer(File, boolean)}, from a stream that is read to its end and
+     * closed.
+     */
+    public static Pair<ComputationGraph, Normalizer> restoreComputationGraphAndNormalizer(
+            InputStream stream, boolean loadUpdater) throws IOException {
+        return restore(
+                stream,
+                zip -> ModelSerializer.restoreComputationGraphAndNormalizer(zip, loadUpdater),
+                (pair, state) -> MixedPrecision.enable(pair.getFirst(), state));
+    }
+
+    /** One of DL4J's calls that restore a network. */
+    interface Dl4jRestore<N> {
+        N from(File zip) throws IOException;
+    }
+
+    static <N> N restore(File file, String source, Dl4jRestore<N> dl4j, BiConsumer<N, AmpState> enable)
+            throws IOException {
+        // First, because it's quick: a file that can't be restored in mixed precision shall not cost reading a large
+        // network.
+        Optional<AmpState> state = AmpEntry.read(file.toPath(), source);
+        N network = dl4j.from(file);
+        state.ifPresent(present -> {
+            try {
+                enable.accept(network, present);
+            } catch (AmpException e) {
+                throw new AmpException(AmpEntry.where(source) + ": " + e.getMessage(), e);
+            }
+        });
+        return network;
+    }
+
+    private static <N> N restore(InputStream stream, Dl4jRestore<N> dl4j, BiConsumer<N, AmpState> enable)
+            throws IOException {
+        Path temporary = Files.createTempFile("dl4j-amp", ".zip");
+        try (stream) {
+            Files.copy(stream, temporary, StandardCopyOption.REPLACE_EXISTING);
+            return restore(temporary.toFile(), "the stream", dl4j, enable);
+        } finally {
+            Files.delete(temporary);
+        }
+    }
+}

@@ -1,0 +1,210 @@
+package org.dl4jamp;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.function.Supplier;
+import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.api.OptimizationAlgorithm;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.scale.DynamicLossScaler;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.learning.config.Adam;
+
+/** Bad input gets a message that says what to do, and changes nothing. */
+class BadInputTest {
+    private final MultiLayerNetwork network = Networks.init(Networks.mlp());
+
+    private static void assertRefused(Executable attempt, String... words) {
+        AmpException refusal = assertThrows(AmpException.class, attempt);
+        for (String word : words) {
+            assertTrue(refusal.getMessage().contains(word), () -> "\"" + word + "\" in: " + refusal.getMessage());
+        }
+    }
+
+    private void assertRefusedAndUntouched(Supplier<AmpConfig> config, String... words) {
+        Layer[] layers = network.getLayers().clone();
+        INDArray parameters = network.params().dup();
+        Object updater = network.getUpdater(false);
+        assertRefused(() -> MixedPrecision.enable(network, config.get()), words);
+        for (int i = 0; i < layers.length; i++) {
+            assertSame(layers[i], network.getLayers()[i]);
+        }
+        assertEquals(parameters, network.params());
+        assertSame(updater, network.getUpdater(false));
+        assertTrue(MixedPrecision.of(network).isEmpty());
+    }
+
+    @Test
+    void parametersHaveToBeFloat() {
+        MultiLayerNetwork doubles = new MultiLayerNetwork(Networks.builder(new Adam())
+                .dataType(DataType.DOUBLE)
+                .list()
+                .layer(Networks.softmax(3))
+                .setInputType(InputType.feedForward(4))
+                .build());
+        doubles.init();
+        assertRefused(() -> MixedPrecision.enable(doubles), "DOUBLE", "FLOAT", "convertDataType");
+    }
+
+    @Test
+    void theNetworkHasToBeInitialized() {
+        assertRefused(() -> MixedPrecision.enable(new MultiLayerNetwork(Networks.mlp())), "init()");
+        assertRefused(() -> MixedPrecision.enable((MultiLayerNetwork) null), "null", "MultiLayerNetwork");
+        assertRefused(() -> MixedPrecision.enable(network, (AmpConfig) null), "config", "null");
+    }
+
+    @Test
+    void onlySgdCanSkipAStep() {
+        MultiLayerNetwork lbfgs = Networks.init(Networks.builder(new Adam())
+                .optimizationAlgo(OptimizationAlgorithm.LBFGS)
+                .list()
+                .layer(Networks.softmax(3))
+                .setInputType(InputType.feedForward(4))
+                .build());
+        assertRefused(() -> MixedPrecision.enable(lbfgs), "LBFGS", "STOCHASTIC_GRADIENT_DESCENT");
+    }
+
+    @Test
+    void enablingTwiceIsRefusedAndTheFirstStays() {
+        MixedPrecision amp = MixedPrecision.enable(network, Gradients.config(Precision.HALF));
+        Layer first = network.getLayers()[0];
+        assertRefused(() -> MixedPrecision.enable(network), "already", "close()");
+        assertSame(first, network.getLayers()[0]);
+        assertSame(amp, MixedPrecision.of(network).orElseThrow());
+    }
+
+    @Test
+    void anUnknownEngineIsAnsweredWithThoseThatExist() {
+        assertRefusedAndUntouched(
+                () -> AmpConfig.builder().engine("warp").build(), "warp", "nd4j", "available", "auto");
+        assertRefused(() -> AmpConfig.builder().engine(" "), "engine", "auto");
+    }
+
+    @Test
+    void aRuleThatMatchesNoLayerIsRefused() {
+        assertRefusedAndUntouched(
+                () -> AmpConfig.builder()
+                        .precision(Precision.HALF)
+                        .keepFull("bn_.*")
+                        .build(),
+                "bn_.*",
+                "layer0",
+                "layer2");
+        assertRefusedAndUntouched(
+                () -> AmpConfig.builder()
+                        .precision(Precision.HALF)
+                        .lower(LSTM.class)
+                        .build(),
+                "LSTM");
+        assertRefusedAndUntouched(
+                () -> AmpConfig.builder()
+                        .precision(Precision.HALF)
+                        .keepFull(layer -> false)
+                        .build(),
+                "predicate");
+        assertRefused(() -> AmpConfig.builder().keepFull("("), "keepFull", "regular expression");
+    }
+
+    @Test
+    void settingsOutOfRangeAreRefused() {
+        assertRefused(() -> AmpConfig.builder().maxConsecutiveSkips(0), "maxConsecutiveSkips", "0", "at least 1");
+        assertRefused(() -> DynamicLossScaler.builder().growthFactor(1).build(), "growthFactor", "1.0");
+        assertRefused(() -> DynamicLossScaler.builder().backoffFactor(1).build(), "backoffFactor");
+        assertRefused(() -> DynamicLossScaler.builder().initialScale(Double.NaN).build(), "initialScale", "NaN");
+    }
+
+    @Test
+    void aNetworkWithNothingToLowerTrainsInFp32() {
+        MultiLayerNetwork outputOnly = Networks.init(Networks.builder(new Adam())
+                .list()
+                .layer(Networks.softmax(3))
+                .setInputType(InputType.feedForward(20))
+                .build());
+        MixedPrecision amp = MixedPrecision.enable(outputOnly, Gradients.config(Precision.HALF));
+        outputOnly.fit(Networks.vectors(8, 20, 3));
+        assertEquals(1, amp.stepsTaken());
+        assertEquals(1, amp.lossScale());
+    }
+
+    @Test
+    void nanInFeaturesSkipsTheStepAndLeavesTheScaleAlone() {
+        MixedPrecision amp = MixedPrecision.enable(network, Gradients.config(Precision.HALF));
+        DataSet data = Networks.vectors(8, 20, 3);
+        data.getFeatures().putScalar(2, 7, Double.NaN);
+        INDArray parameters = network.params().dup();
+        network.fit(data);
+        assertEquals(1, amp.stepsSkipped());
+        assertEquals(65536, amp.lossScale());
+        LossScalingTest.assertBitIdentical(parameters, network.params());
+    }
+
+    @Test
+    void infiniteLabelsSkipTheStepAndLeaveTheScaleAlone() {
+        MixedPrecision amp = MixedPrecision.enable(network, Gradients.config(Precision.HALF));
+        DataSet data = Networks.vectors(8, 20, 3);
+        data.getLabels().putScalar(1, 1, Double.POSITIVE_INFINITY);
+        network.fit(data);
+        assertEquals(1, amp.stepsSkipped());
+        assertEquals(65536, amp.lossScale());
+    }
+
+    @Test
+    void endlessSkippingEndsInAMessageThatNamesWhatWentWrong() {
+        MixedPrecision amp = MixedPrecision.enable(
+                network,
+                AmpConfig.builder()
+                        .precision(Precision.HALF)
+                        .maxConsecutiveSkips(3)
+                        .build());
+        DataSet data = Networks.vectors(8, 20, 3);
+        data.getFeatures().putScalar(2, 7, Double.NaN);
+        INDArray parameters = network.params().dup();
+        network.fit(data);
+        network.fit(data);
+        assertRefused(
+                () -> network.fit(data),
+                "3 steps in a row",
+                "features 0 contain NaN at [2, 7]",
+                "iteration 2",
+                "layer");
+        LossScalingTest.assertBitIdentical(parameters, network.params());
+        assertEquals(3, amp.stepsSkipped());
+    }
+
+    @Test
+    void endlessOverflowNamesTheFirstLayerAndParameter() {
+        MultiLayerNetwork exploding = Networks.init(Networks.builder(new Adam())
+                .list()
+                .layer(0, Networks.dense(8, Activation.IDENTITY))
+                .layer(1, Networks.dense(8, Activation.IDENTITY))
+                .layer(2, Networks.softmax(3))
+                .setInputType(InputType.feedForward(20))
+                .build());
+        exploding.getParam("1_W").muli(1e14);
+        exploding.getParam("2_W").muli(1e-14);
+        MixedPrecision.enable(
+                exploding,
+                AmpConfig.builder()
+                        .precision(Precision.HALF)
+                        .keepFull("layer1")
+                        .lossScaler(DynamicLossScaler.builder()
+                                .initialScale(1 << 24)
+                                .minScale(1 << 24)
+                                .build())
+                        .maxConsecutiveSkips(2)
+                        .build());
+        DataSet data = Networks.vectors(8, 20, 3);
+        exploding.fit(data);
+        assertRefused(() -> exploding.fit(data), "2 steps in a row", "parameter \"W\" of layer \"layer0\"", "keepFull");
+    }
+}

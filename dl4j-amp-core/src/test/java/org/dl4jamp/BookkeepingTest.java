@@ -1,0 +1,150 @@
+package org.dl4jamp;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.ref.Reference;
+import java.lang.reflect.Field;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.junit.jupiter.api.Test;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.buffer.DataBuffer;
+import org.nd4j.linalg.api.memory.deallocation.DeallocatorService;
+import org.nd4j.linalg.api.ops.executioner.OpExecutioner.ProfilingMode;
+import org.nd4j.linalg.api.ops.impl.reduce.floating.Norm1;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.learning.config.Sgd;
+import org.nd4j.linalg.profiler.OpProfiler;
+
+/** What mixed precision costs beside the layers' own computing, counted through ND4J's profiler and its list of buffers to free. */
+class BookkeepingTest {
+    private static final DataSet DATA = Networks.vectors(32, 20, 3);
+
+    private static MultiLayerNetwork network(int hiddenLayers) {
+        NeuralNetConfiguration.ListBuilder list =
+                Networks.builder(new Sgd(1e-3)).list();
+        for (int i = 0; i < hiddenLayers; i++) {
+            list.layer(Networks.dense(24, Activation.RELU));
+        }
+        return Networks.init(list.layer(Networks.softmax(3))
+                .setInputType(InputType.feedForward(20))
+                .build());
+    }
+
+    private static void warmUp(MultiLayerNetwork network, DataSet data) {
+        for (int i = 0; i < 4; i++) {
+            network.fit(data);
+        }
+    }
+
+    private static long operations(MultiLayerNetwork network) {
+        warmUp(network, DATA);
+        Nd4j.getExecutioner().setProfilingMode(ProfilingMode.OPERATIONS);
+        try {
+            OpProfiler.getInstance().reset();
+            network.fit(DATA);
+            return OpProfiler.getInstance().getInvocationsCount();
+        } finally {
+            Nd4j.getExecutioner().setProfilingMode(ProfilingMode.DISABLED);
+        }
+    }
+
+    @Test
+    void atMostEightOperationsPerStepBelongToNoLayer() {
+        MultiLayerNetwork[] fp32 = {network(2), network(6)};
+        MultiLayerNetwork[] half = {network(2), network(6)};
+        for (MultiLayerNetwork network : half) {
+            MixedPrecision.enable(network, Gradients.config(Precision.HALF));
+        }
+        long perLayer = (operations(half[1]) - operations(half[0])) / 4;
+        long perFp32Layer = (operations(fp32[1]) - operations(fp32[0])) / 4;
+        long added = operations(half[0]) - operations(fp32[0]) - 2 * (perLayer - perFp32Layer);
+        assertTrue(added > 0, "the check for finite gradients is there");
+        assertTrue(added <= 8, () -> added + " operations belong to no layer");
+    }
+
+    @Test
+    void onceInAStepTheHostReadsWhetherAllGradientsAreFinite() {
+        MultiLayerNetwork network = network(4);
+        MixedPrecision.enable(network, Gradients.config(Precision.HALF));
+        warmUp(network, DATA);
+        AtomicInteger checks = new AtomicInteger();
+        OpProfiler.OpProfilerListener listener = op -> {
+            if (op instanceof Norm1) {
+                checks.incrementAndGet();
+            }
+        };
+        OpProfiler.getInstance().addListener(listener);
+        Nd4j.getExecutioner().setProfilingMode(ProfilingMode.OPERATIONS);
+        try {
+            network.fit(DATA);
+        } finally {
+            Nd4j.getExecutioner().setProfilingMode(ProfilingMode.DISABLED);
+            OpProfiler.getInstance().clearListener(listener);
+        }
+        assertEquals(1, checks.get());
+    }
+
+    @Test
+    void aStepOfAnMlpAllocatesNothingOutsideWorkspacesThatDl4jDoesNot() throws ReflectiveOperationException {
+        assertAllocatesNoMore(network(3), DATA);
+    }
+
+    @Test
+    void aStepOfACnnWithBatchNormAllocatesNothingOutsideWorkspacesThatDl4jDoesNot()
+            throws ReflectiveOperationException {
+        assertAllocatesNoMore(Networks.init(Networks.cnn()), Networks.images(8, 3, 12, 3));
+    }
+
+    @Test
+    void aStepOfAnLstmAllocatesNothingOutsideWorkspacesThatDl4jDoesNot() throws ReflectiveOperationException {
+        assertAllocatesNoMore(Networks.init(Networks.lstm()), Networks.maskedSequences(8, 5, 3, 7));
+    }
+
+    private static void assertAllocatesNoMore(MultiLayerNetwork fp32, DataSet data)
+            throws ReflectiveOperationException {
+        MultiLayerNetwork half = fp32.clone();
+        long expected = bytesOutsideWorkspaces(fp32, data);
+        MixedPrecision.enable(half, Gradients.config(Precision.HALF));
+        long actual = bytesOutsideWorkspaces(half, data);
+        assertTrue(actual <= expected, () -> actual + " bytes outside workspaces, of which DL4J " + expected);
+    }
+
+    /**
+     * The most that one of several steps allocated: what the garbage collector takes away meanwhile would be missing. ND4J's shape descriptors
+     * and the single numbers of its scalar operations don't count: they live outside workspaces always.
+     */
+    private static long bytesOutsideWorkspaces(MultiLayerNetwork network, DataSet data)
+            throws ReflectiveOperationException {
+        warmUp(network, data);
+        long most = 0;
+        for (int i = 0; i < 3; i++) {
+            Set<Object> before = new HashSet<>(buffers().keySet());
+            network.fit(data);
+            long bytes = 0;
+            for (Map.Entry<?, ?> entry : buffers().entrySet()) {
+                if (!before.contains(entry.getKey())
+                        && ((Reference<?>) entry.getValue()).get() instanceof DataBuffer buffer) {
+                    boolean array = buffer.dataType().isFPType() && buffer.length() > 1;
+                    boolean owner = buffer.underlyingDataBuffer() == null && !buffer.isAttached();
+                    bytes += array && owner ? buffer.length() * buffer.getElementSize() : 0;
+                }
+            }
+            most = Math.max(most, bytes);
+        }
+        return most;
+    }
+
+    private static Map<?, ?> buffers() throws ReflectiveOperationException {
+        Field map = DeallocatorService.class.getDeclaredField("referenceMap");
+        map.setAccessible(true);
+        return (Map<?, ?>) map.get(Nd4j.getDeallocatorService());
+    }
+}

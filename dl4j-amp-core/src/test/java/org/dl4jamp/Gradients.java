@@ -1,0 +1,57 @@
+package org.dl4jamp;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.DataSet;
+
+/** Takes and compares gradients. */
+public final class Gradients {
+    private Gradients() {}
+
+    public static AmpConfig config(Precision precision) {
+        return AmpConfig.builder().precision(precision).engine("nd4j").build();
+    }
+
+    /** The gradients that DL4J computes for a batch, by parameter. */
+    public static Map<String, INDArray> of(MultiLayerNetwork network, DataSet data) {
+        network.setInput(data.getFeatures());
+        network.setLabels(data.getLabels());
+        network.setLayerMaskArrays(data.getFeaturesMaskArray(), data.getLabelsMaskArray());
+        network.computeGradientAndScore();
+        Map<String, INDArray> gradients = copy(network.gradient());
+        network.clearLayerMaskArrays();
+        return gradients;
+    }
+
+    public static Map<String, INDArray> copy(Gradient gradient) {
+        Map<String, INDArray> copy = new LinkedHashMap<>();
+        gradient.gradientForVariable().forEach((name, value) -> copy.put(name, value.dup()));
+        return copy;
+    }
+
+    /** Computed in double precision. */
+    public static double cosine(INDArray a, INDArray b) {
+        INDArray x = a.castTo(DataType.DOUBLE).dup('c').reshape(a.length());
+        INDArray y = b.castTo(DataType.DOUBLE).dup('c').reshape(b.length());
+        double product = x.mul(y).sumNumber().doubleValue();
+        return product / (x.norm2Number().doubleValue() * y.norm2Number().doubleValue());
+    }
+
+    public static void assertAligned(Map<String, INDArray> expected, Map<String, INDArray> actual, double atLeast) {
+        assertEquals(expected.keySet(), actual.keySet());
+        expected.forEach((name, gradient) -> {
+            double cosine = cosine(gradient, actual.get(name));
+            assertTrue(cosine > atLeast, () -> "cosine similarity of " + name + " is " + cosine);
+            double ratio = actual.get(name).norm2Number().doubleValue()
+                    / gradient.norm2Number().doubleValue();
+            assertEquals(1, ratio, 0.02, () -> "length of " + name);
+        });
+    }
+}

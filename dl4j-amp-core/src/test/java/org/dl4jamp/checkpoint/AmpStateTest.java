@@ -1,0 +1,129 @@
+package org.dl4jamp.checkpoint;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.stream.Stream;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.AmpException;
+import org.dl4jamp.Precision;
+import org.dl4jamp.scale.DynamicLossScaler;
+import org.dl4jamp.scale.LossScalerState;
+import org.dl4jamp.scale.NoLossScaler;
+import org.dl4jamp.scale.StaticLossScaler;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class AmpStateTest {
+    static final AmpState STATE = new AmpState(
+            AmpConfig.builder()
+                    .precision(Precision.HALF)
+                    .keepFull("größe \"1\"")
+                    .lower(DenseLayer.class)
+                    .lossScaler(DynamicLossScaler.builder().growthFactor(1.7).build())
+                    .build(),
+            new LossScalerState(DynamicLossScaler.KIND, 0.1f, 17, 1),
+            1L << 40,
+            12,
+            3);
+
+    static Stream<AmpState> states() {
+        return Stream.of(
+                STATE,
+                new AmpState(AmpConfig.defaults(), new NoLossScaler().state(), 0, 0, 0),
+                new AmpState(
+                        AmpConfig.builder()
+                                .lossScaler(new StaticLossScaler(0.1))
+                                .build(),
+                        new StaticLossScaler(0.1).state(),
+                        Long.MAX_VALUE,
+                        Long.MAX_VALUE,
+                        Integer.MAX_VALUE));
+    }
+
+    @ParameterizedTest
+    @MethodSource("states")
+    void isReadAsItWasWritten(AmpState state) {
+        AmpState read = AmpState.fromJson(state.toJson(), "here");
+        assertEquals(state.formatVersion(), read.formatVersion());
+        assertEquals(AmpConfigJson.text(state.config()), AmpConfigJson.text(read.config()));
+        assertEquals(state.scaler(), read.scaler());
+        assertEquals(state.stepsTaken(), read.stepsTaken());
+        assertEquals(state.stepsSkipped(), read.stepsSkipped());
+        assertEquals(state.consecutiveSkips(), read.consecutiveSkips());
+    }
+
+    @Test
+    void isWrittenInAscii() {
+        for (byte character : STATE.toJson()) {
+            assertTrue(character > 0);
+        }
+    }
+
+    @Test
+    void aTextThatEndsAnywhereTooEarlyIsRejected() {
+        byte[] json = STATE.toJson();
+        for (int length = 0; length < json.length; length++) {
+            byte[] truncated = Arrays.copyOf(json, length);
+            AmpException e =
+                    assertThrows(AmpException.class, () -> AmpState.fromJson(truncated, "model.zip, entry amp.json"));
+            assertTrue(e.getMessage().startsWith("model.zip, entry amp.json: "), e.getMessage());
+        }
+    }
+
+    @Test
+    void anyChangedByteIsRejectedOrStillReadable() {
+        byte[] json = STATE.toJson();
+        for (int i = 0; i < json.length; i++) {
+            byte[] corrupt = json.clone();
+            corrupt[i] ^= 0x15;
+            try {
+                AmpState.fromJson(corrupt, "here");
+            } catch (AmpException e) {
+                assertTrue(e.getMessage().startsWith("here"), e.getMessage());
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "'{\"formatVersion\":1'            | '{\"formatVersion\":2'            | format version 2, this dl4j-amp reads up to 1: upgrade",
+                "'{\"formatVersion\":1'            | '{\"formatVersion\":0'            | formatVersion is 0",
+                "'\"formatVersion\":1,\"precision' | '\"formatVersion\":7,\"precision' | 'here, config: format version 7, this dl4j-amp reads up to 1'",
+                "'\"stepsTaken\":'                 | '\"stepsLost\":'                  | field \"stepsTaken\" is missing",
+                "'\"stepsTaken\":'                 | '\"more\":1,\"stepsTaken\":'      | unknown field \"more\"",
+                "'\"stepsTaken\":'                 | '\"stepsSkipped\":'               | Duplicate field",
+                "'\"stepsTaken\":1099511627776'    | '\"stepsTaken\":-1'               | 'stepsTaken is -1, but has to be at least 0'",
+                "'\"stepsTaken\":1099511627776'    | '\"stepsTaken\":1.5'              | 'stepsTaken is 1.5, but has to be a whole number of 64 bits'",
+                "'\"consecutiveSkips\":3'          | '\"consecutiveSkips\":13'         | 'consecutiveSkips is 13, but has to be from 0 to stepsSkipped (12)'",
+                "'\"HALF\"'                        | '\"QUARTER\"'                     | 'here, config: precision is \"QUARTER\", but has to be one of'",
+                "'\"growthFactor\":1.7'            | '\"growthFactor\":NaN'            | NaN",
+                "'\"growthFactor\":1.7'            | '\"growthFactor\":1'              | 'here, config: growthFactor(1.0): a finite number above 1'",
+                "'\"kind\":\"FULL\"'               | '\"kind\":\"FOLLOW\"'             | 'here, config, rules[0]: kind is \"FOLLOW\", but has to be LOWER or FULL'",
+                "'\"maxConsecutiveSkips\":50'      | '\"maxConsecutiveSkips\":0'       | 'here, config: maxConsecutiveSkips(0)'",
+                "'\"maxConsecutiveSkips\":50'      | '\"maxConsecutiveSkips\":5e20'    | maxConsecutiveSkips"
+            })
+    void saysWhatIsWrong(String original, String replacement, String message) {
+        String json = new String(STATE.toJson(), StandardCharsets.US_ASCII);
+        assertTrue(json.contains(original), json);
+        byte[] corrupt = json.replace(original, replacement).getBytes(StandardCharsets.US_ASCII);
+        AmpException e = assertThrows(AmpException.class, () -> AmpState.fromJson(corrupt, "here"));
+        assertTrue(e.getMessage().startsWith("here"), e.getMessage());
+        assertTrue(e.getMessage().contains(message), e.getMessage());
+    }
+
+    @Test
+    void whatFollowsTheStateIsRejected() {
+        byte[] json =
+                (new String(STATE.toJson(), StandardCharsets.US_ASCII) + "{}").getBytes(StandardCharsets.US_ASCII);
+        assertThrows(AmpException.class, () -> AmpState.fromJson(json, "here"));
+    }
+}

@@ -1,0 +1,65 @@
+package org.dl4jamp.examples;
+
+import java.io.PrintWriter;
+import org.dl4jamp.examples.digits.DigitsCommand;
+import org.dl4jamp.examples.sine.SineCommand;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.ExitCode;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+import picocli.CommandLine.UnmatchedArgumentException;
+
+/** The command line {@code amp}. Exit codes: 0 when all went well, 1 for a failure, 2 for wrong usage. */
+@Command(
+        name = "amp",
+        mixinStandardHelpOptions = true,
+        versionProvider = Version.class,
+        description = "Trains networks in FP32 and in mixed precision, side by side.",
+        synopsisSubcommandLabel = "COMMAND",
+        subcommands = {SineCommand.class, DigitsCommand.class},
+        footer = {"", "Exit codes: 0 success, 1 failure, 2 wrong usage.", "'amp COMMAND --help' explains a command."})
+public final class AmpCommand implements Runnable {
+    @Spec
+    private CommandSpec spec;
+
+    /** Runs a command and ends the JVM with its exit code. */
+    public static void main(String[] args) {
+        System.setProperty("java.awt.headless", "true");
+        System.exit(commandLine().execute(args));
+    }
+
+    /** The command line, for programs and tests that want its exit code. */
+    public static CommandLine commandLine() {
+        return new CommandLine(new AmpCommand())
+                .setUsageHelpAutoWidth(true)
+                .setCaseInsensitiveEnumValuesAllowed(true)
+                .setParameterExceptionHandler(AmpCommand::wrongUsage)
+                .setExecutionExceptionHandler(AmpCommand::failure);
+    }
+
+    @Override
+    public void run() {
+        throw new ParameterException(
+                spec.commandLine(),
+                "a command is needed: " + String.join(" or ", spec.subcommands().keySet()));
+    }
+
+    private static int wrongUsage(ParameterException error, String[] args) {
+        CommandLine command = error.getCommandLine();
+        PrintWriter err = command.getErr();
+        err.println("amp: " + error.getMessage());
+        UnmatchedArgumentException.printSuggestions(error, err);
+        err.println("'" + command.getCommandSpec().qualifiedName() + " --help' shows what is allowed.");
+        return ExitCode.USAGE;
+    }
+
+    private static int failure(Exception error, CommandLine command, CommandLine.ParseResult parsed) {
+        command.getErr().println("amp: " + error);
+        for (StackTraceElement element : error.getStackTrace()) {
+            command.getErr().println("    at " + element);
+        }
+        return ExitCode.SOFTWARE;
+    }
+}

@@ -1,0 +1,22 @@
+package org.dl4jamp.examples;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Properties;
+import picocli.CommandLine.IVersionProvider;
+
+/** What {@code amp --version} says: the versions that the build put together. */
+final class Version implements IVersionProvider {
+    @Override
+    public String[] getVersion() throws IOException {
+        Properties versions = new Properties();
+        try (InputStream file = Version.class.getResourceAsStream("version.properties")) {
+            versions.load(file);
+        }
+        return new String[] {
+            "dl4j-amp " + versions.getProperty("dl4j-amp"),
+            "DL4J " + versions.getProperty("dl4j") + ", backend " + versions.getProperty("backend"),
+            "Java " + System.getProperty("java.version")
+        };
+    }
+}

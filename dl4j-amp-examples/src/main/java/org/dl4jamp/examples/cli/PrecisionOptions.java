@@ -1,0 +1,85 @@
+package org.dl4jamp.examples.cli;
+
+import org.deeplearning4j.nn.api.NeuralNetwork;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.AmpException;
+import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Precision;
+import org.nd4j.linalg.factory.Nd4j;
+import picocli.CommandLine;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+
+/** The options that say what mixed precision is to be. */
+public final class PrecisionOptions {
+    private static final String ND4J_ENGINE = "nd4j";
+
+    @Option(
+            names = "--precision",
+            defaultValue = "auto",
+            paramLabel = "NAME",
+            description = {
+                "auto, half, bfloat16 or float (default: ${DEFAULT-VALUE}).",
+                "auto takes what the hardware does well, and half where that is FP32."
+            })
+    private Precision precision;
+
+    @Option(
+            names = "--engine",
+            defaultValue = AmpConfig.AUTO_ENGINE,
+            paramLabel = "NAME",
+            description = "What computes in that precision (default: ${DEFAULT-VALUE}).")
+    private String engine;
+
+    /**
+     * What a network will be trained with.
+     *
+     * @param config settings for {@link MixedPrecision#enable}, with a precision by name
+     * @param precision the precision of the layers in lower precision
+     * @param engine the engine that computes it
+     */
+    public record Choice(AmpConfig config, Precision precision, String engine) {
+        /** What a person should know about the speed of this choice on this backend; empty if there is nothing to say. */
+        public String note() {
+            if (precision.isHalf()
+                    && engine.equals(ND4J_ENGINE)
+                    && Nd4j.getEnvironment().isCPU()) {
+                return "On ND4J's CPU backend " + precision
+                        + " shows numerics and not speed: the nd4j engine multiplies" + " through FP32 there.";
+            }
+            return "";
+        }
+    }
+
+    /**
+     * Decides for a network, by enabling mixed precision on it and closing it again.
+     *
+     * <p>Where {@link Precision#AUTO} comes out as FP32, HALF by name is taken: comparing FP32 with itself would show nothing.
+     */
+    public Choice choose(CommandLine command, NeuralNetwork network) {
+        try {
+            Choice choice = tryOut(network, precision);
+            return precision == Precision.AUTO && choice.precision() == Precision.FLOAT
+                    ? tryOut(network, Precision.HALF)
+                    : choice;
+        } catch (AmpException e) {
+            throw new ParameterException(command, e.getMessage(), e);
+        }
+    }
+
+    private Choice tryOut(NeuralNetwork network, Precision wanted) {
+        AmpConfig config = AmpConfig.builder().precision(wanted).engine(engine).build();
+        try (MixedPrecision amp = enable(network, config)) {
+            return new Choice(config, amp.precision(), amp.engine());
+        }
+    }
+
+    /** {@link MixedPrecision#enable} for either kind of network. */
+    public static MixedPrecision enable(NeuralNetwork network, AmpConfig config) {
+        return network instanceof ComputationGraph graph
+                ? MixedPrecision.enable(graph, config)
+                : MixedPrecision.enable((MultiLayerNetwork) network, config);
+    }
+}

@@ -1,0 +1,4 @@
+/**
+ * What the commands share: options and their validation, progress, files with figures.
+ */
+package org.dl4jamp.examples.cli;

@@ -1,0 +1,108 @@
+package org.dl4jamp.examples.digits;
+
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import java.util.function.Supplier;
+import org.deeplearning4j.nn.api.NeuralNetwork;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.examples.cli.OutputFile;
+import org.dl4jamp.examples.cli.PrecisionOptions;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.ExitCode;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code amp digits}: accuracy on real data, in FP32 and in mixed precision. */
+@Command(
+        name = "digits",
+        mixinStandardHelpOptions = true,
+        description = {
+            "A small convolutional network and a small residual graph learn to read handwritten digits.",
+            "Trains each in FP32 and in mixed precision, and compares their accuracy on images not trained on."
+        })
+public final class DigitsCommand implements Callable<Integer> {
+    @Option(
+            names = "--epochs",
+            defaultValue = "12",
+            paramLabel = "N",
+            description = "How often the training images are gone through (default: ${DEFAULT-VALUE}).")
+    private int epochs;
+
+    @Option(names = "--json", paramLabel = "FILE", description = "Where to write the figures, as JSON.")
+    private Path json;
+
+    @Mixin
+    private PrecisionOptions precisionOptions;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Override
+    public Integer call() throws Exception {
+        if (epochs < 1) {
+            throw new ParameterException(spec.commandLine(), "--epochs " + epochs + ": must be at least 1");
+        }
+        OutputFile.requireWritable(spec.commandLine(), "--json", json);
+        PrecisionOptions.Choice choice = precisionOptions.choose(spec.commandLine(), newCnn());
+
+        DigitsTraining training = new DigitsTraining(Digits.load(), epochs);
+        DigitsFigures figures = new DigitsFigures(
+                both(training, DigitsCommand::newCnn, "cnn", choice),
+                both(training, DigitsCommand::newResidual, "residual", choice));
+        OutputFile.writeJson(json, figures);
+        print(figures, choice);
+        return ExitCode.OK;
+    }
+
+    private static DigitsFigures.Network both(
+            DigitsTraining training, Supplier<NeuralNetwork> network, String name, PrecisionOptions.Choice choice) {
+        return new DigitsFigures.Network(
+                training.inFp32(network, name), training.inMixedPrecision(network, name, choice));
+    }
+
+    /** The configuration's seed gives it the same parameters each time. */
+    private static MultiLayerNetwork newCnn() {
+        MultiLayerNetwork network = new MultiLayerNetwork(DigitsNetworks.cnn());
+        network.init();
+        return network;
+    }
+
+    private static ComputationGraph newResidual() {
+        ComputationGraph network = new ComputationGraph(DigitsNetworks.residual());
+        network.init();
+        return network;
+    }
+
+    private void print(DigitsFigures figures, PrecisionOptions.Choice choice) {
+        PrintWriter out = spec.commandLine().getOut();
+        out.printf("Test accuracy after %d epochs, mixed precision on engine %s%n%n", epochs, choice.engine());
+        String row = "%-10s %10s %10s %12s %16s %14s%n";
+        out.printf(row, "network", "FP32", choice.precision(), "difference", "skipped steps", "time");
+        printRow(out, row, "cnn", figures.cnn());
+        printRow(out, row, "residual", figures.residual());
+        if (!choice.note().isEmpty()) {
+            out.println();
+            out.println(choice.note());
+        }
+        out.flush();
+    }
+
+    private static void printRow(PrintWriter out, String row, String name, DigitsFigures.Network network) {
+        DigitsFigures.Fp32 fp32 = network.fp32();
+        DigitsFigures.Amp amp = network.amp();
+        out.printf(
+                row,
+                name,
+                String.format(Locale.ROOT, "%.2f %%", 100 * fp32.accuracy()),
+                String.format(Locale.ROOT, "%.2f %%", 100 * amp.accuracy()),
+                String.format(Locale.ROOT, "%+.2f points", 100 * (amp.accuracy() - fp32.accuracy())),
+                amp.stepsSkipped(),
+                String.format(Locale.ROOT, "%.1f s, %.1f s", fp32.seconds(), amp.seconds()));
+    }
+}

@@ -1,0 +1,4 @@
+/**
+ * How long a training takes and how much memory it needs.
+ */
+package org.dl4jamp.examples.measure;

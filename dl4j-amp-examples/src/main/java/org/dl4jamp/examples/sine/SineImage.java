@@ -1,0 +1,126 @@
+package org.dl4jamp.examples.sine;
+
+import java.awt.BasicStroke;
+import java.awt.Color;
+import java.awt.Font;
+import java.awt.Graphics2D;
+import java.awt.RenderingHints;
+import java.awt.geom.Rectangle2D;
+import java.awt.image.BufferedImage;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import javax.imageio.ImageIO;
+import org.jfree.chart.ChartFactory;
+import org.jfree.chart.JFreeChart;
+import org.jfree.chart.axis.LogarithmicAxis;
+import org.jfree.chart.axis.NumberAxis;
+import org.jfree.chart.plot.SeriesRenderingOrder;
+import org.jfree.chart.plot.XYPlot;
+import org.jfree.data.xy.XYSeries;
+import org.jfree.data.xy.XYSeriesCollection;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** Target, FP32 result and mixed-precision result side by side, and the loss curves below. */
+final class SineImage {
+    private static final int MAP = 300;
+    private static final int MARGIN = 30;
+    private static final int TITLE = 36;
+    private static final int CHART_HEIGHT = 320;
+    private static final int WIDTH = 4 * MARGIN + 3 * MAP;
+    private static final int CHART_TOP = TITLE + MAP + MARGIN;
+    private static final Font TITLE_FONT = new Font(Font.SANS_SERIF, Font.BOLD, 16);
+    private static final Color FP32_COLOR = new Color(0x1f77b4);
+    private static final Color AMP_COLOR = new Color(0xd62728);
+
+    private final SineGrid grid;
+    private final SineTraining.Outcome<SineFigures.Fp32> fp32;
+    private final SineTraining.Outcome<SineFigures.Amp> amp;
+
+    SineImage(SineGrid grid, SineTraining.Outcome<SineFigures.Fp32> fp32, SineTraining.Outcome<SineFigures.Amp> amp) {
+        this.grid = grid;
+        this.fp32 = fp32;
+        this.amp = amp;
+    }
+
+    /** Writes the image as PNG. */
+    void write(Path file) throws IOException {
+        BufferedImage image =
+                new BufferedImage(WIDTH, CHART_TOP + CHART_HEIGHT + MARGIN / 2, BufferedImage.TYPE_INT_RGB);
+        Graphics2D graphics = image.createGraphics();
+        graphics.setRenderingHint(RenderingHints.KEY_ANTIALIASING, RenderingHints.VALUE_ANTIALIAS_ON);
+        graphics.setRenderingHint(RenderingHints.KEY_TEXT_ANTIALIASING, RenderingHints.VALUE_TEXT_ANTIALIAS_ON);
+        graphics.setColor(Color.WHITE);
+        graphics.fillRect(0, 0, image.getWidth(), image.getHeight());
+        drawMap(graphics, 0, "Target", grid.target());
+        drawMap(graphics, 1, "FP32, error " + error(fp32.figures().loss()), fp32.output());
+        drawMap(
+                graphics,
+                2,
+                amp.figures().precision() + ", error " + error(amp.figures().loss()),
+                amp.output());
+        lossChart().draw(graphics, new Rectangle2D.Double(MARGIN, CHART_TOP, WIDTH - 2.0 * MARGIN, CHART_HEIGHT));
+        graphics.dispose();
+        ImageIO.write(image, "png", file.toFile());
+    }
+
+    private static String error(double loss) {
+        return String.format(Locale.ROOT, "%.4f", loss);
+    }
+
+    private static void drawMap(Graphics2D graphics, int column, String title, INDArray points) {
+        float[][] values = points.slice(0).slice(0).toFloatMatrix();
+        int left = MARGIN + column * (MAP + MARGIN);
+        graphics.setColor(Color.BLACK);
+        graphics.setFont(TITLE_FONT);
+        int titleWidth = graphics.getFontMetrics().stringWidth(title);
+        graphics.drawString(title, left + (MAP - titleWidth) / 2, TITLE - 12);
+        BufferedImage map = new BufferedImage(values[0].length, values.length, BufferedImage.TYPE_INT_RGB);
+        for (int row = 0; row < values.length; row++) {
+            for (int x = 0; x < values[row].length; x++) {
+                map.setRGB(x, row, ColorScale.rgb(values[row][x]));
+            }
+        }
+        graphics.drawImage(map, left, TITLE, MAP, MAP, null);
+        graphics.setColor(Color.GRAY);
+        graphics.drawRect(left, TITLE, MAP, MAP);
+    }
+
+    private JFreeChart lossChart() {
+        XYSeriesCollection curves = new XYSeriesCollection();
+        curves.addSeries(curve("FP32", fp32.training().losses()));
+        curves.addSeries(curve(amp.figures().precision(), amp.training().losses()));
+        JFreeChart chart = ChartFactory.createXYLineChart("Loss", "iteration", "mean squared error", curves);
+        chart.setBackgroundPaint(Color.WHITE);
+        chart.getTitle().setFont(TITLE_FONT);
+        XYPlot plot = chart.getXYPlot();
+        plot.setBackgroundPaint(Color.WHITE);
+        plot.setDomainGridlinePaint(Color.LIGHT_GRAY);
+        plot.setRangeGridlinePaint(Color.LIGHT_GRAY);
+        plot.setRangeAxis(new LogarithmicAxis("mean squared error"));
+        plot.setSeriesRenderingOrder(SeriesRenderingOrder.FORWARD);
+        plot.getDomainAxis().setStandardTickUnits(NumberAxis.createIntegerTickUnits());
+        plot.getRenderer().setSeriesPaint(0, FP32_COLOR);
+        plot.getRenderer().setSeriesPaint(1, AMP_COLOR);
+        plot.getRenderer().setSeriesStroke(0, new BasicStroke(2f));
+        // Dashed, so that where the curves lie on one another both are seen.
+        plot.getRenderer()
+                .setSeriesStroke(
+                        1,
+                        new BasicStroke(2f, BasicStroke.CAP_BUTT, BasicStroke.JOIN_ROUND, 1f, new float[] {8, 6}, 0));
+        return chart;
+    }
+
+    private static XYSeries curve(String name, List<Double> losses) {
+        XYSeries series = new XYSeries(name);
+        for (int i = 0; i < losses.size(); i++) {
+            double loss = losses.get(i);
+            // A logarithmic axis has no place for what isn't above zero and finite.
+            if (loss > 0 && Double.isFinite(loss)) {
+                series.add(i + 1, loss);
+            }
+        }
+        return series;
+    }
+}

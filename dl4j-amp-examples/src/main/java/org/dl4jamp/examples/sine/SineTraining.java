@@ -1,0 +1,74 @@
+package org.dl4jamp.examples.sine;
+
+import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.examples.cli.PrecisionOptions;
+import org.dl4jamp.examples.cli.Progress;
+import org.dl4jamp.examples.measure.HeldMemory;
+import org.dl4jamp.examples.measure.MeasuredTraining;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * Trains networks that start from the same parameters on the same grid.
+ *
+ * @param configuration the network
+ * @param initialParameters what each training starts from
+ * @param grid what it is trained on
+ * @param iterations for how long
+ */
+record SineTraining(MultiLayerConfiguration configuration, INDArray initialParameters, SineGrid grid, int iterations) {
+    /**
+     * What became of a training.
+     *
+     * @param training what it took
+     * @param figures what is reported of it
+     * @param output [1, 1, size, size]: what the trained network says for each point of the grid
+     */
+    record Outcome<F>(MeasuredTraining training, F figures, INDArray output) {}
+
+    /** Trains as DL4J does. */
+    Outcome<SineFigures.Fp32> inFp32() {
+        HeldMemory memory = HeldMemory.baseline();
+        MultiLayerNetwork network = newNetwork();
+        MeasuredTraining training = train(network, memory, "FP32");
+        INDArray output = output(network);
+        network.close();
+        return new Outcome<>(training, SineFigures.Fp32.of(training), output);
+    }
+
+    /** Trains in mixed precision. */
+    Outcome<SineFigures.Amp> inMixedPrecision(PrecisionOptions.Choice choice) {
+        HeldMemory memory = HeldMemory.baseline();
+        MultiLayerNetwork network = newNetwork();
+        try (MixedPrecision amp = MixedPrecision.enable(network, choice.config())) {
+            MeasuredTraining training = train(network, memory, amp.precision().name());
+            return new Outcome<>(training, SineFigures.Amp.of(training, amp), output(network));
+        } finally {
+            network.close();
+        }
+    }
+
+    private MultiLayerNetwork newNetwork() {
+        MultiLayerNetwork network = new MultiLayerNetwork(configuration.clone());
+        network.init(initialParameters, true);
+        return network;
+    }
+
+    private MeasuredTraining train(MultiLayerNetwork network, HeldMemory memory, String name) {
+        try (Progress progress = Progress.of(name, iterations)) {
+            return MeasuredTraining.run(
+                    iterations,
+                    () -> {
+                        network.fit(grid.coordinates(), grid.target());
+                        return grid.meanOverPoints(network.score());
+                    },
+                    memory,
+                    progress::step);
+        }
+    }
+
+    private INDArray output(MultiLayerNetwork network) {
+        return network.output(grid.coordinates());
+    }
+}

@@ -1,0 +1,4 @@
+/**
+ * {@code amp sine}: a convolutional network learns a quantized two-dimensional sinusoid from coordinates.
+ */
+package org.dl4jamp.examples.sine;

@@ -1,0 +1,143 @@
+package org.dl4jamp.examples;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.awt.image.BufferedImage;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import javax.imageio.ImageIO;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import picocli.CommandLine;
+
+class AmpCommandTest {
+    @TempDir
+    private Path folder;
+
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    @Test
+    void helpNamesTheCommandsAndSucceeds() {
+        assertEquals(0, run("--help"));
+        assertTrue(out.toString().contains("sine") && out.toString().contains("digits"), out.toString());
+        assertEquals("", err.toString());
+    }
+
+    @Test
+    void versionNamesWhatWasBuilt() {
+        assertEquals(0, run("--version"));
+        assertTrue(out.toString().matches("(?s)dl4j-amp \\d.*DL4J 1\\.0\\.0-.*"), out.toString());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "'', a command is needed",
+        "sin, Did you mean: amp sine?",
+        "sine --size 0, --size 0: must be at least 2",
+        "sine --size many, Invalid value for option '--size'",
+        "sine --hidden 0, --hidden 0: must be at least 1",
+        "sine --layers -1, --layers -1: must be at least 0",
+        "sine --iterations -5, --iterations -5: must be at least 1",
+        "sine --precision fp8, 'expected one of [AUTO, HALF, BFLOAT16, FLOAT] (case-insensitive) but was ''fp8'''",
+        "sine --engine abacus, abacus",
+        "sine --json no/such/folder/x.json, can't be written",
+        "sine --image no/such/folder/x.png, can't be written",
+        "sine --size, Missing required parameter for option '--size'",
+        "sine --epochs 3, Unknown option",
+        "digits --epochs 0, --epochs 0: must be at least 1",
+        "digits --precision fp8, but was 'fp8'",
+        "digits --json ., can't be written",
+    })
+    void wrongUsageIsSaidAtOnceInOneLineAndEndsWithTwo(String arguments, String message) {
+        List<String> all = new ArrayList<>();
+        if (arguments != null && !arguments.isEmpty()) {
+            all.addAll(List.of(arguments.split(" ")));
+        }
+        if (arguments.startsWith("sine") && !arguments.contains("--image")) {
+            all.add(1, "--image=" + folder.resolve("sine.png"));
+        }
+        assertEquals(2, run(all.toArray(String[]::new)), err.toString());
+        assertTrue(err.toString().startsWith("amp: "), err.toString());
+        assertTrue(err.toString().contains(message), err.toString());
+        assertTrue(err.toString().lines().count() <= 3, err.toString());
+        assertEquals("", out.toString());
+        assertFalse(Files.exists(folder.resolve("sine.png")));
+    }
+
+    @Test
+    void sineWritesFiguresOfBothTrainingsAndAnImage() throws IOException {
+        Path json = folder.resolve("sine.json");
+        Path image = folder.resolve("sine.png");
+        assertEquals(
+                0,
+                run("sine", "--size=8", "--hidden=8", "--iterations=12", "--json=" + json, "--image=" + image),
+                err.toString());
+        JsonNode figures = read(json);
+        for (String training : List.of("fp32", "amp")) {
+            for (String key : List.of("seconds", "secondsPerIteration", "loss", "peakBytes")) {
+                assertTrue(figures.at("/" + training + "/" + key).asDouble() > 0, training + " " + key);
+            }
+        }
+        assertEquals("HALF", figures.at("/amp/precision").asText());
+        assertEquals("nd4j", figures.at("/amp/engine").asText());
+        assertEquals(0, figures.at("/amp/stepsSkipped").asInt(-1));
+        assertEquals(65536, figures.at("/amp/lossScale").asDouble());
+        assertEquals(
+                figures.at("/fp32/secondsPerIteration").asDouble()
+                        / figures.at("/amp/secondsPerIteration").asDouble(),
+                figures.at("/speedup").asDouble(),
+                1e-9);
+        assertEquals(
+                1
+                        - figures.at("/amp/peakBytes").asDouble()
+                                / figures.at("/fp32/peakBytes").asDouble(),
+                figures.at("/memorySaving").asDouble(),
+                1e-9);
+        assertEquals(
+                figures.at("/fp32/loss").asDouble(),
+                figures.at("/amp/loss").asDouble(),
+                0.02 * figures.at("/fp32/loss").asDouble());
+        BufferedImage drawn = ImageIO.read(image.toFile());
+        assertTrue(drawn.getWidth() > 900 && drawn.getHeight() > 600);
+        assertTrue(out.toString().contains("step time AMP/FP32"), out.toString());
+        assertTrue(out.toString().contains("numerics and not speed"), out.toString());
+    }
+
+    @Test
+    void digitsWritesAccuracyOfBothNetworks() throws IOException {
+        Path json = folder.resolve("digits.json");
+        assertEquals(0, run("digits", "--epochs=2", "--json=" + json), err.toString());
+        JsonNode figures = read(json);
+        for (String network : List.of("cnn", "residual")) {
+            double fp32 = figures.at("/" + network + "/fp32/accuracy").asDouble();
+            double amp = figures.at("/" + network + "/amp/accuracy").asDouble();
+            assertTrue(fp32 > 0.5, network + " " + fp32);
+            assertEquals(fp32, amp, 0.05, network);
+            assertEquals("HALF", figures.at("/" + network + "/amp/precision").asText());
+            assertTrue(figures.at("/" + network + "/fp32/seconds").asDouble() > 0);
+            assertTrue(figures.at("/" + network + "/amp/seconds").asDouble() > 0);
+        }
+    }
+
+    private int run(String... arguments) {
+        CommandLine amp =
+                AmpCommand.commandLine().setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
+        return amp.execute(arguments);
+    }
+
+    private static JsonNode read(Path json) throws IOException {
+        return new ObjectMapper().readTree(json.toFile());
+    }
+}
