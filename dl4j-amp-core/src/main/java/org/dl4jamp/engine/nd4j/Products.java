@@ -1,0 +1,65 @@
+package org.dl4jamp.engine.nd4j;
+
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.api.ops.DynamicCustomOp;
+import org.nd4j.linalg.factory.Nd4j;
+
+/** Products of HALF matrices whose terms are summed in FP32. */
+interface Products {
+    /**
+     * Takes HALF matrices as they are: on the CUDA backend this becomes {@code cublasSgemmEx}, whose Tensor Core products sum in FP32. Any
+     * strides will do there as long as one of the two is 1. The CPU backend rejects mixed types.
+     */
+    Products MIXED_TYPES = (a, b, result, kept, memory) -> {
+        if (a.length() == 1 && b.length() == 1) {
+            // libnd4j takes a pair of single numbers for vectors, and its CUDA code for vectors supposes that all types are the same.
+            Matrices.multiply(memory.cast(a, DataType.FLOAT), memory.cast(b, DataType.FLOAT), result, kept);
+        } else {
+            Matrices.multiply(a, b, result, kept);
+        }
+    };
+
+    /** Casts both to FLOAT first: the same arithmetic, for any backend. */
+    Products CAST = (a, b, result, kept, memory) ->
+            Matrices.multiply(memory.cast(a, DataType.FLOAT), memory.cast(b, DataType.FLOAT), result, kept);
+
+    /** The one for the backend that ND4J runs on. */
+    static Products ofBackend() {
+        return Nd4jEngine.onCuda() ? MIXED_TYPES : CAST;
+    }
+
+    /**
+     * Computes {@code result = a b + kept * result}.
+     *
+     * @param a HALF {@code [m, k]}
+     * @param b HALF {@code [k, n]}
+     * @param result FLOAT {@code [m, n]}, rows or columns contiguous
+     * @param kept what the result's present content is multiplied by; 0 to overwrite it, whatever it is
+     * @param memory for casts
+     */
+    void multiply(INDArray a, INDArray b, INDArray result, double kept, WorkingMemory memory);
+
+    /** libnd4j's operation. */
+    final class Matrices {
+        private Matrices() {}
+
+        private static void multiply(INDArray a, INDArray b, INDArray result, double kept) {
+            boolean contiguousColumns = result.size(0) == 1 || result.stride(0) == 1;
+            if (contiguousColumns) {
+                execute(a, b, result, kept);
+            } else {
+                // BLAS writes columns: libnd4j would compute in a copy.
+                execute(b.transpose(), a.transpose(), result.transpose(), kept);
+            }
+        }
+
+        private static void execute(INDArray a, INDArray b, INDArray result, double kept) {
+            Nd4j.exec(DynamicCustomOp.builder("matmul")
+                    .addInputs(a, b)
+                    .addOutputs(result)
+                    .addFloatingPointArguments(1.0, kept)
+                    .build());
+        }
+    }
+}
