@@ -44,8 +44,7 @@ final class ConvolutionTwin extends ConvolutionLayer {
         Patches patches = patches();
         INDArray z = beforeActivation(patches.of(input, memory), memory);
         INDArray activations = layerConf().getActivationFn().getActivation(z, training);
-        return patches.rowsToImages(
-                Casts.cast(activations, DataType.HALF, workspaceMgr, ArrayType.ACTIVATIONS));
+        return patches.rowsToImages(Casts.cast(activations, DataType.HALF, workspaceMgr, ArrayType.ACTIVATIONS));
     }
 
     /** FLOAT {@code [minibatch * outHeight * outWidth, nOut]}. */
@@ -96,8 +95,8 @@ final class ConvolutionTwin extends ConvolutionLayer {
 
         INDArray patchGradients = memory.create(DataType.FLOAT, 'c', patches.rows(), patches.columns());
         products.multiply(rounded, weights(patches.columns()), patchGradients, 0, memory);
-        INDArray next = Casts.cast(
-                patches.sum(patchGradients, memory), DataType.HALF, workspaceMgr, ArrayType.ACTIVATION_GRAD);
+        INDArray next =
+                Casts.cast(patches.sum(patchGradients, memory), DataType.HALF, workspaceMgr, ArrayType.ACTIVATION_GRAD);
         return new Pair<>(gradient, next.permute(0, 3, 1, 2));
     }
 }

@@ -48,7 +48,8 @@ final class DenseTwin extends DenseLayer {
         if (input.rank() != 2 || input.size(1) != weights.size(0)) {
             throw new DL4JInvalidInputException("Input of shape " + Arrays.toString(input.shape())
                     + " doesn't match the layer, which takes [minibatch, " + weights.size(0) + "]"
-                    + (input.rank() == 2 ? "" : ". Is a preprocessor missing, or the input type wrong?") + " " + layerId());
+                    + (input.rank() == 2 ? "" : ". Is a preprocessor missing, or the input type wrong?") + " "
+                    + layerId());
         }
         INDArray z = memory.create(DataType.FLOAT, 'c', input.size(0), weights.size(1));
         products.multiply(input, weights, z, 0, memory);
@@ -69,7 +70,10 @@ final class DenseTwin extends DenseLayer {
         INDArray rounded = epsilon;
         boolean identity = layerConf().getActivationFn() instanceof ActivationIdentity;
         if (!identity) {
-            delta = layerConf().getActivationFn().backprop(beforeActivation(memory), delta).getFirst();
+            delta = layerConf()
+                    .getActivationFn()
+                    .backprop(beforeActivation(memory), delta)
+                    .getFirst();
         }
         if (maskArray != null) {
             applyMask(delta);

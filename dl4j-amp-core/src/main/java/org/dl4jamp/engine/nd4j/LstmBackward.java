@@ -63,7 +63,8 @@ final class LstmBackward {
         back(cell.gate(), columns, LstmCell.OUTPUT, error.mul(forward.activatedMemory(time)));
 
         error.muli(cell.block(activated, LstmCell.OUTPUT));
-        INDArray memoryError = cell.activation().backprop(forward.memory(time), error).getFirst();
+        INDArray memoryError =
+                cell.activation().backprop(forward.memory(time), error).getFirst();
         if (!last) {
             memoryError.addi(carried);
         }

@@ -62,7 +62,9 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
                     dropout,
                     Twin.Weights.MASTER);
         }
-        if (request.precision() == Precision.HALF && halfProducts.isPresent() && HalfProductTwins.exist(conf.getLayer())) {
+        if (request.precision() == Precision.HALF
+                && halfProducts.isPresent()
+                && HalfProductTwins.exist(conf.getLayer())) {
             RoundedWeights weights = new RoundedWeights(request.master().params(), DataType.HALF, null, masterWeights);
             return new Twin(
                     counted(request, HalfProductTwins.make(conf, weights.rounded(), halfProducts.get())),
@@ -92,7 +94,8 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
             layer.setParamsViewArray(weights);
             layer.setParamTable(batchNormalization.initializer().init(conf, weights, false));
         } else {
-            layer = conf.getLayer().instantiate(conf, new ArrayList<>(), request.master().getIndex(), weights, false, DataType.FLOAT);
+            layer = conf.getLayer()
+                    .instantiate(conf, new ArrayList<>(), request.master().getIndex(), weights, false, DataType.FLOAT);
         }
         return counted(request, layer);
     }

@@ -113,7 +113,8 @@ final class Patches {
 
     /** Splits the rows of a matrix: {@code [minibatch, size, outHeight, outWidth]}, a view. */
     INDArray rowsToImages(INDArray matrix) {
-        return matrix.reshape('c', minibatch, outHeight, outWidth, matrix.size(1)).permute(0, 3, 1, 2);
+        return matrix.reshape('c', minibatch, outHeight, outWidth, matrix.size(1))
+                .permute(0, 3, 1, 2);
     }
 
     /** Copies images {@code [minibatch, size, outHeight, outWidth]} into the rows of a FLOAT matrix. */

@@ -13,7 +13,8 @@ interface Products {
      */
     Products MIXED_TYPES = (a, b, result, kept, memory) -> {
         if (a.length() == 1 && b.length() == 1) {
-            // libnd4j takes a pair of single numbers for vectors, and its CUDA code for vectors supposes that all types are the same.
+            // libnd4j takes a pair of single numbers for vectors, and its CUDA code for vectors supposes that all types
+            // are the same.
             Matrices.multiply(memory.cast(a, DataType.FLOAT), memory.cast(b, DataType.FLOAT), result, kept);
         } else {
             Matrices.multiply(a, b, result, kept);

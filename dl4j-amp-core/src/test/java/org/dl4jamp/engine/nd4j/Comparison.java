@@ -37,7 +37,8 @@ final class Comparison {
             Bounded half = halfPrecision.apply(at);
             double expected = dl4j.getDouble(index);
             double actual = twin.getDouble(index);
-            String message = what + java.util.Arrays.toString(at) + ": DL4J " + expected + ", twin " + actual + ", exact " + half;
+            String message = what + java.util.Arrays.toString(at) + ": DL4J " + expected + ", twin " + actual
+                    + ", exact " + half;
             assertTrue(full.admits(expected), message + ": DL4J's own value is off by more than " + full.error());
             assertTrue(half.admits(actual), message);
             assertTrue(Math.abs(actual - expected) <= full.error() + half.error(), message);

@@ -56,7 +56,10 @@ class HalfProductNetworksTest {
     private static MultiLayerConfiguration dense(WorkspaceMode workspaces) {
         return builder(workspaces)
                 .list(
-                        new DenseLayer.Builder().nOut(33).activation(Activation.RELU).build(),
+                        new DenseLayer.Builder()
+                                .nOut(33)
+                                .activation(Activation.RELU)
+                                .build(),
                         new DenseLayer.Builder()
                                 .nOut(17)
                                 .activation(Activation.TANH)
@@ -73,18 +76,33 @@ class HalfProductNetworksTest {
     private static MultiLayerConfiguration convolutional(WorkspaceMode workspaces) {
         return builder(workspaces)
                 .list(
-                        new ConvolutionLayer.Builder(3, 3).nOut(6).activation(Activation.IDENTITY).build(),
+                        new ConvolutionLayer.Builder(3, 3)
+                                .nOut(6)
+                                .activation(Activation.IDENTITY)
+                                .build(),
                         new BatchNormalization.Builder().build(),
-                        new ConvolutionLayer.Builder(1, 1).nOut(8).activation(Activation.RELU).build(),
-                        new SubsamplingLayer.Builder().kernelSize(2, 2).stride(2, 2).build(),
+                        new ConvolutionLayer.Builder(1, 1)
+                                .nOut(8)
+                                .activation(Activation.RELU)
+                                .build(),
+                        new SubsamplingLayer.Builder()
+                                .kernelSize(2, 2)
+                                .stride(2, 2)
+                                .build(),
                         new ConvolutionLayer.Builder(2, 2)
                                 .padding(1, 0)
                                 .stride(2, 1)
                                 .nOut(5)
                                 .activation(Activation.TANH)
                                 .build(),
-                        new DenseLayer.Builder().nOut(7).activation(Activation.TANH).build(),
-                        new OutputLayer.Builder(LossFunction.MSE).nOut(2).activation(Activation.IDENTITY).build())
+                        new DenseLayer.Builder()
+                                .nOut(7)
+                                .activation(Activation.TANH)
+                                .build(),
+                        new OutputLayer.Builder(LossFunction.MSE)
+                                .nOut(2)
+                                .activation(Activation.IDENTITY)
+                                .build())
                 .setInputType(InputType.convolutional(10, 9, 2))
                 .build();
     }
@@ -94,14 +112,19 @@ class HalfProductNetworksTest {
                 .list(
                         new LSTM.Builder().nOut(9).activation(Activation.TANH).build(),
                         new LSTM.Builder().nOut(6).activation(Activation.TANH).build(),
-                        new RnnOutputLayer.Builder(LossFunction.MSE).nOut(2).activation(Activation.IDENTITY).build())
+                        new RnnOutputLayer.Builder(LossFunction.MSE)
+                                .nOut(2)
+                                .activation(Activation.IDENTITY)
+                                .build())
                 .setInputType(InputType.recurrent(3))
                 .backpropType(backprop);
         return (backprop == BackpropType.TruncatedBPTT ? layers.tBPTTLength(4) : layers).build();
     }
 
     @ParameterizedTest
-    @EnumSource(value = WorkspaceMode.class, names = {"NONE", "ENABLED"})
+    @EnumSource(
+            value = WorkspaceMode.class,
+            names = {"NONE", "ENABLED"})
     void aDenseNetworkWithDropout(WorkspaceMode workspaces) {
         INDArray labels = Nd4j.zeros(21, 4);
         for (int example = 0; example < 21; example++) {
@@ -111,7 +134,9 @@ class HalfProductNetworksTest {
     }
 
     @ParameterizedTest
-    @EnumSource(value = WorkspaceMode.class, names = {"NONE", "ENABLED"})
+    @EnumSource(
+            value = WorkspaceMode.class,
+            names = {"NONE", "ENABLED"})
     void aConvolutionalNetworkWithBatchNormAndPooling(WorkspaceMode workspaces) {
         Random random = new Random(2);
         DataSet data = new DataSet(TestArrays.gaussian(random, 1, 8, 2, 10, 9), TestArrays.gaussian(random, 1, 8, 2));
@@ -119,13 +144,17 @@ class HalfProductNetworksTest {
     }
 
     @ParameterizedTest
-    @EnumSource(value = WorkspaceMode.class, names = {"NONE", "ENABLED"})
+    @EnumSource(
+            value = WorkspaceMode.class,
+            names = {"NONE", "ENABLED"})
     void aRecurrentNetworkWithMasks(WorkspaceMode workspaces) {
         compare(recurrent(workspaces, BackpropType.Standard), maskedSequences(), 2);
     }
 
     @ParameterizedTest
-    @EnumSource(value = WorkspaceMode.class, names = {"NONE", "ENABLED"})
+    @EnumSource(
+            value = WorkspaceMode.class,
+            names = {"NONE", "ENABLED"})
     void aRecurrentNetworkWithTruncatedBptt(WorkspaceMode workspaces) {
         compare(recurrent(workspaces, BackpropType.TruncatedBPTT), maskedSequences(), 2);
     }
@@ -142,7 +171,8 @@ class HalfProductNetworksTest {
             }
             outputs.add(last);
         }
-        assertTrue(outputs.get(0).distance2(outputs.get(1)) < 2e-3 * outputs.get(0).norm2Number().doubleValue());
+        assertTrue(outputs.get(0).distance2(outputs.get(1))
+                < 2e-3 * outputs.get(0).norm2Number().doubleValue());
     }
 
     private static DataSet maskedSequences() {

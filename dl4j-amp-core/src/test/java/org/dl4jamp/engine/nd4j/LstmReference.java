@@ -194,7 +194,8 @@ final class LstmReference {
 
     private void setDelta(int time, int example, int block, int unit, Curve curve, Bounded error) {
         int column = block * units + unit;
-        delta[time][example][column] = curve.slopeAt(before[time][example][column]).times(error);
+        delta[time][example][column] =
+                curve.slopeAt(before[time][example][column]).times(error);
     }
 
     /** At {@code [minibatch, n, time]}. */
@@ -216,7 +217,8 @@ final class LstmReference {
     }
 
     Bounded recurrentWeightGradient(int... at) {
-        return weightGradient(at[1], (time, example) -> previousHidden(time, example).get(at[0]));
+        return weightGradient(
+                at[1], (time, example) -> previousHidden(time, example).get(at[0]));
     }
 
     private interface LeftFactor {

@@ -166,7 +166,8 @@ class SumOf4096ProductsTest {
         Result result = sums(way, weights, input, uniform(random, 2, 2, 1));
         for (int example = 0; example < 2; example++) {
             double[] left = input.slice(example).dup('c').reshape(TERMS).toDoubleVector();
-            checkSum(left, weights.getColumn(1).toDoubleVector(), result.output().getDouble(example, 1, 0));
+            checkSum(
+                    left, weights.getColumn(1).toDoubleVector(), result.output().getDouble(example, 1, 0));
         }
     }
 
@@ -240,10 +241,7 @@ class SumOf4096ProductsTest {
 
     private static INDArray params(INDArray inputWeights, INDArray recurrentWeights, INDArray bias) {
         return Nd4j.concat(
-                0,
-                columnByColumn(inputWeights),
-                columnByColumn(recurrentWeights),
-                bias.reshape(bias.length()));
+                0, columnByColumn(inputWeights), columnByColumn(recurrentWeights), bias.reshape(bias.length()));
     }
 
     private static INDArray columnByColumn(INDArray matrix) {
