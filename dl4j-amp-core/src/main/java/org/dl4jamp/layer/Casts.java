@@ -14,8 +14,7 @@ public final class Casts {
      *
      * @return the array itself if it has the type already
      */
-    public static INDArray cast(
-            INDArray array, DataType type, LayerWorkspaceMgr workspaceMgr, ArrayType destination) {
+    public static INDArray cast(INDArray array, DataType type, LayerWorkspaceMgr workspaceMgr, ArrayType destination) {
         if (array == null || array.dataType() == type) {
             return array;
         }

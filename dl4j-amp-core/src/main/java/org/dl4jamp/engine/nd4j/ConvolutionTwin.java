@@ -14,11 +14,13 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A two-dimensional convolution over HALF weights that takes HALF {@code [minibatch, nIn, height, width]} and returns HALF {@code [minibatch,
- * nOut, height, width]}, as a view of memory with channels last, which a 1×1 convolution can take as it is. Products are summed, and bias and
- * activation applied, in FP32; the result is rounded once. Gradients of the parameters are FP32.
+ * A two-dimensional convolution over HALF weights that takes HALF {@code [minibatch, nIn, height, width]} and returns HALF
+ * {@code [minibatch, nOut, height, width]}, as a view of memory with channels last, which a 1×1 convolution can take as it
+ * is. Products are summed, and bias and activation applied, in FP32; the result is rounded once. Gradients of the
+ * parameters are FP32.
  *
- * <p>DL4J's {@code NHWC} format, weight noise and dropout aren't supported, nor activation functions that don't work element by element.
+ * <p>DL4J's {@code NHWC} format, weight noise and dropout aren't supported, nor activation functions that don't work
+ * element by element.
  */
 final class ConvolutionTwin extends ConvolutionLayer {
     private static final long serialVersionUID = 1L;
@@ -44,8 +46,7 @@ final class ConvolutionTwin extends ConvolutionLayer {
         Patches patches = patches();
         INDArray z = beforeActivation(patches.of(input, memory), memory);
         INDArray activations = layerConf().getActivationFn().getActivation(z, training);
-        return patches.rowsToImages(
-                Casts.cast(activations, DataType.HALF, workspaceMgr, ArrayType.ACTIVATIONS));
+        return patches.rowsToImages(Casts.cast(activations, DataType.HALF, workspaceMgr, ArrayType.ACTIVATIONS));
     }
 
     /** FLOAT {@code [minibatch * outHeight * outWidth, nOut]}. */
@@ -96,8 +97,8 @@ final class ConvolutionTwin extends ConvolutionLayer {
 
         INDArray patchGradients = memory.create(DataType.FLOAT, 'c', patches.rows(), patches.columns());
         products.multiply(rounded, weights(patches.columns()), patchGradients, 0, memory);
-        INDArray next = Casts.cast(
-                patches.sum(patchGradients, memory), DataType.HALF, workspaceMgr, ArrayType.ACTIVATION_GRAD);
+        INDArray next =
+                Casts.cast(patches.sum(patchGradients, memory), DataType.HALF, workspaceMgr, ArrayType.ACTIVATION_GRAD);
         return new Pair<>(gradient, next.permute(0, 3, 1, 2));
     }
 }

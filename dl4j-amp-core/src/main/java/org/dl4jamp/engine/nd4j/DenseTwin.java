@@ -16,8 +16,9 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A dense layer over HALF weights that takes HALF {@code [minibatch, nIn]} and returns HALF {@code [minibatch, nOut]}. Products are summed,
- * and bias, mask and activation applied, in FP32; the result is rounded once. Gradients of the parameters are FP32.
+ * A dense layer over HALF weights that takes HALF {@code [minibatch, nIn]} and returns HALF {@code [minibatch, nOut]}.
+ * Products are summed, and bias, mask and activation applied, in FP32; the result is rounded once. Gradients of the
+ * parameters are FP32.
  *
  * <p>DL4J's layer normalization, weight noise and dropout aren't supported.
  */
@@ -48,7 +49,8 @@ final class DenseTwin extends DenseLayer {
         if (input.rank() != 2 || input.size(1) != weights.size(0)) {
             throw new DL4JInvalidInputException("Input of shape " + Arrays.toString(input.shape())
                     + " doesn't match the layer, which takes [minibatch, " + weights.size(0) + "]"
-                    + (input.rank() == 2 ? "" : ". Is a preprocessor missing, or the input type wrong?") + " " + layerId());
+                    + (input.rank() == 2 ? "" : ". Is a preprocessor missing, or the input type wrong?") + " "
+                    + layerId());
         }
         INDArray z = memory.create(DataType.FLOAT, 'c', input.size(0), weights.size(1));
         products.multiply(input, weights, z, 0, memory);
@@ -69,7 +71,10 @@ final class DenseTwin extends DenseLayer {
         INDArray rounded = epsilon;
         boolean identity = layerConf().getActivationFn() instanceof ActivationIdentity;
         if (!identity) {
-            delta = layerConf().getActivationFn().backprop(beforeActivation(memory), delta).getFirst();
+            delta = layerConf()
+                    .getActivationFn()
+                    .backprop(beforeActivation(memory), delta)
+                    .getFirst();
         }
         if (maskArray != null) {
             applyMask(delta);

@@ -40,7 +40,8 @@ final class HalfProductTwins {
         if (type == ConvolutionLayer.class || type == Convolution2D.class) {
             return fits((ConvolutionLayer) layer);
         }
-        return type == LSTM.class && GATES.contains(((LSTM) layer).getGateActivationFn().getClass());
+        return type == LSTM.class
+                && GATES.contains(((LSTM) layer).getGateActivationFn().getClass());
     }
 
     private static boolean fits(ConvolutionLayer convolution) {

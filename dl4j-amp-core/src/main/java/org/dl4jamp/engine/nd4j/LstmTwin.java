@@ -17,9 +17,10 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * An LSTM without peepholes over HALF weights that takes HALF {@code [minibatch, nIn, time]} and returns HALF {@code [minibatch, n, time]}, or
- * {@code [minibatch, time, size]} if that is the configured format. Products are summed, and gates and memory cells computed, in FP32; what
- * enters a product is rounded once. Gradients of the parameters are FP32, and so is the state between inputs, which is DL4J's own.
+ * An LSTM without peepholes over HALF weights that takes HALF {@code [minibatch, nIn, time]} and returns HALF {@code
+ * [minibatch, n, time]}, or {@code [minibatch, time, size]} if that is the configured format. Products are summed, and
+ * gates and memory cells computed, in FP32; what enters a product is rounded once. Gradients of the parameters are FP32,
+ * and so is the state between inputs, which is DL4J's own.
  *
  * <p>Formulas and the treatment of masks are those of DL4J's layer. Weight noise and dropout aren't supported.
  */
@@ -50,7 +51,8 @@ final class LstmTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.layer
         INDArray sequence = input.rank() == 3 ? permuteIfNWC(input) : input;
         if (sequence.rank() != 3 || sequence.size(1) != nIn) {
             throw new DL4JInvalidInputException("Input of shape " + Arrays.toString(input.shape())
-                    + " doesn't match the layer, which takes " + nIn + " values per time step, in format " + getDataFormat()
+                    + " doesn't match the layer, which takes " + nIn + " values per time step, in format "
+                    + getDataFormat()
                     + " " + layerId());
         }
         return sequence;
@@ -84,7 +86,10 @@ final class LstmTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.layer
         setInput(input, workspaceMgr);
         INDArray sequence = sequence();
         INDArray output = output(sequence, workspaceMgr);
-        store(forward(sequence, state(stateMap, sequence), false, output, workspaceMgr).last(), stateMap);
+        store(
+                forward(sequence, state(stateMap, sequence), false, output, workspaceMgr)
+                        .last(),
+                stateMap);
         return permuteIfNWC(output);
     }
 
@@ -118,15 +123,20 @@ final class LstmTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.layer
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        return backward(epsilon, LstmForward.runKeeping(
-                cell(), LstmCell.State.ZERO, sequence(), maskArray, WorkingMemory.backward(workspaceMgr)), 0, workspaceMgr);
+        return backward(
+                epsilon,
+                LstmForward.runKeeping(
+                        cell(), LstmCell.State.ZERO, sequence(), maskArray, WorkingMemory.backward(workspaceMgr)),
+                0,
+                workspaceMgr);
     }
 
     @Override
     public Pair<Gradient, INDArray> tbpttBackpropGradient(
             INDArray epsilon, int tbpttBackLength, LayerWorkspaceMgr workspaceMgr) {
         INDArray sequence = sequence();
-        // The networks copy the state of truncated BPTT to the other map after each segment: this is where the segment began.
+        // The networks copy the state of truncated BPTT to the other map after each segment: this is where the segment
+        // began.
         LstmForward forward = LstmForward.runKeeping(
                 cell(), state(stateMap, sequence), sequence, maskArray, WorkingMemory.backward(workspaceMgr));
         store(forward.last(), tBpttStateMap);
@@ -135,8 +145,8 @@ final class LstmTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.layer
 
     private Pair<Gradient, INDArray> backward(
             INDArray epsilon, LstmForward forward, long firstStep, LayerWorkspaceMgr workspaceMgr) {
-        LstmBackward backward = new LstmBackward(
-                forward, permuteIfNWC(epsilon), firstStep, WorkingMemory.backward(workspaceMgr));
+        LstmBackward backward =
+                new LstmBackward(forward, permuteIfNWC(epsilon), firstStep, WorkingMemory.backward(workspaceMgr));
         INDArray inputWeightGradient = gradientViews.get(LSTMParamInitializer.INPUT_WEIGHT_KEY);
         INDArray recurrentWeightGradient = gradientViews.get(LSTMParamInitializer.RECURRENT_WEIGHT_KEY);
         INDArray biasGradient = gradientViews.get(LSTMParamInitializer.BIAS_KEY);

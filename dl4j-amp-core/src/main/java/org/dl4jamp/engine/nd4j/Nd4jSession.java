@@ -18,8 +18,9 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 
 /**
- * Makes the twins of one network: where half products are fast, our own layers over HALF weights; else DL4J's own layer classes over rounded
- * weights, in FP32 arithmetic, between casts. Either way products of half numbers are summed in FP32 and rounded once.
+ * Makes the twins of one network: where half products are fast, our own layers over HALF weights; else DL4J's own layer
+ * classes over rounded weights, in FP32 arithmetic, between casts. Either way products of half numbers are summed in FP32
+ * and rounded once.
  */
 final class Nd4jSession implements ComputeEngine.EngineSession {
     private final long largestLayer;
@@ -62,7 +63,9 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
                     dropout,
                     Twin.Weights.MASTER);
         }
-        if (request.precision() == Precision.HALF && halfProducts.isPresent() && HalfProductTwins.exist(conf.getLayer())) {
+        if (request.precision() == Precision.HALF
+                && halfProducts.isPresent()
+                && HalfProductTwins.exist(conf.getLayer())) {
             RoundedWeights weights = new RoundedWeights(request.master().params(), DataType.HALF, null, masterWeights);
             return new Twin(
                     counted(request, HalfProductTwins.make(conf, weights.rounded(), halfProducts.get())),
@@ -92,7 +95,8 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
             layer.setParamsViewArray(weights);
             layer.setParamTable(batchNormalization.initializer().init(conf, weights, false));
         } else {
-            layer = conf.getLayer().instantiate(conf, new ArrayList<>(), request.master().getIndex(), weights, false, DataType.FLOAT);
+            layer = conf.getLayer()
+                    .instantiate(conf, new ArrayList<>(), request.master().getIndex(), weights, false, DataType.FLOAT);
         }
         return counted(request, layer);
     }

@@ -9,8 +9,9 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.convolution.Convolution;
 
 /**
- * What of an image lies under the kernel of a convolution, for each place of the kernel: a matrix with a row for each place, {@code
- * [minibatch * outHeight * outWidth, channels * kernelHeight * kernelWidth]}, so that a convolution is a matrix product.
+ * What of an image lies under the kernel of a convolution, for each place of the kernel: a matrix with a row for each
+ * place, {@code [minibatch * outHeight * outWidth, channels * kernelHeight * kernelWidth]}, so that a convolution is a
+ * matrix product.
  */
 final class Patches {
     private final long minibatch;
@@ -113,7 +114,8 @@ final class Patches {
 
     /** Splits the rows of a matrix: {@code [minibatch, size, outHeight, outWidth]}, a view. */
     INDArray rowsToImages(INDArray matrix) {
-        return matrix.reshape('c', minibatch, outHeight, outWidth, matrix.size(1)).permute(0, 3, 1, 2);
+        return matrix.reshape('c', minibatch, outHeight, outWidth, matrix.size(1))
+                .permute(0, 3, 1, 2);
     }
 
     /** Copies images {@code [minibatch, size, outHeight, outWidth]} into the rows of a FLOAT matrix. */

@@ -10,12 +10,12 @@ import org.slf4j.LoggerFactory;
 /** Products of HALF matrices whose terms are summed in FP32. */
 interface Products {
     /**
-     * Takes HALF matrices as they are: on the CUDA backend this becomes {@code cublasSgemmEx}, whose Tensor Core products sum in FP32. Any
-     * strides will do there as long as one of the two is 1. The CPU backend rejects mixed types.
+     * Takes HALF matrices as they are: on the CUDA backend this becomes {@code cublasSgemmEx}, whose Tensor Core products
+     * sum in FP32. Any strides will do there as long as one of the two is 1. The CPU backend rejects mixed types.
      */
     Products MIXED_TYPES = (a, b, result, kept, memory) -> {
         if (a.length() == 1 && b.length() == 1) {
-            // libnd4j takes a pair of single numbers for vectors, and its CUDA code for vectors supposes that all types are the same.
+            // libnd4j takes single numbers for vectors, and its CUDA code for vectors supposes that all types are one.
             Matrices.multiply(memory.cast(a, DataType.FLOAT), memory.cast(b, DataType.FLOAT), result, kept);
         } else {
             Matrices.multiply(a, b, result, kept);
@@ -39,7 +39,7 @@ interface Products {
             return Optional.of(MIXED_TYPES);
         }
         LoggerFactory.getLogger(Products.class)
-                .info("ND4J's CUDA backend doesn't multiply HALF matrices into FP32 on this GPU; layers multiply in FP32");
+                .info("ND4J doesn't multiply HALF matrices into FP32 on this GPU: layers multiply in FP32");
         return Optional.empty();
     }
 

@@ -26,7 +26,9 @@ record WorkingMemory(LayerWorkspaceMgr manager, ArrayType place) {
     WorkingMemory ofTimeStep() {
         return new WorkingMemory(
                 manager,
-                place == ArrayType.FF_WORKING_MEM ? ArrayType.RNN_FF_LOOP_WORKING_MEM : ArrayType.RNN_BP_LOOP_WORKING_MEM);
+                place == ArrayType.FF_WORKING_MEM
+                        ? ArrayType.RNN_FF_LOOP_WORKING_MEM
+                        : ArrayType.RNN_BP_LOOP_WORKING_MEM);
     }
 
     /** Opens the memory, for one that isn't open throughout the layer's turn. */

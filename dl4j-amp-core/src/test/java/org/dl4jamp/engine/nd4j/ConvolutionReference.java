@@ -24,7 +24,11 @@ final class ConvolutionReference {
     private final Bounded[][][][] factor;
 
     ConvolutionReference(
-            ConvolutionLayer conf, org.deeplearning4j.nn.api.Layer layer, INDArray input, INDArray epsilon, boolean half) {
+            ConvolutionLayer conf,
+            org.deeplearning4j.nn.api.Layer layer,
+            INDArray input,
+            INDArray epsilon,
+            boolean half) {
         this.input = input;
         this.weights = layer.getParam("W");
         this.kernel = conf.getKernelSize();
@@ -48,8 +52,7 @@ final class ConvolutionReference {
                     for (int x = 0; x < outWidth; x++) {
                         Bounded z = beforeActivation(layer.getParam("b"), n, o, y, x);
                         output[n][o][y][x] = rounded(activation.at(z));
-                        delta[n][o][y][x] =
-                                activation.slopeAt(z).times(Bounded.exact(epsilon.getDouble(n, o, y, x)));
+                        delta[n][o][y][x] = activation.slopeAt(z).times(Bounded.exact(epsilon.getDouble(n, o, y, x)));
                         factor[n][o][y][x] = rounded(delta[n][o][y][x]);
                     }
                 }

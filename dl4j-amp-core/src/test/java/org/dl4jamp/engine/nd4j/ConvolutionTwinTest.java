@@ -85,7 +85,11 @@ class ConvolutionTwinTest {
         org.deeplearning4j.nn.api.Layer dl4j = TwinHarness.dl4j(conf, params);
         INDArray epsilon = inMemory(
                 memory,
-                gaussian(RANDOM, 1, dl4j.activate(input.dup(), true, TwinHarness.noWorkspaces()).shape()));
+                gaussian(
+                        RANDOM,
+                        1,
+                        dl4j.activate(input.dup(), true, TwinHarness.noWorkspaces())
+                                .shape()));
         TwinLayer twin = TwinHarness.twin(Way.HALF_PRODUCTS, conf, params);
         assertInstanceOf(ConvolutionTwin.class, twin.twin().compute());
 
@@ -122,12 +126,17 @@ class ConvolutionTwinTest {
 
     @Test
     void handsItsOutputToAOneByOneConvolutionWithoutACopy() {
-        ConvolutionLayer conf = new ConvolutionLayer.Builder(3, 3).nIn(2).nOut(5).activation(Activation.TANH).build();
-        TwinLayer twin = TwinHarness.twin(
-                Way.HALF_PRODUCTS, conf, gaussian(RANDOM, 1, TwinHarness.numberOfParams(conf)));
-        INDArray output = twin.activate(
-                TestArrays.half(gaussian(RANDOM, 1, 2, 2, 6, 6)), false, TwinHarness.noWorkspaces());
-        ConvolutionLayer next = new ConvolutionLayer.Builder(1, 1).nIn(5).nOut(3).build();
+        ConvolutionLayer conf = new ConvolutionLayer.Builder(3, 3)
+                .nIn(2)
+                .nOut(5)
+                .activation(Activation.TANH)
+                .build();
+        TwinLayer twin =
+                TwinHarness.twin(Way.HALF_PRODUCTS, conf, gaussian(RANDOM, 1, TwinHarness.numberOfParams(conf)));
+        INDArray output =
+                twin.activate(TestArrays.half(gaussian(RANDOM, 1, 2, 2, 6, 6)), false, TwinHarness.noWorkspaces());
+        ConvolutionLayer next =
+                new ConvolutionLayer.Builder(1, 1).nIn(5).nOut(3).build();
         INDArray patches = new Patches(next, ConvolutionMode.Truncate, output)
                 .of(output, WorkingMemory.forward(TwinHarness.noWorkspaces()));
         assertEquals(output.data().address(), patches.data().address());
@@ -135,24 +144,40 @@ class ConvolutionTwinTest {
 
     @Test
     void refusesAnInputWithOtherChannels() {
-        ConvolutionLayer conf = new ConvolutionLayer.Builder(3, 3).nIn(2).nOut(5).activation(Activation.TANH).build();
-        TwinLayer twin = TwinHarness.twin(
-                Way.HALF_PRODUCTS, conf, gaussian(RANDOM, 1, TwinHarness.numberOfParams(conf)));
+        ConvolutionLayer conf = new ConvolutionLayer.Builder(3, 3)
+                .nIn(2)
+                .nOut(5)
+                .activation(Activation.TANH)
+                .build();
+        TwinLayer twin =
+                TwinHarness.twin(Way.HALF_PRODUCTS, conf, gaussian(RANDOM, 1, TwinHarness.numberOfParams(conf)));
         INDArray input = TestArrays.half(gaussian(RANDOM, 1, 2, 3, 6, 6));
         assertThrows(DL4JInvalidInputException.class, () -> twin.activate(input, false, TwinHarness.noWorkspaces()));
     }
 
     @Test
     void servesNoOtherFormatOrLayerNorSoftmax() {
-        Layer plain = new ConvolutionLayer.Builder(2, 2).nIn(2).nOut(2).activation(Activation.TANH).build();
+        Layer plain = new ConvolutionLayer.Builder(2, 2)
+                .nIn(2)
+                .nOut(2)
+                .activation(Activation.TANH)
+                .build();
         Layer channelsLast = new ConvolutionLayer.Builder(2, 2)
                 .nIn(2)
                 .nOut(2)
                 .dataFormat(CNN2DFormat.NHWC)
                 .activation(Activation.TANH)
                 .build();
-        Layer softmax = new ConvolutionLayer.Builder(2, 2).nIn(2).nOut(2).activation(Activation.SOFTMAX).build();
-        Layer deconvolution = new Deconvolution2D.Builder(2, 2).nIn(2).nOut(2).activation(Activation.TANH).build();
+        Layer softmax = new ConvolutionLayer.Builder(2, 2)
+                .nIn(2)
+                .nOut(2)
+                .activation(Activation.SOFTMAX)
+                .build();
+        Layer deconvolution = new Deconvolution2D.Builder(2, 2)
+                .nIn(2)
+                .nOut(2)
+                .activation(Activation.TANH)
+                .build();
         assertEquals(
                 List.of(true, false, false, false),
                 List.of(plain, channelsLast, softmax, deconvolution).stream()

@@ -28,7 +28,8 @@ enum Curve {
 
         @Override
         Bounded slopeAt(Bounded x) {
-            return x.apply(z -> 1 - Math.tanh(z) * Math.tanh(z), 0.7698003589195).roundedAs(1);
+            return x.apply(z -> 1 - Math.tanh(z) * Math.tanh(z), 0.7698003589195)
+                    .roundedAs(1);
         }
     },
     SIGMOID {
@@ -62,9 +63,7 @@ enum Curve {
 
         @Override
         Bounded slopeAt(Bounded x) {
-            return Math.abs(x.value()) <= x.error()
-                    ? new Bounded(0.5, 0.51)
-                    : Bounded.exact(x.value() > 0 ? 1 : 0);
+            return Math.abs(x.value()) <= x.error() ? new Bounded(0.5, 0.51) : Bounded.exact(x.value() > 0 ? 1 : 0);
         }
     };
 

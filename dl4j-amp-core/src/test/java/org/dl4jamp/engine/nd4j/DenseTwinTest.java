@@ -11,6 +11,7 @@ import java.util.Random;
 import java.util.stream.IntStream;
 import org.deeplearning4j.exception.DL4JInvalidInputException;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.weightnoise.DropConnect;
 import org.dl4jamp.engine.nd4j.TwinHarness.Result;
 import org.dl4jamp.engine.nd4j.TwinHarness.Way;
 import org.dl4jamp.layer.TwinLayer;
@@ -66,8 +67,18 @@ class DenseTwinTest {
 
         DenseReference half = new DenseReference(dl4j, input, epsilon, mask, true);
         DenseReference full = new DenseReference(dl4j, input, epsilon, mask, false);
-        Comparison.check("output", expected.output(), actual.output(), at -> full.output(at[0], at[1]), at -> half.output(at[0], at[1]));
-        Comparison.check("W", expected.gradient("W"), actual.gradient("W"), at -> full.weightGradient(at[0], at[1]), at -> half.weightGradient(at[0], at[1]));
+        Comparison.check(
+                "output",
+                expected.output(),
+                actual.output(),
+                at -> full.output(at[0], at[1]),
+                at -> half.output(at[0], at[1]));
+        Comparison.check(
+                "W",
+                expected.gradient("W"),
+                actual.gradient("W"),
+                at -> full.weightGradient(at[0], at[1]),
+                at -> half.weightGradient(at[0], at[1]));
         if (bias) {
             Comparison.check(
                     "b",
@@ -77,7 +88,11 @@ class DenseTwinTest {
                     at -> half.biasGradient(at[0]));
         }
         Comparison.check(
-                "input", expected.inputGradient(), actual.inputGradient(), at -> full.inputGradient(at[0], at[1]), at -> half.inputGradient(at[0], at[1]));
+                "input",
+                expected.inputGradient(),
+                actual.inputGradient(),
+                at -> full.inputGradient(at[0], at[1]),
+                at -> half.inputGradient(at[0], at[1]));
     }
 
     /** The formulas, term by term. */
@@ -89,7 +104,8 @@ class DenseTwinTest {
         private final Bounded[][] factor;
         private final boolean half;
 
-        DenseReference(org.deeplearning4j.nn.api.Layer layer, INDArray input, INDArray epsilon, INDArray mask, boolean half) {
+        DenseReference(
+                org.deeplearning4j.nn.api.Layer layer, INDArray input, INDArray epsilon, INDArray mask, boolean half) {
             this.weights = layer.getParam("W");
             this.input = input;
             this.half = half;
@@ -128,7 +144,9 @@ class DenseTwinTest {
         Bounded weightGradient(int from, int to) {
             return Bounded.dot(
                     column(input, from),
-                    IntStream.range(0, factor.length).mapToObj(example -> factor[example][to]).toList());
+                    IntStream.range(0, factor.length)
+                            .mapToObj(example -> factor[example][to])
+                            .toList());
         }
 
         Bounded biasGradient(int unit) {
@@ -156,26 +174,38 @@ class DenseTwinTest {
 
     @Test
     void saysWhatIsWrongWithAnInputOfTheWrongShape() {
-        DenseLayer conf = new DenseLayer.Builder().nIn(4).nOut(3).activation(Activation.TANH).name("hidden").build();
+        DenseLayer conf = new DenseLayer.Builder()
+                .nIn(4)
+                .nOut(3)
+                .activation(Activation.TANH)
+                .name("hidden")
+                .build();
         TwinLayer twin = TwinHarness.twin(Way.HALF_PRODUCTS, conf, gaussian(RANDOM, 1, 15));
         INDArray input = TestArrays.half(gaussian(RANDOM, 1, 2, 5));
         DL4JInvalidInputException refused = assertThrows(
                 DL4JInvalidInputException.class, () -> twin.activate(input, false, TwinHarness.noWorkspaces()));
-        assertTrue(refused.getMessage().contains("[2, 5]") && refused.getMessage().contains("hidden"), refused.getMessage());
+        assertTrue(
+                refused.getMessage().contains("[2, 5]") && refused.getMessage().contains("hidden"),
+                refused.getMessage());
     }
 
     @Test
     void leavesLayerNormalizationAndWeightNoiseToDl4jsLayer() {
-        DenseLayer normalized = new DenseLayer.Builder().nIn(4).nOut(3).activation(Activation.TANH).hasLayerNorm(true).build();
+        DenseLayer normalized = new DenseLayer.Builder()
+                .nIn(4)
+                .nOut(3)
+                .activation(Activation.TANH)
+                .hasLayerNorm(true)
+                .build();
         DenseLayer noisy = new DenseLayer.Builder()
                 .nIn(4)
                 .nOut(3)
                 .activation(Activation.TANH)
-                .weightNoise(new org.deeplearning4j.nn.conf.weightnoise.DropConnect(0.5))
+                .weightNoise(new DropConnect(0.5))
                 .build();
         for (DenseLayer conf : List.of(normalized, noisy)) {
-            TwinLayer twin = TwinHarness.twin(
-                    Way.HALF_PRODUCTS, conf, gaussian(RANDOM, 1, TwinHarness.numberOfParams(conf)));
+            TwinLayer twin =
+                    TwinHarness.twin(Way.HALF_PRODUCTS, conf, gaussian(RANDOM, 1, TwinHarness.numberOfParams(conf)));
             assertEquals(DataType.FLOAT, twin.twin().dataType());
         }
     }

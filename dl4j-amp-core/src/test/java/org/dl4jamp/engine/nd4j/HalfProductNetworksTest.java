@@ -41,7 +41,10 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** Networks with workspaces and loss scaling, trained with either kind of twin: both round the same numbers, and differ by roundings only. */
+/**
+ * Networks with workspaces and loss scaling, trained with either kind of twin: both round the same numbers, and differ by
+ * roundings only.
+ */
 class HalfProductNetworksTest {
     private static final int STEPS = 5;
     private static final double LOSS_SCALE = 1024;
@@ -57,7 +60,10 @@ class HalfProductNetworksTest {
     private static MultiLayerConfiguration dense(WorkspaceMode workspaces) {
         return builder(workspaces)
                 .list(
-                        new DenseLayer.Builder().nOut(33).activation(Activation.RELU).build(),
+                        new DenseLayer.Builder()
+                                .nOut(33)
+                                .activation(Activation.RELU)
+                                .build(),
                         new DenseLayer.Builder()
                                 .nOut(17)
                                 .activation(Activation.TANH)
@@ -74,18 +80,33 @@ class HalfProductNetworksTest {
     private static MultiLayerConfiguration convolutional(WorkspaceMode workspaces) {
         return builder(workspaces)
                 .list(
-                        new ConvolutionLayer.Builder(3, 3).nOut(6).activation(Activation.IDENTITY).build(),
+                        new ConvolutionLayer.Builder(3, 3)
+                                .nOut(6)
+                                .activation(Activation.IDENTITY)
+                                .build(),
                         new BatchNormalization.Builder().build(),
-                        new ConvolutionLayer.Builder(1, 1).nOut(8).activation(Activation.RELU).build(),
-                        new SubsamplingLayer.Builder().kernelSize(2, 2).stride(2, 2).build(),
+                        new ConvolutionLayer.Builder(1, 1)
+                                .nOut(8)
+                                .activation(Activation.RELU)
+                                .build(),
+                        new SubsamplingLayer.Builder()
+                                .kernelSize(2, 2)
+                                .stride(2, 2)
+                                .build(),
                         new ConvolutionLayer.Builder(2, 2)
                                 .padding(1, 0)
                                 .stride(2, 1)
                                 .nOut(5)
                                 .activation(Activation.TANH)
                                 .build(),
-                        new DenseLayer.Builder().nOut(7).activation(Activation.TANH).build(),
-                        new OutputLayer.Builder(LossFunction.MSE).nOut(2).activation(Activation.IDENTITY).build())
+                        new DenseLayer.Builder()
+                                .nOut(7)
+                                .activation(Activation.TANH)
+                                .build(),
+                        new OutputLayer.Builder(LossFunction.MSE)
+                                .nOut(2)
+                                .activation(Activation.IDENTITY)
+                                .build())
                 .setInputType(InputType.convolutional(10, 9, 2))
                 .build();
     }
@@ -95,32 +116,43 @@ class HalfProductNetworksTest {
                 .list(
                         new LSTM.Builder().nOut(9).activation(Activation.TANH).build(),
                         new LSTM.Builder().nOut(6).activation(Activation.TANH).build(),
-                        new RnnOutputLayer.Builder(LossFunction.MSE).nOut(2).activation(Activation.IDENTITY).build())
+                        new RnnOutputLayer.Builder(LossFunction.MSE)
+                                .nOut(2)
+                                .activation(Activation.IDENTITY)
+                                .build())
                 .setInputType(InputType.recurrent(3))
                 .backpropType(backprop);
         return (backprop == BackpropType.TruncatedBPTT ? layers.tBPTTLength(4) : layers).build();
     }
 
     @ParameterizedTest
-    @EnumSource(value = WorkspaceMode.class, names = {"NONE", "ENABLED"})
+    @EnumSource(
+            value = WorkspaceMode.class,
+            names = {"NONE", "ENABLED"})
     void aDenseNetworkWithDropout(WorkspaceMode workspaces) {
         compare(dense(workspaces), vectors(), 2);
     }
 
     @ParameterizedTest
-    @EnumSource(value = WorkspaceMode.class, names = {"NONE", "ENABLED"})
+    @EnumSource(
+            value = WorkspaceMode.class,
+            names = {"NONE", "ENABLED"})
     void aConvolutionalNetworkWithBatchNormAndPooling(WorkspaceMode workspaces) {
         compare(convolutional(workspaces), images(), 4);
     }
 
     @ParameterizedTest
-    @EnumSource(value = WorkspaceMode.class, names = {"NONE", "ENABLED"})
+    @EnumSource(
+            value = WorkspaceMode.class,
+            names = {"NONE", "ENABLED"})
     void aRecurrentNetworkWithMasks(WorkspaceMode workspaces) {
         compare(recurrent(workspaces, BackpropType.Standard), maskedSequences(), 2);
     }
 
     @ParameterizedTest
-    @EnumSource(value = WorkspaceMode.class, names = {"NONE", "ENABLED"})
+    @EnumSource(
+            value = WorkspaceMode.class,
+            names = {"NONE", "ENABLED"})
     void aRecurrentNetworkWithTruncatedBptt(WorkspaceMode workspaces) {
         compare(recurrent(workspaces, BackpropType.TruncatedBPTT), maskedSequences(), 2);
     }
@@ -137,7 +169,8 @@ class HalfProductNetworksTest {
             }
             outputs.add(last);
         }
-        assertTrue(outputs.get(0).distance2(outputs.get(1)) < 2e-3 * outputs.get(0).norm2Number().doubleValue());
+        assertTrue(outputs.get(0).distance2(outputs.get(1))
+                < 2e-3 * outputs.get(0).norm2Number().doubleValue());
     }
 
     @Test

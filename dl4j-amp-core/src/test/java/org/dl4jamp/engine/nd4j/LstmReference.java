@@ -8,8 +8,8 @@ import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * An LSTM by its formulas, number by number, with bounds for their errors. Masks as in DL4J: activations and memory cells are multiplied by
- * them going forward, and going backward nothing is.
+ * An LSTM by its formulas, number by number, with bounds for their errors. Masks as in DL4J: activations and memory cells
+ * are multiplied by them going forward, and going backward nothing is.
  */
 final class LstmReference {
     private static final int INPUT = 0;
@@ -194,7 +194,8 @@ final class LstmReference {
 
     private void setDelta(int time, int example, int block, int unit, Curve curve, Bounded error) {
         int column = block * units + unit;
-        delta[time][example][column] = curve.slopeAt(before[time][example][column]).times(error);
+        delta[time][example][column] =
+                curve.slopeAt(before[time][example][column]).times(error);
     }
 
     /** At {@code [minibatch, n, time]}. */
@@ -216,7 +217,8 @@ final class LstmReference {
     }
 
     Bounded recurrentWeightGradient(int... at) {
-        return weightGradient(at[1], (time, example) -> previousHidden(time, example).get(at[0]));
+        return weightGradient(
+                at[1], (time, example) -> previousHidden(time, example).get(at[0]));
     }
 
     private interface LeftFactor {

@@ -85,7 +85,10 @@ class LstmTwinTest {
         }
 
         void checkState(
-                INDArray input, Map<String, INDArray> before, Map<String, INDArray> expected, Map<String, INDArray> actual) {
+                INDArray input,
+                Map<String, INDArray> before,
+                Map<String, INDArray> expected,
+                Map<String, INDArray> actual) {
             LstmReference full = reference(input, before, false);
             LstmReference half = reference(input, before, true);
             assertEquals(expected.keySet(), actual.keySet());
@@ -94,7 +97,11 @@ class LstmTwinTest {
                 assertFalse(array.isAttached());
             }
             Comparison.check(
-                    ACTIVATION, expected.get(ACTIVATION), actual.get(ACTIVATION), full::lastActivation, half::lastActivation);
+                    ACTIVATION,
+                    expected.get(ACTIVATION),
+                    actual.get(ACTIVATION),
+                    full::lastActivation,
+                    half::lastActivation);
             Comparison.check(MEMORY, expected.get(MEMORY), actual.get(MEMORY), full::lastMemory, half::lastMemory);
         }
 
@@ -110,7 +117,11 @@ class LstmTwinTest {
             Map<String, INDArray> dl4jGradients = expected.getFirst().gradientForVariable();
             Map<String, INDArray> gradients = actual.getFirst().gradientForVariable();
             Comparison.check(
-                    "W", dl4jGradients.get("W"), gradients.get("W"), full::inputWeightGradient, half::inputWeightGradient);
+                    "W",
+                    dl4jGradients.get("W"),
+                    gradients.get("W"),
+                    full::inputWeightGradient,
+                    half::inputWeightGradient);
             Comparison.check(
                     "RW",
                     dl4jGradients.get("RW"),
@@ -163,7 +174,8 @@ class LstmTwinTest {
         }
         INDArray input = gaussian(random, 1, minibatch, nIn, steps);
         INDArray epsilon = gaussian(random, 1, minibatch, units, steps);
-        TwinHarness.Result expected = TwinHarness.run(both.dl4j, both.inFormat(input).dup(), both.inFormat(epsilon).dup());
+        TwinHarness.Result expected = TwinHarness.run(
+                both.dl4j, both.inFormat(input).dup(), both.inFormat(epsilon).dup());
         TwinHarness.Result actual = TwinHarness.runHalf(both.twin, both.inFormat(input), both.inFormat(epsilon));
         Map<String, INDArray> none = Map.of();
         both.checkOutput(input, none, expected.output(), actual.output());
@@ -205,8 +217,7 @@ class LstmTwinTest {
                 .tbpttBackpropGradient(both.inFormat(epsilon).dup(), backLength, TwinHarness.noWorkspaces());
         Pair<Gradient, INDArray> gradients = both.twin.tbpttBackpropGradient(
                 TestArrays.half(both.inFormat(epsilon)), backLength, TwinHarness.noWorkspaces());
-        both.checkGradients(
-                input, state, epsilon, Math.max(0, steps - backLength), expectedGradients, gradients);
+        both.checkGradients(input, state, epsilon, Math.max(0, steps - backLength), expectedGradients, gradients);
         both.checkState(input, state, both.recurrent().rnnGetTBPTTState(), both.twin.rnnGetTBPTTState());
     }
 
@@ -251,7 +262,8 @@ class LstmTwinTest {
         for (int time = 0; time < 5; time++) {
             INDArray step = both.twin.rnnTimeStep(
                     LstmCell.step(input, time).dup().reshape(2, 3, 1), TwinHarness.noWorkspaces());
-            assertEquals(LstmCell.step(whole, time).dup('c'), LstmCell.step(step, 0).dup('c'));
+            assertEquals(
+                    LstmCell.step(whole, time).dup('c'), LstmCell.step(step, 0).dup('c'));
         }
     }
 
@@ -267,8 +279,12 @@ class LstmTwinTest {
 
     @Test
     void leavesPeepholesAndUnusualGatesToDl4jsLayer() {
-        assertFalse(HalfProductTwins.exist(new GravesLSTM.Builder().nIn(2).nOut(2).build()));
-        assertFalse(HalfProductTwins.exist(
-                new LSTM.Builder().nIn(2).nOut(2).gateActivationFunction(Activation.SOFTMAX).build()));
+        assertFalse(
+                HalfProductTwins.exist(new GravesLSTM.Builder().nIn(2).nOut(2).build()));
+        assertFalse(HalfProductTwins.exist(new LSTM.Builder()
+                .nIn(2)
+                .nOut(2)
+                .gateActivationFunction(Activation.SOFTMAX)
+                .build()));
     }
 }

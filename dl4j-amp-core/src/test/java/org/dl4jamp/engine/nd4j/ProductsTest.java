@@ -47,13 +47,15 @@ class ProductsTest {
     /** The same matrix, column by column, row by row, and as part of larger ones. */
     private static INDArray[] inManyOrders(INDArray matrix) {
         INDArray wide = Nd4j.zeros(DataType.HALF, matrix.size(0) + 2, matrix.size(1) + 3);
-        INDArray part = wide.get(
-                NDArrayIndex.interval(1, matrix.size(0) + 1), NDArrayIndex.interval(2, matrix.size(1) + 2));
+        INDArray part =
+                wide.get(NDArrayIndex.interval(1, matrix.size(0) + 1), NDArrayIndex.interval(2, matrix.size(1) + 2));
         part.assign(matrix);
         INDArray deep = Nd4j.createUninitialized(DataType.HALF, new long[] {matrix.size(0), 3, matrix.size(1)}, 'f');
         INDArray step = LstmCell.row(deep, 1);
         step.assign(matrix);
-        return new INDArray[] {matrix.dup('c'), matrix.dup('f'), matrix.transpose().dup('c').transpose(), part, step};
+        return new INDArray[] {
+            matrix.dup('c'), matrix.dup('f'), matrix.transpose().dup('c').transpose(), part, step
+        };
     }
 
     @Test
@@ -67,7 +69,8 @@ class ProductsTest {
     @Test
     void theCheckBeforeUseTellsFp32SumsFromOthers() {
         assertTrue(ProductsCheck.isRight(Products.CAST));
-        Products summingInHalf = (a, b, result, kept, memory) -> result.muli(kept).addi(a.mmul(b).castTo(DataType.FLOAT));
+        Products summingInHalf =
+                (a, b, result, kept, memory) -> result.muli(kept).addi(a.mmul(b).castTo(DataType.FLOAT));
         assertFalse(ProductsCheck.isRight(summingInHalf));
         Products forgettingTheResult = (a, b, result, kept, memory) -> Products.CAST.multiply(a, b, result, 0, memory);
         assertFalse(ProductsCheck.isRight(forgettingTheResult));
@@ -75,7 +78,9 @@ class ProductsTest {
 
     @Test
     void halfMatricesAreMultipliedAsTheyAreOnlyWhereTheBackendCan() {
-        assertEquals(Nd4jEngine.onCuda() && ProductsCheck.isRight(Products.MIXED_TYPES), Products.fast().isPresent());
+        assertEquals(
+                Nd4jEngine.onCuda() && ProductsCheck.isRight(Products.MIXED_TYPES),
+                Products.fast().isPresent());
         if (!Nd4jEngine.onCuda()) {
             assertFalse(ProductsCheck.isRight(Products.MIXED_TYPES), "the CPU backend rejects mixed types");
         }

@@ -51,9 +51,8 @@ final class TwinHarness {
         NeuralNetConfiguration configuration =
                 new NeuralNetConfiguration.Builder().layer(conf.clone()).build();
         INDArray view = params.dup().reshape(1, params.length());
-        org.deeplearning4j.nn.api.Layer layer = configuration
-                .getLayer()
-                .instantiate(configuration, new ArrayList<>(), 0, view, false, DataType.FLOAT);
+        org.deeplearning4j.nn.api.Layer layer =
+                configuration.getLayer().instantiate(configuration, new ArrayList<>(), 0, view, false, DataType.FLOAT);
         layer.setBackpropGradientsViewArray(
                 Nd4j.valueArrayOf(new long[] {1, params.length()}, Double.NaN, DataType.FLOAT));
         return layer;
