@@ -42,6 +42,8 @@ rem The dot keeps the file from being empty.
 >"%BUILT%" echo %AMP_ARGS%.
 
 :run
+rem OpenMP threads that wait actively hold up one another many times over when other programs use the processor too.
+if not defined OMP_WAIT_POLICY set "OMP_WAIT_POLICY=PASSIVE"
 set "JAVA=java"
 if defined JAVA_HOME set "JAVA=%JAVA_HOME%\bin\java"
 rem In the environment, because a command line would be too short for it.

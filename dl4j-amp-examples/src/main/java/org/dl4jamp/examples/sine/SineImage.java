@@ -5,6 +5,7 @@ import java.awt.Color;
 import java.awt.Font;
 import java.awt.Graphics2D;
 import java.awt.RenderingHints;
+import java.awt.Stroke;
 import java.awt.geom.Rectangle2D;
 import java.awt.image.BufferedImage;
 import java.io.IOException;
@@ -18,6 +19,7 @@ import org.jfree.chart.axis.LogarithmicAxis;
 import org.jfree.chart.axis.NumberAxis;
 import org.jfree.chart.plot.SeriesRenderingOrder;
 import org.jfree.chart.plot.XYPlot;
+import org.jfree.chart.renderer.xy.XYLineAndShapeRenderer;
 import org.jfree.data.xy.XYSeries;
 import org.jfree.data.xy.XYSeriesCollection;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -33,6 +35,10 @@ final class SineImage {
     private static final Font TITLE_FONT = new Font(Font.SANS_SERIF, Font.BOLD, 16);
     private static final Color FP32_COLOR = new Color(0x1f77b4);
     private static final Color AMP_COLOR = new Color(0xd62728);
+    private static final Stroke SOLID = new BasicStroke(2.5f);
+    /** So that where the curves lie on one another both are seen. */
+    private static final Stroke DASHED =
+            new BasicStroke(2.5f, BasicStroke.CAP_BUTT, BasicStroke.JOIN_ROUND, 1f, new float[] {8, 8}, 0);
 
     private final SineGrid grid;
     private final SineTraining.Outcome<SineFigures.Fp32> fp32;
@@ -54,18 +60,18 @@ final class SineImage {
         graphics.setColor(Color.WHITE);
         graphics.fillRect(0, 0, image.getWidth(), image.getHeight());
         drawMap(graphics, 0, "Target", grid.target());
-        drawMap(graphics, 1, "FP32, error " + error(fp32.figures().loss()), fp32.output());
+        drawMap(graphics, 1, "FP32, loss " + loss(fp32.figures().loss()), fp32.output());
         drawMap(
                 graphics,
                 2,
-                amp.figures().precision() + ", error " + error(amp.figures().loss()),
+                amp.figures().precision() + ", loss " + loss(amp.figures().loss()),
                 amp.output());
         lossChart().draw(graphics, new Rectangle2D.Double(MARGIN, CHART_TOP, WIDTH - 2.0 * MARGIN, CHART_HEIGHT));
         graphics.dispose();
         ImageIO.write(image, "png", file.toFile());
     }
 
-    private static String error(double loss) {
+    private static String loss(double loss) {
         return String.format(Locale.ROOT, "%.4f", loss);
     }
 
@@ -101,14 +107,14 @@ final class SineImage {
         plot.setRangeAxis(new LogarithmicAxis("mean squared error"));
         plot.setSeriesRenderingOrder(SeriesRenderingOrder.FORWARD);
         plot.getDomainAxis().setStandardTickUnits(NumberAxis.createIntegerTickUnits());
-        plot.getRenderer().setSeriesPaint(0, FP32_COLOR);
-        plot.getRenderer().setSeriesPaint(1, AMP_COLOR);
-        plot.getRenderer().setSeriesStroke(0, new BasicStroke(2f));
-        // Dashed, so that where the curves lie on one another both are seen.
-        plot.getRenderer()
-                .setSeriesStroke(
-                        1,
-                        new BasicStroke(2f, BasicStroke.CAP_BUTT, BasicStroke.JOIN_ROUND, 1f, new float[] {8, 6}, 0));
+        XYLineAndShapeRenderer lines = new XYLineAndShapeRenderer(true, false);
+        // Otherwise dashes begin anew at each point.
+        lines.setDrawSeriesLineAsPath(true);
+        lines.setSeriesPaint(0, FP32_COLOR);
+        lines.setSeriesPaint(1, AMP_COLOR);
+        lines.setSeriesStroke(0, SOLID);
+        lines.setSeriesStroke(1, DASHED);
+        plot.setRenderer(lines);
         return chart;
     }
 
