@@ -14,11 +14,13 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A two-dimensional convolution over HALF weights that takes HALF {@code [minibatch, nIn, height, width]} and returns HALF {@code [minibatch,
- * nOut, height, width]}, as a view of memory with channels last, which a 1×1 convolution can take as it is. Products are summed, and bias and
- * activation applied, in FP32; the result is rounded once. Gradients of the parameters are FP32.
+ * A two-dimensional convolution over HALF weights that takes HALF {@code [minibatch, nIn, height, width]} and returns HALF
+ * {@code [minibatch, nOut, height, width]}, as a view of memory with channels last, which a 1×1 convolution can take as it
+ * is. Products are summed, and bias and activation applied, in FP32; the result is rounded once. Gradients of the
+ * parameters are FP32.
  *
- * <p>DL4J's {@code NHWC} format, weight noise and dropout aren't supported, nor activation functions that don't work element by element.
+ * <p>DL4J's {@code NHWC} format, weight noise and dropout aren't supported, nor activation functions that don't work
+ * element by element.
  */
 final class ConvolutionTwin extends ConvolutionLayer {
     private static final long serialVersionUID = 1L;

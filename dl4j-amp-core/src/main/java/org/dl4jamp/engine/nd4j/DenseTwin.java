@@ -16,8 +16,9 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A dense layer over HALF weights that takes HALF {@code [minibatch, nIn]} and returns HALF {@code [minibatch, nOut]}. Products are summed,
- * and bias, mask and activation applied, in FP32; the result is rounded once. Gradients of the parameters are FP32.
+ * A dense layer over HALF weights that takes HALF {@code [minibatch, nIn]} and returns HALF {@code [minibatch, nOut]}.
+ * Products are summed, and bias, mask and activation applied, in FP32; the result is rounded once. Gradients of the
+ * parameters are FP32.
  *
  * <p>DL4J's layer normalization, weight noise and dropout aren't supported.
  */

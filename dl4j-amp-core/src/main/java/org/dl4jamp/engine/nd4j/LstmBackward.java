@@ -12,8 +12,8 @@ import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Runs an LSTM backward through time. What goes from step to step is FP32, but for the factors of products, which are rounded once. Gradients
- * of weights and input are one product each over all time steps.
+ * Runs an LSTM backward through time. What goes from step to step is FP32, but for the factors of products, which are
+ * rounded once. Gradients of weights and input are one product each over all time steps.
  */
 final class LstmBackward {
     private final LstmForward forward;

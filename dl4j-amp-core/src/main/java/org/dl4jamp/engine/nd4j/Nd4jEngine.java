@@ -50,8 +50,7 @@ public final class Nd4jEngine implements ComputeEngine {
 
     @Override
     public EngineSession session(long largestLayer, boolean masterWeights) {
-        return new Nd4jSession(
-                largestLayer, masterWeights, onCuda() ? Optional.of(Products.ofBackend()) : Optional.empty());
+        return new Nd4jSession(largestLayer, masterWeights, Products.fast());
     }
 
     static boolean onCuda() {

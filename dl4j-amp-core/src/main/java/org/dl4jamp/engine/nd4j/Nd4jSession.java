@@ -18,8 +18,9 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 
 /**
- * Makes the twins of one network: where half products are fast, our own layers over HALF weights; else DL4J's own layer classes over rounded
- * weights, in FP32 arithmetic, between casts. Either way products of half numbers are summed in FP32 and rounded once.
+ * Makes the twins of one network: where half products are fast, our own layers over HALF weights; else DL4J's own layer
+ * classes over rounded weights, in FP32 arithmetic, between casts. Either way products of half numbers are summed in FP32
+ * and rounded once.
  */
 final class Nd4jSession implements ComputeEngine.EngineSession {
     private final long largestLayer;

@@ -9,8 +9,9 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.convolution.Convolution;
 
 /**
- * What of an image lies under the kernel of a convolution, for each place of the kernel: a matrix with a row for each place, {@code
- * [minibatch * outHeight * outWidth, channels * kernelHeight * kernelWidth]}, so that a convolution is a matrix product.
+ * What of an image lies under the kernel of a convolution, for each place of the kernel: a matrix with a row for each
+ * place, {@code [minibatch * outHeight * outWidth, channels * kernelHeight * kernelWidth]}, so that a convolution is a
+ * matrix product.
  */
 final class Patches {
     private final long minibatch;

@@ -3,6 +3,7 @@ package org.dl4jamp.engine.nd4j;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Arrays;
 import java.util.function.Function;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.api.shape.Shape;
@@ -37,8 +38,7 @@ final class Comparison {
             Bounded half = halfPrecision.apply(at);
             double expected = dl4j.getDouble(index);
             double actual = twin.getDouble(index);
-            String message = what + java.util.Arrays.toString(at) + ": DL4J " + expected + ", twin " + actual
-                    + ", exact " + half;
+            String message = what + Arrays.toString(at) + ": DL4J " + expected + ", twin " + actual + ", exact " + half;
             assertTrue(full.admits(expected), message + ": DL4J's own value is off by more than " + full.error());
             assertTrue(half.admits(actual), message);
             assertTrue(Math.abs(actual - expected) <= full.error() + half.error(), message);

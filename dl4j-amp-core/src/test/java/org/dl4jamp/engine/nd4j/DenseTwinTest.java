@@ -11,6 +11,7 @@ import java.util.Random;
 import java.util.stream.IntStream;
 import org.deeplearning4j.exception.DL4JInvalidInputException;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.weightnoise.DropConnect;
 import org.dl4jamp.engine.nd4j.TwinHarness.Result;
 import org.dl4jamp.engine.nd4j.TwinHarness.Way;
 import org.dl4jamp.layer.TwinLayer;
@@ -200,7 +201,7 @@ class DenseTwinTest {
                 .nIn(4)
                 .nOut(3)
                 .activation(Activation.TANH)
-                .weightNoise(new org.deeplearning4j.nn.conf.weightnoise.DropConnect(0.5))
+                .weightNoise(new DropConnect(0.5))
                 .build();
         for (DenseLayer conf : List.of(normalized, noisy)) {
             TwinLayer twin =

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import org.deeplearning4j.nn.api.Layer;
@@ -40,7 +41,10 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** Networks with workspaces and loss scaling, trained with either kind of twin: both round the same numbers, and differ by roundings only. */
+/**
+ * Networks with workspaces and loss scaling, trained with either kind of twin: both round the same numbers, and differ by
+ * roundings only.
+ */
 class HalfProductNetworksTest {
     private static final int STEPS = 5;
     private static final double LOSS_SCALE = 1024;
@@ -126,11 +130,7 @@ class HalfProductNetworksTest {
             value = WorkspaceMode.class,
             names = {"NONE", "ENABLED"})
     void aDenseNetworkWithDropout(WorkspaceMode workspaces) {
-        INDArray labels = Nd4j.zeros(21, 4);
-        for (int example = 0; example < 21; example++) {
-            labels.putScalar(example, example % 4, 1);
-        }
-        compare(dense(workspaces), new DataSet(TestArrays.gaussian(new Random(1), 1, 21, 9), labels), 2);
+        compare(dense(workspaces), vectors(), 2);
     }
 
     @ParameterizedTest
@@ -138,9 +138,7 @@ class HalfProductNetworksTest {
             value = WorkspaceMode.class,
             names = {"NONE", "ENABLED"})
     void aConvolutionalNetworkWithBatchNormAndPooling(WorkspaceMode workspaces) {
-        Random random = new Random(2);
-        DataSet data = new DataSet(TestArrays.gaussian(random, 1, 8, 2, 10, 9), TestArrays.gaussian(random, 1, 8, 2));
-        compare(convolutional(workspaces), data, 4);
+        compare(convolutional(workspaces), images(), 4);
     }
 
     @ParameterizedTest
@@ -163,7 +161,7 @@ class HalfProductNetworksTest {
     void timeStepsOneByOneInARecurrentNetwork() {
         List<INDArray> outputs = new ArrayList<>();
         for (Way way : Way.values()) {
-            MultiLayerNetwork net = enabled(recurrent(WorkspaceMode.ENABLED, BackpropType.Standard), way, 2);
+            MultiLayerNetwork net = enabled(recurrent(WorkspaceMode.ENABLED, BackpropType.Standard), way);
             INDArray sequence = maskedSequences().getFeatures();
             INDArray last = null;
             for (int time = 0; time < 4; time++) {
@@ -173,6 +171,42 @@ class HalfProductNetworksTest {
         }
         assertTrue(outputs.get(0).distance2(outputs.get(1))
                 < 2e-3 * outputs.get(0).norm2Number().doubleValue());
+    }
+
+    @Test
+    void aStepAllocatesNothingOutsideWorkspacesThatDl4jDoesNot() throws ReflectiveOperationException {
+        assertAllocatesNoMore(dense(WorkspaceMode.ENABLED), vectors());
+        assertAllocatesNoMore(convolutional(WorkspaceMode.ENABLED), images());
+        assertAllocatesNoMore(recurrent(WorkspaceMode.ENABLED, BackpropType.Standard), maskedSequences());
+    }
+
+    private static void assertAllocatesNoMore(MultiLayerConfiguration conf, DataSet data)
+            throws ReflectiveOperationException {
+        MultiLayerNetwork fp32 = new MultiLayerNetwork(conf.clone());
+        fp32.init();
+        long expected = bytesOfStep(fp32, data);
+        long actual = bytesOfStep(enabled(conf, Way.HALF_PRODUCTS), data);
+        assertTrue(actual <= expected, () -> actual + " bytes outside workspaces, of which DL4J " + expected);
+    }
+
+    private static long bytesOfStep(MultiLayerNetwork net, DataSet data) throws ReflectiveOperationException {
+        for (int step = 0; step < 4; step++) {
+            net.fit(data);
+        }
+        return MemoryOutsideWorkspaces.bytesOf(() -> net.fit(data));
+    }
+
+    private static DataSet vectors() {
+        INDArray labels = Nd4j.zeros(21, 4);
+        for (int example = 0; example < 21; example++) {
+            labels.putScalar(example, example % 4, 1);
+        }
+        return new DataSet(TestArrays.gaussian(new Random(1), 1, 21, 9), labels);
+    }
+
+    private static DataSet images() {
+        Random random = new Random(2);
+        return new DataSet(TestArrays.gaussian(random, 1, 8, 2, 10, 9), TestArrays.gaussian(random, 1, 8, 2));
     }
 
     private static DataSet maskedSequences() {
@@ -198,7 +232,8 @@ class HalfProductNetworksTest {
         List<INDArray> changes = new ArrayList<>();
         List<INDArray> outputs = new ArrayList<>();
         for (Way way : Way.values()) {
-            MultiLayerNetwork net = enabled(conf, way, way == Way.HALF_PRODUCTS ? halfProductTwins : 0);
+            MultiLayerNetwork net = enabled(conf, way);
+            assertEquals(way == Way.HALF_PRODUCTS ? halfProductTwins : 0, halfTwins(net));
             Nd4j.getRandom().setSeed(77);
             for (int step = 0; step < STEPS; step++) {
                 net.fit(data);
@@ -218,23 +253,23 @@ class HalfProductNetworksTest {
     }
 
     /** A network whose layers compute in HALF, as mixed precision sets it up. */
-    private static MultiLayerNetwork enabled(MultiLayerConfiguration conf, Way way, int halfProductTwins) {
+    private static MultiLayerNetwork enabled(MultiLayerConfiguration conf, Way way) {
         MultiLayerNetwork net = new MultiLayerNetwork(conf.clone());
         net.init();
         net.initGradientsView();
         GradientScale scale = new GradientScale(() -> LOSS_SCALE, true);
         Nd4jSession session = new Nd4jSession(net.numParams(), true, way.products());
         Layer[] layers = net.getLayers();
-        int found = 0;
         for (int i = 0; i < layers.length; i++) {
-            TwinLayer wrapper = wrapper(layers[i], session, scale, i == layers.length - 1);
-            found += wrapper.twin().dataType() == DataType.HALF ? 1 : 0;
-            layers[i] = wrapper;
-        }
-        if (way == Way.HALF_PRODUCTS) {
-            assertEquals(halfProductTwins, found);
+            layers[i] = wrapper(layers[i], session, scale, i == layers.length - 1);
         }
         return net;
+    }
+
+    private static long halfTwins(MultiLayerNetwork net) {
+        return Arrays.stream(net.getLayers())
+                .filter(layer -> ((TwinLayer) layer).twin().dataType() == DataType.HALF)
+                .count();
     }
 
     private static TwinLayer wrapper(Layer master, Nd4jSession session, GradientScale scale, boolean last) {

@@ -24,8 +24,9 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 
 /**
- * Sums of 4096 products, which accumulation in FP16 gets wrong by percents: once the sum is 512, half an ulp is a quarter, the size of the
- * terms. All numbers are HALF, so that the double-precision sum is exact, and the layers have no more to lose than one rounding to HALF.
+ * Sums of 4096 products, which accumulation in FP16 gets wrong by percents: once the sum is 512, half an ulp is a quarter,
+ * the size of the terms. All numbers are HALF, so that the double-precision sum is exact, and the layers have no more to
+ * lose than one rounding to HALF.
  */
 class SumOf4096ProductsTest {
     private static final int TERMS = 4096;
@@ -220,7 +221,10 @@ class SumOf4096ProductsTest {
         assertEquals(exact, result.inputGradient().getDouble(0, 0, 0), rounding + doubtful);
     }
 
-    /** An LSTM whose output is its input times the weights: gates open but for the forget gate, which is shut, and no recurrence. */
+    /**
+     * An LSTM whose output is its input times the weights: gates open but for the forget gate, which is shut, and no
+     * recurrence.
+     */
     private static Result sums(Way way, INDArray weights, INDArray input, INDArray epsilon) {
         int units = (int) weights.size(1);
         LSTM conf = new LSTM.Builder()

@@ -26,7 +26,7 @@ final class TwinHarness {
         HALF_PRODUCTS;
 
         Optional<Products> products() {
-            return this == HALF_PRODUCTS ? Optional.of(Products.ofBackend()) : Optional.empty();
+            return this == HALF_PRODUCTS ? Optional.of(Products.fast().orElse(Products.CAST)) : Optional.empty();
         }
     }
 
