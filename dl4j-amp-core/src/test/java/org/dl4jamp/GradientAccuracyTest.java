@@ -50,7 +50,7 @@ class GradientAccuracyTest {
         graph.setInputs(data.getFeatures());
         graph.setLabels(data.getLabels());
         graph.computeGradientAndScore();
-        return Gradients.copy(graph.gradient());
+        return Gradients.copy(graph);
     }
 
     private static void compare(MultiLayerNetwork fp32, DataSet data, Precision precision) {

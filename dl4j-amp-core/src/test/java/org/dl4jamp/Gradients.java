@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
-import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -25,14 +25,19 @@ public final class Gradients {
         network.setLabels(data.getLabels());
         network.setLayerMaskArrays(data.getFeaturesMaskArray(), data.getLabelsMaskArray());
         network.computeGradientAndScore();
-        Map<String, INDArray> gradients = copy(network.gradient());
+        Map<String, INDArray> gradients = copy(network);
         network.clearLayerMaskArrays();
         return gradients;
     }
 
-    public static Map<String, INDArray> copy(Gradient gradient) {
+    /** The gradients of a model's parameters; DL4J's locked batch normalization has others that belong to none. */
+    public static Map<String, INDArray> copy(Model model) {
         Map<String, INDArray> copy = new LinkedHashMap<>();
-        gradient.gradientForVariable().forEach((name, value) -> copy.put(name, value.dup()));
+        model.gradient().gradientForVariable().forEach((name, value) -> {
+            if (model.paramTable().containsKey(name)) {
+                copy.put(name, value.dup());
+            }
+        });
         return copy;
     }
 

@@ -6,7 +6,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** Casts into DL4J's workspaces, and workspace managers that send what a twin makes to working memory. */
-final class Casts {
+public final class Casts {
     private Casts() {}
 
     /**
@@ -14,7 +14,7 @@ final class Casts {
      *
      * @return the array itself if it has the type already
      */
-    static INDArray cast(INDArray array, DataType type, LayerWorkspaceMgr workspaceMgr, ArrayType destination) {
+    public static INDArray cast(INDArray array, DataType type, LayerWorkspaceMgr workspaceMgr, ArrayType destination) {
         if (array == null || array.dataType() == type) {
             return array;
         }

@@ -31,7 +31,7 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        guard().backwardBegins(getLabels());
+        guard().backwardBegins(this, getLabels());
         gradientScale().begin(this, lossTerms());
         // DL4J doesn't run an output layer forward before it runs it backward.
         twin().weights().refresh();

@@ -7,9 +7,10 @@ public interface StepGuard {
     /**
      * Called by each output layer when its backward pass begins, before anyone needs the updater.
      *
+     * @param output the layer that calls
      * @param labels what the output layer compares with; may be null
      */
-    void backwardBegins(INDArray labels);
+    void backwardBegins(LossScalingLayer output, INDArray labels);
 
     /** Whether the parameters were left as they were in the last step. */
     boolean skippedLastStep();

@@ -2,6 +2,7 @@ package org.dl4jamp.step;
 
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -10,6 +11,7 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.LayerPlace;
@@ -33,7 +35,7 @@ public final class TrainingStep implements StepGuard {
     private final LossScaler scaler;
     private final int maxConsecutiveSkips;
     private final FiniteCheck check = new FiniteCheck();
-    private final List<INDArray> labels = new ArrayList<>();
+    private final Map<LossScalingLayer, INDArray> labels = new LinkedHashMap<>();
     private StepCounts counts = StepCounts.NONE;
     private boolean skippedLast;
     private BaseMultiLayerUpdater<?> updater;
@@ -82,11 +84,11 @@ public final class TrainingStep implements StepGuard {
     // DL4J's updaters are equal if their states are; here it matters which object the network will call.
     @SuppressWarnings("ReferenceEquality")
     @Override
-    public void backwardBegins(INDArray batchLabels) {
+    public void backwardBegins(LossScalingLayer output, INDArray batchLabels) {
         if (network.updater() != updater) {
             installUpdater();
         }
-        labels.add(batchLabels);
+        labels.put(output, batchLabels);
     }
 
     @Override
@@ -140,7 +142,7 @@ public final class TrainingStep implements StepGuard {
         } else {
             scaler.update(true);
             what = "gradients overflowed in iteration " + iteration + " at loss scale " + scale;
-            LOG.info("Step skipped: {}; the loss scale is now {}", what, scaler.scale());
+            LOG.debug("Step skipped: {}; the loss scale is now {}", what, scaler.scale());
         }
         if (counts.consecutiveSkips() >= maxConsecutiveSkips) {
             throw new AmpException(stuck(what, culprit));
@@ -156,17 +158,15 @@ public final class TrainingStep implements StepGuard {
     }
 
     private Optional<String> nonFiniteBatch() {
-        List<INDArray> features = network.features();
-        for (int i = 0; i < features.size(); i++) {
-            Optional<String> where = FiniteCheck.firstNonFinite(features.get(i));
+        return nonFinite("features", network.features())
+                .or(() -> nonFinite("labels", new ArrayList<>(labels.values())));
+    }
+
+    private static Optional<String> nonFinite(String what, List<INDArray> arrays) {
+        for (int i = 0; i < arrays.size(); i++) {
+            Optional<String> where = FiniteCheck.firstNonFinite(arrays.get(i));
             if (where.isPresent()) {
-                return Optional.of("features " + i + " contain " + where.get());
-            }
-        }
-        for (int i = 0; i < labels.size(); i++) {
-            Optional<String> where = FiniteCheck.firstNonFinite(labels.get(i));
-            if (where.isPresent()) {
-                return Optional.of("labels " + i + " contain " + where.get());
+                return Optional.of(what + " " + i + " contain " + where.get());
             }
         }
         return Optional.empty();

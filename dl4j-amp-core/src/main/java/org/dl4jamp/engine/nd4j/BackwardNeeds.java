@@ -85,7 +85,19 @@ final class BackwardNeeds {
      */
     static Retention of(Layer layer, boolean dropoutLifted) {
         boolean masksItself = appliesDropout(layer) && !dropoutLifted;
-        return INPUT_ONLY.contains(layer.getClass()) && !masksItself ? Retention.INPUT : Retention.CAST_INPUT;
+        boolean needsMore = masksItself || keepsNoisyWeights(layer);
+        return INPUT_ONLY.contains(layer.getClass()) && !needsMore ? Retention.INPUT : Retention.CAST_INPUT;
+    }
+
+    // DL4J keeps the weights of this step, noise included, where it keeps the layer's input.
+    private static boolean keepsNoisyWeights(Layer layer) {
+        if (layer instanceof BaseWrapperLayer wrapper) {
+            return keepsNoisyWeights(wrapper.getUnderlying());
+        }
+        if (layer instanceof Bidirectional bidirectional) {
+            return keepsNoisyWeights(bidirectional.getFwd()) || keepsNoisyWeights(bidirectional.getBwd());
+        }
+        return layer instanceof BaseLayer base && base.getWeightNoise() != null;
     }
 
     private static boolean appliesDropout(Layer layer) {

@@ -50,7 +50,7 @@ public final class Nd4jEngine implements ComputeEngine {
 
     @Override
     public EngineSession session(long largestLayer, boolean masterWeights) {
-        return new Nd4jSession(largestLayer, masterWeights);
+        return new Nd4jSession(largestLayer, masterWeights, Products.fast());
     }
 
     static boolean onCuda() {

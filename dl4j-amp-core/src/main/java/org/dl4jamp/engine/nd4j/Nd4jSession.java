@@ -1,11 +1,13 @@
 package org.dl4jamp.engine.nd4j;
 
 import java.util.ArrayList;
+import java.util.Optional;
 import org.deeplearning4j.nn.conf.CacheMode;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.dropout.IDropout;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.dl4jamp.Precision;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.layer.Twin;
@@ -15,15 +17,26 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 
-/** Makes the twins of one network: DL4J's own layer classes over rounded weights, in FP32 arithmetic, between casts. */
+/**
+ * Makes the twins of one network: where half products are fast, our own layers over HALF weights; else DL4J's own layer
+ * classes over rounded weights, in FP32 arithmetic, between casts. Either way products of half numbers are summed in FP32
+ * and rounded once.
+ */
 final class Nd4jSession implements ComputeEngine.EngineSession {
     private final long largestLayer;
     private final boolean masterWeights;
+    private final Optional<Products> halfProducts;
     private INDArray scratch;
 
-    Nd4jSession(long largestLayer, boolean masterWeights) {
+    /**
+     * @param largestLayer the number of parameters of the largest layer
+     * @param masterWeights whether parameters keep their FP32 digits
+     * @param halfProducts how twins over HALF weights multiply; empty to do without such twins
+     */
+    Nd4jSession(long largestLayer, boolean masterWeights, Optional<Products> halfProducts) {
         this.largestLayer = largestLayer;
         this.masterWeights = masterWeights;
+        this.halfProducts = halfProducts;
     }
 
     @Override
@@ -50,6 +63,18 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
                     dropout,
                     Twin.Weights.MASTER);
         }
+        if (request.precision() == Precision.HALF
+                && halfProducts.isPresent()
+                && HalfProductTwins.exist(conf.getLayer())) {
+            RoundedWeights weights = new RoundedWeights(request.master().params(), DataType.HALF, null, masterWeights);
+            return new Twin(
+                    counted(request, HalfProductTwins.make(conf, weights.rounded(), halfProducts.get())),
+                    DataType.HALF,
+                    true,
+                    retention,
+                    dropout,
+                    weights);
+        }
         INDArray rounded = scratch(request.master().params());
         RoundedWeights weights =
                 new RoundedWeights(request.master().params(), request.storage(), rounded, masterWeights);
@@ -64,16 +89,20 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
 
     private static org.deeplearning4j.nn.api.Layer compute(
             TwinRequest request, NeuralNetConfiguration conf, INDArray weights) {
-        int index = request.master().getIndex();
         org.deeplearning4j.nn.api.Layer layer;
         if (conf.getLayer() instanceof BatchNormalization batchNormalization) {
             layer = new BatchNormTwin(conf);
-            layer.setIndex(index);
             layer.setParamsViewArray(weights);
             layer.setParamTable(batchNormalization.initializer().init(conf, weights, false));
         } else {
-            layer = conf.getLayer().instantiate(conf, new ArrayList<>(), index, weights, false, DataType.FLOAT);
+            layer = conf.getLayer()
+                    .instantiate(conf, new ArrayList<>(), request.master().getIndex(), weights, false, DataType.FLOAT);
         }
+        return counted(request, layer);
+    }
+
+    private static org.deeplearning4j.nn.api.Layer counted(TwinRequest request, org.deeplearning4j.nn.api.Layer layer) {
+        layer.setIndex(request.master().getIndex());
         layer.setIterationCount(request.master().getIterationCount());
         layer.setEpochCount(request.master().getEpochCount());
         return layer;

@@ -1,0 +1,156 @@
+package org.dl4jamp.engine.nd4j;
+
+import org.deeplearning4j.nn.conf.CNN2DFormat;
+import org.deeplearning4j.nn.conf.ConvolutionMode;
+import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
+import org.deeplearning4j.util.ConvolutionUtils;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.convolution.Convolution;
+
+/**
+ * What of an image lies under the kernel of a convolution, for each place of the kernel: a matrix with a row for each
+ * place, {@code [minibatch * outHeight * outWidth, channels * kernelHeight * kernelWidth]}, so that a convolution is a
+ * matrix product.
+ */
+final class Patches {
+    private final long minibatch;
+    private final long channels;
+    private final int height;
+    private final int width;
+    private final int outHeight;
+    private final int outWidth;
+    private final int[] kernel;
+    private final int[] stride;
+    private final int[] padding;
+    private final int[] dilation;
+    private final boolean same;
+
+    /**
+     * @param convolution for kernel, stride, padding and dilation
+     * @param mode how borders are treated
+     * @param image {@code [minibatch, channels, height, width]}, for its shape
+     */
+    Patches(ConvolutionLayer convolution, ConvolutionMode mode, INDArray image) {
+        this.minibatch = image.size(0);
+        this.channels = image.size(1);
+        this.height = (int) image.size(2);
+        this.width = (int) image.size(3);
+        this.kernel = convolution.getKernelSize();
+        this.stride = convolution.getStride();
+        this.dilation = convolution.getDilation();
+        this.same = mode == ConvolutionMode.Same;
+        int[] given = same ? null : convolution.getPadding();
+        int[] out = ConvolutionUtils.getOutputSize(image, kernel, stride, given, mode, dilation, CNN2DFormat.NCHW);
+        this.outHeight = out[0];
+        this.outWidth = out[1];
+        this.padding = same
+                ? ConvolutionUtils.getSameModeTopLeftPadding(out, new int[] {height, width}, kernel, stride, dilation)
+                : given;
+    }
+
+    long rows() {
+        return minibatch * outHeight * outWidth;
+    }
+
+    long columns() {
+        return channels * kernel[0] * kernel[1];
+    }
+
+    /**
+     * The patches of an image.
+     *
+     * @param image HALF {@code [minibatch, channels, height, width]}
+     * @return HALF {@code [rows, columns]}
+     */
+    INDArray of(INDArray image, WorkingMemory memory) {
+        if (areSinglePixels()) {
+            INDArray channelsLast = image.permute(0, 2, 3, 1);
+            INDArray contiguous = isContiguous(channelsLast)
+                    ? channelsLast
+                    : memory.create(DataType.HALF, 'c', channelsLast.shape()).assign(channelsLast);
+            return contiguous.reshape('c', rows(), columns());
+        }
+        INDArray patches = memory.create(DataType.HALF, 'c', shape());
+        Convolution.im2col(
+                image,
+                kernel[0],
+                kernel[1],
+                stride[0],
+                stride[1],
+                padding[0],
+                padding[1],
+                dilation[0],
+                dilation[1],
+                same,
+                asImageOperationsWant(patches));
+        return patches.reshape('c', rows(), columns());
+    }
+
+    /**
+     * Adds patches up where they overlap.
+     *
+     * @param patches FLOAT {@code [rows, columns]}, contiguous
+     * @return FLOAT {@code [minibatch, height, width, channels]}
+     */
+    INDArray sum(INDArray patches, WorkingMemory memory) {
+        if (areSinglePixels()) {
+            return patches.reshape('c', minibatch, height, width, channels);
+        }
+        INDArray sum = memory.create(DataType.FLOAT, 'c', minibatch, height, width, channels);
+        Convolution.col2im(
+                asImageOperationsWant(patches.reshape('c', shape())),
+                sum.permute(0, 3, 1, 2),
+                stride[0],
+                stride[1],
+                padding[0],
+                padding[1],
+                height,
+                width,
+                dilation[0],
+                dilation[1]);
+        return sum;
+    }
+
+    /** Splits the rows of a matrix: {@code [minibatch, size, outHeight, outWidth]}, a view. */
+    INDArray rowsToImages(INDArray matrix) {
+        return matrix.reshape('c', minibatch, outHeight, outWidth, matrix.size(1))
+                .permute(0, 3, 1, 2);
+    }
+
+    /** Copies images {@code [minibatch, size, outHeight, outWidth]} into the rows of a FLOAT matrix. */
+    INDArray imagesToRows(INDArray images, WorkingMemory memory) {
+        return memory.create(DataType.FLOAT, 'c', minibatch, outHeight, outWidth, images.size(1))
+                .assign(images.permute(0, 2, 3, 1))
+                .reshape('c', rows(), images.size(1));
+    }
+
+    private boolean areSinglePixels() {
+        return kernel[0] == 1
+                && kernel[1] == 1
+                && stride[0] == 1
+                && stride[1] == 1
+                && padding[0] == 0
+                && padding[1] == 0;
+    }
+
+    private long[] shape() {
+        return new long[] {minibatch, outHeight, outWidth, channels, kernel[0], kernel[1]};
+    }
+
+    /** {@code [minibatch, channels, kernelHeight, kernelWidth, outHeight, outWidth]}. */
+    private static INDArray asImageOperationsWant(INDArray patches) {
+        return patches.permute(0, 3, 4, 5, 1, 2);
+    }
+
+    private static boolean isContiguous(INDArray array) {
+        long expected = 1;
+        for (int axis = array.rank() - 1; axis >= 0; axis--) {
+            if (array.size(axis) != 1 && array.stride(axis) != expected) {
+                return false;
+            }
+            expected *= array.size(axis);
+        }
+        return true;
+    }
+}

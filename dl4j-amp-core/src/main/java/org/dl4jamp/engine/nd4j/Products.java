@@ -1,0 +1,79 @@
+package org.dl4jamp.engine.nd4j;
+
+import java.util.Optional;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.api.ops.DynamicCustomOp;
+import org.nd4j.linalg.factory.Nd4j;
+import org.slf4j.LoggerFactory;
+
+/** Products of HALF matrices whose terms are summed in FP32. */
+interface Products {
+    /**
+     * Takes HALF matrices as they are: on the CUDA backend this becomes {@code cublasSgemmEx}, whose Tensor Core products
+     * sum in FP32. Any strides will do there as long as one of the two is 1. The CPU backend rejects mixed types.
+     */
+    Products MIXED_TYPES = (a, b, result, kept, memory) -> {
+        if (a.length() == 1 && b.length() == 1) {
+            // libnd4j takes single numbers for vectors, and its CUDA code for vectors supposes that all types are one.
+            Matrices.multiply(memory.cast(a, DataType.FLOAT), memory.cast(b, DataType.FLOAT), result, kept);
+        } else {
+            Matrices.multiply(a, b, result, kept);
+        }
+    };
+
+    /** Casts both to FLOAT first: the same arithmetic, for any backend. */
+    Products CAST = (a, b, result, kept, memory) ->
+            Matrices.multiply(memory.cast(a, DataType.FLOAT), memory.cast(b, DataType.FLOAT), result, kept);
+
+    /**
+     * Products of HALF matrices as they are, where ND4J has them: on the CUDA backend, with GPUs from compute capability 6.0.
+     *
+     * @return empty if FP32 products are the better choice
+     */
+    static Optional<Products> fast() {
+        if (!Nd4jEngine.onCuda()) {
+            return Optional.empty();
+        }
+        if (ProductsCheck.isRight(MIXED_TYPES)) {
+            return Optional.of(MIXED_TYPES);
+        }
+        LoggerFactory.getLogger(Products.class)
+                .info("ND4J doesn't multiply HALF matrices into FP32 on this GPU: layers multiply in FP32");
+        return Optional.empty();
+    }
+
+    /**
+     * Computes {@code result = a b + kept * result}.
+     *
+     * @param a HALF {@code [m, k]}
+     * @param b HALF {@code [k, n]}
+     * @param result FLOAT {@code [m, n]}, rows or columns contiguous
+     * @param kept what the result's present content is multiplied by; 0 to overwrite it, whatever it is
+     * @param memory for casts
+     */
+    void multiply(INDArray a, INDArray b, INDArray result, double kept, WorkingMemory memory);
+
+    /** libnd4j's operation. */
+    final class Matrices {
+        private Matrices() {}
+
+        private static void multiply(INDArray a, INDArray b, INDArray result, double kept) {
+            boolean contiguousColumns = result.size(0) == 1 || result.stride(0) == 1;
+            if (contiguousColumns) {
+                execute(a, b, result, kept);
+            } else {
+                // BLAS writes columns: libnd4j would compute in a copy.
+                execute(b.transpose(), a.transpose(), result.transpose(), kept);
+            }
+        }
+
+        private static void execute(INDArray a, INDArray b, INDArray result, double kept) {
+            Nd4j.exec(DynamicCustomOp.builder("matmul")
+                    .addInputs(a, b)
+                    .addOutputs(result)
+                    .addFloatingPointArguments(1.0, kept)
+                    .build());
+        }
+    }
+}

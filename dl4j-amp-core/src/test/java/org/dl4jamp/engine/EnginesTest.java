@@ -1,0 +1,64 @@
+package org.dl4jamp.engine;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import org.dl4jamp.AmpException;
+import org.dl4jamp.Precision;
+import org.junit.jupiter.api.Test;
+import org.nd4j.linalg.factory.Nd4j;
+
+/** The choice of engine and precision, with a broken engine and one that knows BFLOAT16 only on the class path. */
+class EnginesTest {
+    private static void assertRefused(String name, Precision precision, String... words) {
+        AmpException refusal = assertThrows(AmpException.class, () -> Engines.choose(name, precision));
+        for (String word : words) {
+            assertTrue(refusal.getMessage().contains(word), () -> "\"" + word + "\" in: " + refusal.getMessage());
+        }
+    }
+
+    @Test
+    void theServiceLoaderFindsThePortableEngineAndItComesLast() {
+        assertEquals(3, Engines.find().size());
+        assertEquals("nd4j", Engines.find().get(2).name());
+    }
+
+    @Test
+    void anEngineThatDoesntExistIsAnsweredWithThoseThatDoAndWhyTheyCantBeUsed() {
+        assertRefused(
+                "warp",
+                Precision.HALF,
+                "warp",
+                "nd4j",
+                "\"broken\" (unavailable: its native library is missing)",
+                "auto");
+    }
+
+    @Test
+    void anEngineThatCantBeUsedHereSaysWhy() {
+        assertRefused("broken", Precision.AUTO, "broken", "its native library is missing", "nd4j");
+    }
+
+    @Test
+    void aPrecisionThatTheEngineCantDoIsRefusedWithItsReason() {
+        assertRefused("brain-only", Precision.HALF, "precision(HALF)", "brain-only", "it knows BFLOAT16 only");
+    }
+
+    @Test
+    void aPrecisionByNameFindsAnEngineThatCanDoIt() {
+        Engines.Choice choice = Engines.choose("auto", Precision.HALF);
+        assertEquals("nd4j", choice.engine().name());
+        assertEquals(Precision.HALF, choice.precision());
+    }
+
+    @Test
+    void onACpuWithoutAFastEngineAutoIsFp32AndSaysWhy() {
+        assumeTrue(Nd4j.getBackend().getClass().getSimpleName().startsWith("Cpu"), "runs on ND4J's CPU backend");
+        Engines.Choice choice = Engines.choose("auto", Precision.AUTO);
+        assertEquals("nd4j", choice.engine().name());
+        assertEquals(Precision.FLOAT, choice.precision());
+        assertTrue(choice.reason().contains("CPU"), choice.reason());
+    }
+}

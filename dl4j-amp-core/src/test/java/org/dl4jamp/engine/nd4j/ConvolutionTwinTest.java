@@ -1,0 +1,187 @@
+package org.dl4jamp.engine.nd4j;
+
+import static org.dl4jamp.engine.nd4j.TestArrays.gaussian;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.util.List;
+import java.util.Random;
+import org.deeplearning4j.exception.DL4JInvalidInputException;
+import org.deeplearning4j.nn.conf.CNN2DFormat;
+import org.deeplearning4j.nn.conf.ConvolutionMode;
+import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
+import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.dl4jamp.engine.nd4j.TwinHarness.Result;
+import org.dl4jamp.engine.nd4j.TwinHarness.Way;
+import org.dl4jamp.layer.TwinLayer;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+class ConvolutionTwinTest {
+    private static final Random RANDOM = new Random(11);
+
+    private enum Memory {
+        CHANNELS_FIRST,
+        CHANNELS_LAST,
+        EXAMPLES_SECOND
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        // minibatch, nIn, height, width, nOut, kernel, stride, padding, dilation, mode, activation, bias, memory
+        "1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, Truncate, TANH, true, CHANNELS_FIRST",
+        "2, 3, 5, 4, 7, 1, 1, 1, 1, 0, 0, 1, 1, Truncate, RELU, true, CHANNELS_FIRST",
+        "2, 3, 5, 4, 7, 1, 1, 1, 1, 0, 0, 1, 1, Same, TANH, false, CHANNELS_LAST",
+        "3, 2, 4, 4, 3, 1, 1, 1, 1, 0, 0, 1, 1, Strict, IDENTITY, true, EXAMPLES_SECOND",
+        "2, 3, 5, 4, 4, 1, 1, 2, 1, 0, 0, 1, 1, Truncate, TANH, true, CHANNELS_FIRST",
+        "2, 3, 5, 4, 4, 1, 1, 1, 1, 1, 0, 1, 1, Truncate, TANH, true, CHANNELS_LAST",
+        "2, 3, 6, 7, 4, 3, 3, 1, 1, 0, 0, 1, 1, Truncate, TANH, true, CHANNELS_FIRST",
+        "2, 3, 6, 7, 4, 3, 3, 1, 1, 1, 1, 1, 1, Truncate, RELU, false, CHANNELS_LAST",
+        "2, 3, 6, 7, 4, 3, 2, 2, 3, 1, 0, 1, 1, Truncate, IDENTITY, true, EXAMPLES_SECOND",
+        "1, 2, 7, 9, 3, 3, 3, 2, 2, 0, 0, 1, 1, Strict, TANH, true, CHANNELS_FIRST",
+        "2, 2, 9, 8, 3, 3, 2, 1, 1, 2, 1, 2, 3, Truncate, TANH, true, CHANNELS_FIRST",
+        "2, 2, 7, 5, 3, 3, 3, 1, 1, 0, 0, 1, 1, Same, TANH, true, CHANNELS_LAST",
+        "2, 2, 7, 6, 3, 2, 4, 2, 3, 0, 0, 1, 1, Same, RELU, true, CHANNELS_FIRST",
+        "1, 3, 7, 6, 2, 3, 3, 1, 1, 0, 0, 2, 2, Same, SIGMOID, false, CHANNELS_FIRST"
+    })
+    void agreesWithDl4jsLayerWithinTheRoundingOfFactorsAndResults(
+            int minibatch,
+            int nIn,
+            int height,
+            int width,
+            int nOut,
+            int kernelHeight,
+            int kernelWidth,
+            int strideHeight,
+            int strideWidth,
+            int paddingHeight,
+            int paddingWidth,
+            int dilationHeight,
+            int dilationWidth,
+            ConvolutionMode mode,
+            Activation activation,
+            boolean bias,
+            Memory memory) {
+        ConvolutionLayer.Builder builder = new ConvolutionLayer.Builder(kernelHeight, kernelWidth)
+                .stride(strideHeight, strideWidth)
+                .dilation(dilationHeight, dilationWidth)
+                .convolutionMode(mode)
+                .nIn(nIn)
+                .nOut(nOut)
+                .hasBias(bias)
+                .activation(activation);
+        if (mode != ConvolutionMode.Same) {
+            builder.padding(paddingHeight, paddingWidth);
+        }
+        ConvolutionLayer conf = builder.build();
+        INDArray params = gaussian(RANDOM, 0.5, TwinHarness.numberOfParams(conf));
+        INDArray input = inMemory(memory, gaussian(RANDOM, 1, minibatch, nIn, height, width));
+        org.deeplearning4j.nn.api.Layer dl4j = TwinHarness.dl4j(conf, params);
+        INDArray epsilon = inMemory(
+                memory,
+                gaussian(
+                        RANDOM,
+                        1,
+                        dl4j.activate(input.dup(), true, TwinHarness.noWorkspaces())
+                                .shape()));
+        TwinLayer twin = TwinHarness.twin(Way.HALF_PRODUCTS, conf, params);
+        assertInstanceOf(ConvolutionTwin.class, twin.twin().compute());
+
+        Result expected = TwinHarness.run(dl4j, input.dup('c'), epsilon.dup('c'));
+        INDArray halfInput = inMemory(memory, TestArrays.half(input));
+        Result actual = TwinHarness.run(twin, halfInput, inMemory(memory, TestArrays.half(epsilon)));
+        assertEquals(DataType.HALF, actual.output().dataType());
+        assertEquals(DataType.HALF, actual.inputGradient().dataType());
+
+        ConvolutionReference half = new ConvolutionReference(conf, dl4j, input, epsilon, true);
+        ConvolutionReference full = new ConvolutionReference(conf, dl4j, input, epsilon, false);
+        Comparison.check("output", expected.output(), actual.output(), full::output, half::output);
+        Comparison.check("W", expected.gradient("W"), actual.gradient("W"), full::weightGradient, half::weightGradient);
+        Comparison.check(
+                "input", expected.inputGradient(), actual.inputGradient(), full::inputGradient, half::inputGradient);
+        if (bias) {
+            Comparison.check(
+                    "b",
+                    expected.gradient("b").reshape(nOut),
+                    actual.gradient("b").reshape(nOut),
+                    full::biasGradient,
+                    half::biasGradient);
+        }
+    }
+
+    /** The same numbers in another order in memory. */
+    private static INDArray inMemory(Memory memory, INDArray array) {
+        return switch (memory) {
+            case CHANNELS_FIRST -> array.dup('c');
+            case CHANNELS_LAST -> array.permute(0, 2, 3, 1).dup('c').permute(0, 3, 1, 2);
+            case EXAMPLES_SECOND -> array.permute(1, 0, 2, 3).dup('c').permute(1, 0, 2, 3);
+        };
+    }
+
+    @Test
+    void handsItsOutputToAOneByOneConvolutionWithoutACopy() {
+        ConvolutionLayer conf = new ConvolutionLayer.Builder(3, 3)
+                .nIn(2)
+                .nOut(5)
+                .activation(Activation.TANH)
+                .build();
+        TwinLayer twin =
+                TwinHarness.twin(Way.HALF_PRODUCTS, conf, gaussian(RANDOM, 1, TwinHarness.numberOfParams(conf)));
+        INDArray output =
+                twin.activate(TestArrays.half(gaussian(RANDOM, 1, 2, 2, 6, 6)), false, TwinHarness.noWorkspaces());
+        ConvolutionLayer next =
+                new ConvolutionLayer.Builder(1, 1).nIn(5).nOut(3).build();
+        INDArray patches = new Patches(next, ConvolutionMode.Truncate, output)
+                .of(output, WorkingMemory.forward(TwinHarness.noWorkspaces()));
+        assertEquals(output.data().address(), patches.data().address());
+    }
+
+    @Test
+    void refusesAnInputWithOtherChannels() {
+        ConvolutionLayer conf = new ConvolutionLayer.Builder(3, 3)
+                .nIn(2)
+                .nOut(5)
+                .activation(Activation.TANH)
+                .build();
+        TwinLayer twin =
+                TwinHarness.twin(Way.HALF_PRODUCTS, conf, gaussian(RANDOM, 1, TwinHarness.numberOfParams(conf)));
+        INDArray input = TestArrays.half(gaussian(RANDOM, 1, 2, 3, 6, 6));
+        assertThrows(DL4JInvalidInputException.class, () -> twin.activate(input, false, TwinHarness.noWorkspaces()));
+    }
+
+    @Test
+    void servesNoOtherFormatOrLayerNorSoftmax() {
+        Layer plain = new ConvolutionLayer.Builder(2, 2)
+                .nIn(2)
+                .nOut(2)
+                .activation(Activation.TANH)
+                .build();
+        Layer channelsLast = new ConvolutionLayer.Builder(2, 2)
+                .nIn(2)
+                .nOut(2)
+                .dataFormat(CNN2DFormat.NHWC)
+                .activation(Activation.TANH)
+                .build();
+        Layer softmax = new ConvolutionLayer.Builder(2, 2)
+                .nIn(2)
+                .nOut(2)
+                .activation(Activation.SOFTMAX)
+                .build();
+        Layer deconvolution = new Deconvolution2D.Builder(2, 2)
+                .nIn(2)
+                .nOut(2)
+                .activation(Activation.TANH)
+                .build();
+        assertEquals(
+                List.of(true, false, false, false),
+                List.of(plain, channelsLast, softmax, deconvolution).stream()
+                        .map(HalfProductTwins::exist)
+                        .toList());
+    }
+}

@@ -1,0 +1,88 @@
+package org.dl4jamp.engine.nd4j;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.indexing.NDArrayIndex;
+
+class ProductsTest {
+    private static final WorkingMemory MEMORY = WorkingMemory.forward(TwinHarness.noWorkspaces());
+
+    private final Random random = new Random(17);
+
+    /** What the twins compute with on this backend. */
+    private static Products products() {
+        return TwinHarness.Way.HALF_PRODUCTS.products().orElseThrow();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1, 1, 1", "1, 5, 1", "5, 1, 3", "1, 4, 6", "7, 4, 1", "3, 5, 9"})
+    void matricesInAnyOrderAndSlicesOfThem(int rows, int terms, int columns) {
+        INDArray left = TestArrays.gaussian(random, 1, rows, terms);
+        INDArray right = TestArrays.gaussian(random, 1, terms, columns);
+        INDArray before = TestArrays.gaussian(random, 1, rows, columns);
+        INDArray expected = left.castTo(DataType.DOUBLE)
+                .mmul(right.castTo(DataType.DOUBLE))
+                .addi(before.castTo(DataType.DOUBLE))
+                .castTo(DataType.FLOAT);
+        for (INDArray a : inManyOrders(TestArrays.half(left))) {
+            for (INDArray b : inManyOrders(TestArrays.half(right))) {
+                for (char order : new char[] {'c', 'f'}) {
+                    INDArray result = before.dup(order);
+                    products().multiply(a, b, result, 1, MEMORY);
+                    assertTrue(result.equalsWithEps(expected, 1e-5), () -> result + " instead of " + expected);
+                }
+            }
+        }
+    }
+
+    /** The same matrix, column by column, row by row, and as part of larger ones. */
+    private static INDArray[] inManyOrders(INDArray matrix) {
+        INDArray wide = Nd4j.zeros(DataType.HALF, matrix.size(0) + 2, matrix.size(1) + 3);
+        INDArray part =
+                wide.get(NDArrayIndex.interval(1, matrix.size(0) + 1), NDArrayIndex.interval(2, matrix.size(1) + 2));
+        part.assign(matrix);
+        INDArray deep = Nd4j.createUninitialized(DataType.HALF, new long[] {matrix.size(0), 3, matrix.size(1)}, 'f');
+        INDArray step = LstmCell.row(deep, 1);
+        step.assign(matrix);
+        return new INDArray[] {
+            matrix.dup('c'), matrix.dup('f'), matrix.transpose().dup('c').transpose(), part, step
+        };
+    }
+
+    @Test
+    void aResultIsOverwrittenWhateverItHolds() {
+        INDArray result = Nd4j.valueArrayOf(new long[] {2, 2}, Double.NaN, DataType.FLOAT);
+        INDArray twos = Nd4j.valueArrayOf(new long[] {2, 2}, 2, DataType.HALF);
+        products().multiply(twos, twos, result, 0, MEMORY);
+        assertEquals(Nd4j.valueArrayOf(new long[] {2, 2}, 8, DataType.FLOAT), result);
+    }
+
+    @Test
+    void theCheckBeforeUseTellsFp32SumsFromOthers() {
+        assertTrue(ProductsCheck.isRight(Products.CAST));
+        Products summingInHalf =
+                (a, b, result, kept, memory) -> result.muli(kept).addi(a.mmul(b).castTo(DataType.FLOAT));
+        assertFalse(ProductsCheck.isRight(summingInHalf));
+        Products forgettingTheResult = (a, b, result, kept, memory) -> Products.CAST.multiply(a, b, result, 0, memory);
+        assertFalse(ProductsCheck.isRight(forgettingTheResult));
+    }
+
+    @Test
+    void halfMatricesAreMultipliedAsTheyAreOnlyWhereTheBackendCan() {
+        assertEquals(
+                Nd4jEngine.onCuda() && ProductsCheck.isRight(Products.MIXED_TYPES),
+                Products.fast().isPresent());
+        if (!Nd4jEngine.onCuda()) {
+            assertFalse(ProductsCheck.isRight(Products.MIXED_TYPES), "the CPU backend rejects mixed types");
+        }
+    }
+}
