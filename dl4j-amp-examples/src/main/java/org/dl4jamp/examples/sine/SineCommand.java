@@ -88,6 +88,7 @@ public final class SineCommand implements Callable<Integer> {
         network.close();
 
         SineTraining training = new SineTraining(configuration, initialParameters, grid, iterations);
+        training.warmUp();
         SineTraining.Outcome<SineFigures.Fp32> fp32 = training.inFp32();
         SineTraining.Outcome<SineFigures.Amp> amp = training.inMixedPrecision(choice);
 

@@ -18,6 +18,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * @param iterations for how long
  */
 record SineTraining(MultiLayerConfiguration configuration, INDArray initialParameters, SineGrid grid, int iterations) {
+    private static final int WARM_UP_ITERATIONS = 3;
+
     /**
      * What became of a training.
      *
@@ -26,6 +28,15 @@ record SineTraining(MultiLayerConfiguration configuration, INDArray initialParam
      * @param output [1, 1, size, size]: what the trained network says for each point of the grid
      */
     record Outcome<F>(MeasuredTraining training, F figures, INDArray output) {}
+
+    /** Trains a little, so that the first training that counts does not pay for what the JVM and ND4J load and compile. */
+    void warmUp() {
+        MultiLayerNetwork network = newNetwork();
+        for (int i = 0; i < WARM_UP_ITERATIONS; i++) {
+            network.fit(grid.coordinates(), grid.target());
+        }
+        network.close();
+    }
 
     /** Trains as DL4J does. */
     Outcome<SineFigures.Fp32> inFp32() {
