@@ -84,7 +84,7 @@ public final class Engines {
                     + ". Found: " + describe(found) + ". Take another precision or engine, or AUTO");
         }
         ComputeEngine engine = able.stream()
-                .filter(candidate -> candidate.automaticPrecision() == precision)
+                .filter(candidate -> precision.isHalf() && candidate.automaticPrecision() == precision)
                 .findFirst()
                 .orElse(able.get(able.size() - 1));
         return new Choice(engine, precision, precision + " was asked for");

@@ -9,6 +9,7 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.Precision;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.layer.GradientScale;
+import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.RecurrentTwinLayer;
 import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.layer.Twin;
@@ -32,7 +33,7 @@ final class TwinHarness {
 
     static final StepGuard NO_STEP = new StepGuard() {
         @Override
-        public void backwardBegins(INDArray labels) {}
+        public void backwardBegins(LossScalingLayer output, INDArray labels) {}
 
         @Override
         public boolean skippedLastStep() {
