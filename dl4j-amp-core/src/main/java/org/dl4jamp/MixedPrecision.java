@@ -87,7 +87,7 @@ public final class MixedPrecision implements AutoCloseable {
                     choice.precision(),
                     plan);
         } else {
-            LOG.info("Mixed precision is enabled: {} on engine \"{}\"", plan.precision(), engine);
+            LOG.debug("Mixed precision is enabled: {} on engine \"{}\"", plan.precision(), engine);
         }
     }
 
