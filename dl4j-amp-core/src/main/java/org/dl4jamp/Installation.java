@@ -8,6 +8,7 @@ import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.layers.IOutputLayer;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
+import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.TwinRequest;
@@ -105,6 +106,9 @@ final class Installation {
     }
 
     private static void moveRecurrentState(Layer from, Layer to) {
+        if (from instanceof BaseWrapperLayer fromWrapper && to instanceof BaseWrapperLayer toWrapper) {
+            moveRecurrentState(fromWrapper.getUnderlying(), toWrapper.getUnderlying());
+        }
         if (from != to && from instanceof BaseRecurrentLayer<?> source && to instanceof BaseRecurrentLayer<?> target) {
             target.rnnSetPreviousState(source.rnnGetPreviousState());
             target.rnnSetTBPTTState(source.rnnGetTBPTTState());

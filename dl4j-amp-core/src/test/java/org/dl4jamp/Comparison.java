@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -61,7 +62,7 @@ final class Comparison {
     }
 
     static void check(ComputationGraph fp32, MultiDataSet data, AmpConfig config, Tolerance tolerance) {
-        ComputationGraph mixed = fp32.clone();
+        ComputationGraph mixed = copy(fp32);
         Layer[] layers = mixed.getLayers().clone();
         Object[] vertices = mixed.getVertices().clone();
         Map<String, INDArray> expected = seeded(() -> gradients(fp32, data));
@@ -84,6 +85,14 @@ final class Comparison {
         assertFinite(mixed.params());
         assertPlain(mixed.getUpdater());
         mixed.fit(data);
+    }
+
+    /** DL4J's own {@code clone()} loses the updater of an attention vertex. */
+    private static ComputationGraph copy(ComputationGraph graph) {
+        ComputationGraph copy = Networks.init(
+                ComputationGraphConfiguration.fromJson(graph.getConfiguration().toJson()));
+        copy.setParams(graph.params().dup());
+        return copy;
     }
 
     private static void assertPlain(BaseMultiLayerUpdater<?> updater) {

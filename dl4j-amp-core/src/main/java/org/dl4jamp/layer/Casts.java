@@ -4,6 +4,7 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 
 /** Casts into DL4J's workspaces, and workspace managers that send what a twin makes to working memory. */
 public final class Casts {
@@ -24,6 +25,16 @@ public final class Casts {
                 : LayerWorkspaceMgr.noWorkspaces()
                         .createUninitialized(destination, type, array.shape(), array.ordering());
         return cast.assign(array);
+    }
+
+    /**
+     * Whether arrays of a type can be made. A graph that hands its output to the user doesn't open the workspace of that vertex, where its
+     * input would go too.
+     */
+    static boolean isOpen(LayerWorkspaceMgr workspaceMgr, ArrayType type) {
+        return !workspaceMgr.hasConfiguration(type)
+                || workspaceMgr.isScopedOut(type)
+                || Nd4j.getWorkspaceManager().checkIfWorkspaceExistsAndActive(workspaceMgr.getWorkspaceName(type));
     }
 
     /**

@@ -11,7 +11,9 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 
 /**
@@ -33,6 +35,7 @@ public class TwinLayer extends DelegatingLayer {
     private transient List<INDArray> scaledGradients;
     private transient INDArray input;
     private DataType givenType = DataType.FLOAT;
+    private boolean settled;
     private boolean dropoutApplied;
 
     /**
@@ -77,20 +80,39 @@ public class TwinLayer extends DelegatingLayer {
     @Override
     public void setInput(INDArray given, LayerWorkspaceMgr workspaceMgr) {
         dropoutApplied = false;
-        if (given == null) {
-            input = null;
+        settled = false;
+        input = given;
+        if (given != null) {
+            givenType = given.dataType();
+        }
+    }
+
+    /**
+     * Casts the input to the type that it's kept in. Not before the layer's own turn: a graph sets inputs while another vertex's workspaces are
+     * open.
+     */
+    private void settleInput(LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+        if (settled) {
             return;
         }
-        givenType = given.dataType();
-        INDArray kept = given;
+        settled = true;
+        ArrayType destination = Casts.isOpen(workspaceMgr, ArrayType.INPUT) ? ArrayType.INPUT : working;
+        INDArray kept = input;
         if (twin.roundsInput()) {
-            kept = Casts.cast(kept, rounded, workspaceMgr, ArrayType.INPUT);
+            kept = Casts.cast(kept, rounded, workspaceMgr, destination);
         }
         if (twin.retention() == Twin.Retention.CAST_INPUT) {
-            kept = Casts.cast(kept, twin.dataType(), workspaceMgr, ArrayType.INPUT);
-            compute().setInput(kept, workspaceMgr);
+            kept = Casts.cast(kept, twin.dataType(), workspaceMgr, destination);
         }
-        input = kept == given ? workspaceMgr.leverageTo(ArrayType.INPUT, kept) : kept;
+        input = kept == input ? workspaceMgr.leverageTo(destination, kept) : kept;
+        if (twin.retention() == Twin.Retention.CAST_INPUT) {
+            compute()
+                    .setInput(
+                            input,
+                            destination == working
+                                    ? Casts.workingMemory(workspaceMgr, working, ArrayType.INPUT)
+                                    : workspaceMgr);
+        }
     }
 
     @Override
@@ -125,6 +147,7 @@ public class TwinLayer extends DelegatingLayer {
     }
 
     final INDArray forward(boolean training, LayerWorkspaceMgr workspaceMgr, Forward forward) {
+        settleInput(workspaceMgr, ArrayType.FF_WORKING_MEM);
         twin.weights().refresh();
         if (training) {
             applyDropout(workspaceMgr, ArrayType.FF_WORKING_MEM);
@@ -138,10 +161,11 @@ public class TwinLayer extends DelegatingLayer {
     private LayerWorkspaceMgr prepare(
             LayerWorkspaceMgr workspaceMgr, ArrayType working, boolean castsResult, ArrayType result) {
         boolean castsIn = twin.retention() == Twin.Retention.INPUT && input.dataType() != twin.dataType();
+        boolean redirectsInput = castsIn || !Casts.isOpen(workspaceMgr, ArrayType.INPUT);
         LayerWorkspaceMgr inner;
-        if (castsIn && castsResult) {
+        if (redirectsInput && castsResult) {
             inner = Casts.workingMemory(workspaceMgr, working, ArrayType.INPUT, result);
-        } else if (castsIn) {
+        } else if (redirectsInput) {
             inner = Casts.workingMemory(workspaceMgr, working, ArrayType.INPUT);
         } else if (castsResult) {
             inner = Casts.workingMemory(workspaceMgr, working, result);
@@ -160,6 +184,7 @@ public class TwinLayer extends DelegatingLayer {
     }
 
     final Pair<Gradient, INDArray> backward(INDArray epsilon, LayerWorkspaceMgr workspaceMgr, Backward backward) {
+        settleInput(workspaceMgr, ArrayType.BP_WORKING_MEM);
         twin.weights().reload();
         boolean castsOut = givenType != twin.dataType() || twin.dropout() != null;
         LayerWorkspaceMgr inner = prepare(workspaceMgr, ArrayType.BP_WORKING_MEM, castsOut, ArrayType.ACTIVATION_GRAD);
@@ -196,11 +221,13 @@ public class TwinLayer extends DelegatingLayer {
 
     /** For output layers, which DL4J doesn't run forward in training. */
     final void applyDropoutBeforeBackward(LayerWorkspaceMgr workspaceMgr) {
+        settleInput(workspaceMgr, ArrayType.BP_WORKING_MEM);
         applyDropout(workspaceMgr, ArrayType.BP_WORKING_MEM);
     }
 
     /** Sets the twin's input and weights for a score outside forward and backward pass. */
     final LayerWorkspaceMgr prepareScore(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        settleInput(workspaceMgr, ArrayType.FF_WORKING_MEM);
         twin.weights().refresh();
         if (training) {
             applyDropout(workspaceMgr, ArrayType.FF_WORKING_MEM);
@@ -262,9 +289,18 @@ public class TwinLayer extends DelegatingLayer {
 
     @Override
     public void setMaskArray(INDArray maskArray) {
-        super.setMaskArray(maskArray);
+        INDArray own = maskArray;
+        if (maskArray != null
+                && maskArray.dataType() != twin.dataType()
+                && maskArray.dataType().isFPType()) {
+            // DL4J's MaskZeroLayer makes a mask of the type of what it masks, outside workspaces.
+            try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+                own = maskArray.castTo(twin.dataType());
+            }
+        }
+        super.setMaskArray(own);
         if (compute() != master()) {
-            compute().setMaskArray(maskArray);
+            compute().setMaskArray(own);
         }
     }
 

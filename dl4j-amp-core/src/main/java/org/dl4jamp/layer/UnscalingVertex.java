@@ -18,6 +18,8 @@ public final class UnscalingVertex implements GraphVertex {
     private final GraphVertex master;
     private final transient GradientScale gradientScale;
 
+    private transient Map<String, INDArray> gradients = Map.of();
+
     public UnscalingVertex(GraphVertex master, GradientScale gradientScale) {
         this.master = master;
         this.gradientScale = gradientScale;
@@ -28,11 +30,17 @@ public final class UnscalingVertex implements GraphVertex {
         return master;
     }
 
+    /** The parameters' gradients of the last backward pass, by name. DL4J's SameDiff vertices don't tell their gradient view. */
+    public Map<String, INDArray> gradients() {
+        return gradients;
+    }
+
     @Override
     public Pair<Gradient, INDArray[]> doBackward(boolean tbptt, LayerWorkspaceMgr workspaceMgr) {
         Pair<Gradient, INDArray[]> result = master.doBackward(tbptt, workspaceMgr);
-        if (gradientScale.factor() != 1 && getGradientsViewArray() != null) {
-            getGradientsViewArray().muli(gradientScale.inverse());
+        gradients = result.getFirst().gradientForVariable();
+        if (gradientScale.factor() != 1) {
+            gradients.values().forEach(gradient -> gradient.muli(gradientScale.inverse()));
         }
         return result;
     }

@@ -3,9 +3,12 @@ package org.dl4jamp.network;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.layers.FrozenLayer;
 import org.deeplearning4j.nn.layers.FrozenLayerWithBackprop;
+import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
 import org.deeplearning4j.nn.layers.recurrent.LastTimeStepLayer;
+import org.deeplearning4j.nn.layers.recurrent.MaskZeroLayer;
 import org.deeplearning4j.nn.layers.recurrent.TimeDistributedLayer;
 import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
 
@@ -26,11 +29,17 @@ public record LayerPlace(String name, Supplier<Layer> current, Consumer<Layer> r
         boolean staysOutside = layer instanceof FrozenLayer
                 || layer instanceof FrozenLayerWithBackprop
                 || layer instanceof LastTimeStepLayer
-                || layer instanceof TimeDistributedLayer;
+                || layer instanceof TimeDistributedLayer
+                || (layer instanceof MaskZeroLayer mask && !looksAtItsLayersClass(mask));
         if (!staysOutside) {
             return this;
         }
         BaseWrapperLayer wrapper = (BaseWrapperLayer) layer;
         return new LayerPlace(name, wrapper::getUnderlying, wrapper::setUnderlying).innermost();
+    }
+
+    // DL4J takes anything but its own recurrent layers for one with the features first.
+    private static boolean looksAtItsLayersClass(MaskZeroLayer mask) {
+        return mask.getUnderlying() instanceof BaseRecurrentLayer<?> layer && layer.getDataFormat() == RNNFormat.NWC;
     }
 }

@@ -13,8 +13,10 @@ import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.StepGuard;
+import org.dl4jamp.layer.UnscalingVertex;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.LayerPlace;
+import org.dl4jamp.network.VertexPlace;
 import org.dl4jamp.scale.LossScaler;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -190,9 +192,15 @@ public final class TrainingStep implements StepGuard {
                 }
             }
         }
-        return network.vertices().stream()
-                .filter(place -> !FiniteCheck.isFinite(place.current().get().getGradientsViewArray()))
-                .map(place -> "parameters of vertex \"" + place.name() + "\"")
-                .findFirst();
+        for (VertexPlace place : network.vertices()) {
+            if (place.current().get() instanceof UnscalingVertex vertex) {
+                for (Map.Entry<String, INDArray> entry : vertex.gradients().entrySet()) {
+                    if (!FiniteCheck.isFinite(entry.getValue())) {
+                        return Optional.of("parameter \"" + entry.getKey() + "\" of vertex \"" + place.name() + "\"");
+                    }
+                }
+            }
+        }
+        return Optional.empty();
     }
 }

@@ -1,7 +1,10 @@
 package org.dl4jamp.engine.nd4j;
 
 import java.util.Optional;
+import org.deeplearning4j.nn.conf.RNNFormat;
+import org.deeplearning4j.nn.conf.layers.BaseRecurrentLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.dl4jamp.Precision;
 import org.dl4jamp.engine.ComputeEngine;
 import org.nd4j.linalg.factory.Nd4j;
@@ -40,7 +43,11 @@ public final class Nd4jEngine implements ComputeEngine {
 
     @Override
     public Optional<String> cannot(Layer layer, Precision precision) {
-        return Optional.empty();
+        return layer instanceof MaskZeroLayer mask
+                        && mask.getUnderlying() instanceof BaseRecurrentLayer recurrent
+                        && recurrent.getRnnDataFormat() == RNNFormat.NWC
+                ? Optional.of("DL4J finds the time steps to mask by the class of the layer, if features come last")
+                : Optional.empty();
     }
 
     @Override

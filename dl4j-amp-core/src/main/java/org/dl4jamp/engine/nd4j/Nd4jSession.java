@@ -7,6 +7,7 @@ import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.dropout.IDropout;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
 import org.dl4jamp.Precision;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.TwinRequest;
@@ -41,6 +42,11 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
 
     @Override
     public Twin twin(TwinRequest request) {
+        if (request.master() instanceof BaseWrapperLayer) {
+            // Its configuration is that of the layer that it wraps: a twin made of it would lack the wrapper.
+            return new Twin(
+                    request.master(), DataType.FLOAT, false, Twin.Retention.CAST_INPUT, null, Twin.Weights.MASTER);
+        }
         Layer layer = request.master().conf().getLayer();
         boolean lower = request.precision().isHalf();
         IDropout dropout = InputDropout.canBeLifted(layer) ? layer.getIDropout() : null;
