@@ -31,6 +31,10 @@ record Choice(NetworkGraph.Node node, LayerKind kind, LayerKind role, String rea
         if (LayerKinds.family(node.layer()) == LayerFamily.LOOKUP) {
             return Optional.of("\"" + node.name() + "\" takes indices, which half precision would round");
         }
+        if (LayerKinds.masksByValue(node.layer())) {
+            return Optional.of("\"" + node.name()
+                    + "\" counts features that equal its masking value, which half precision would round");
+        }
         return PreProcessors.needsFloat(node.preProcessor());
     }
 

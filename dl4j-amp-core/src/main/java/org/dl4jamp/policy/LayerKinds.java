@@ -111,15 +111,13 @@ public final class LayerKinds {
         return layers;
     }
 
+    /** Whether a layer looks for time steps that hold its masking value only. */
+    static boolean masksByValue(Layer layer) {
+        return wrapping(layer).stream().anyMatch(MaskZeroLayer.class::isInstance);
+    }
+
     /** Why a layer would give wrong results in half precision at any level, rather than less precise ones. */
     static Optional<Verdict> overflow(Layer layer) {
-        for (Layer l : wrapping(layer)) {
-            if (l instanceof MaskZeroLayer mask && !exactInHalf(mask.getMaskingValue())) {
-                return Optional.of(new Verdict(
-                        LayerKind.FULL,
-                        "its masking value " + mask.getMaskingValue() + " is rounded in half precision"));
-            }
-        }
         Layer inner = innermost(layer);
         if (pooling(inner).filter(p -> p == PoolingType.PNORM).isPresent()) {
             return Optional.of(new Verdict(LayerKind.FULL, "powers of its input overflow in HALF"));
@@ -195,14 +193,6 @@ public final class LayerKinds {
     // 4096). A window of a subsampling layer has a handful of values, and a maximum adds nothing.
     private static boolean sumsOverAll(Layer layer) {
         return layer instanceof GlobalPoolingLayer global && global.getPoolingType() != PoolingType.MAX;
-    }
-
-    // Exact in HALF and in BFLOAT16: at most 8 bits of precision, within HALF's normal range.
-    private static boolean exactInHalf(double value) {
-        float single = (float) value;
-        float size = Math.abs(single);
-        boolean eightBits = single == value && (Float.floatToRawIntBits(single) & 0xffff) == 0;
-        return value == 0 || (eightBits && size >= 0x1p-14f && size <= 65504);
     }
 
     private static String unknown(Class<?> type) {

@@ -14,9 +14,11 @@ import org.deeplearning4j.nn.conf.graph.ScaleVertex;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.EmbeddingLayer;
 import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
+import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
+import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
 
@@ -183,6 +185,19 @@ class GraphPaintingTest {
 
         assertEquals(FLOAT, plan.row("before").output());
         assertEquals(HALF, plan.row("words").output());
+    }
+
+    @Test
+    void whatIsComparedWithAMaskingValueIsNeverRounded() {
+        LSTM lstm = new LSTM.Builder().nIn(4).nOut(4).build();
+        PrecisionPlan plan = Plans.plan(Plans.built(Plans.graph("x")
+                .addLayer("before", new LSTM.Builder().nIn(4).nOut(4).build(), "x")
+                .addLayer("masked", new MaskZeroLayer(lstm, 0.1), "before")
+                .addLayer("after", new LSTM.Builder().nIn(4).nOut(4).build(), "masked")
+                .setOutputs("after")));
+
+        assertEquals(FLOAT, plan.row("before").output());
+        assertEquals(HALF, plan.row("masked").output());
     }
 
     @Test
