@@ -23,7 +23,6 @@ import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
 import org.deeplearning4j.nn.conf.layers.LocallyConnected2D;
 import org.deeplearning4j.nn.conf.layers.LossLayer;
 import org.deeplearning4j.nn.conf.layers.PReLULayer;
-import org.deeplearning4j.nn.conf.layers.Pooling2D;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.layers.PrimaryCapsules;
 import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
@@ -149,12 +148,10 @@ class ConvolutionalLayersTest {
                 pooling(SubsamplingLayer.PoolingType.MAX).coarse(),
                 pooling(SubsamplingLayer.PoolingType.AVG),
                 pooling(SubsamplingLayer.PoolingType.PNORM),
-                between("pooling by its other name", new Pooling2D.Builder(2, 2).build())
-                        .coarse(),
                 between("upsampling", new Upsampling2D.Builder(2).build()),
                 between("zero padding", new ZeroPaddingLayer.Builder(1, 2).build()),
                 between("cropping", new Cropping2D.Builder(1, 2).build()),
-                between("space to depth", new SpaceToDepthLayer.Builder(2, CNN2DFormat.NCHW).build()),
+                between("space to depth", new SpaceToDepthLayer.Builder<>(2, CNN2DFormat.NCHW).build()),
                 between("local response normalization", new LocalResponseNormalization.Builder().build()),
                 between("batch norm", new BatchNormalization.Builder().build()),
                 between(

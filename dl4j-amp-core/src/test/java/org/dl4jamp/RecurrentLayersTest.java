@@ -85,7 +85,7 @@ class RecurrentLayersTest {
     static Stream<LayerCase> recurrent() {
         List<LayerCase> cases = new ArrayList<>();
         for (DataSet data : new DataSet[] {SEQUENCES, MASKED}) {
-            String masked = data == MASKED ? ", masked" : "";
+            String masked = data.getFeaturesMaskArray() == null ? "" : ", masked";
             cases.add(perStep("LSTM" + masked, data, lstm(7)));
             cases.add(perStep(
                     "LSTM with peepholes" + masked,
@@ -251,7 +251,7 @@ class RecurrentLayersTest {
                         InputType.feedForward(5),
                         RepeatVector.class,
                         Networks.dense(7, Activation.TANH),
-                        new RepeatVector.Builder(6).build(),
+                        new RepeatVector.Builder<>(6).build(),
                         lstm(6),
                         Networks.rnnSoftmax(3)));
     }

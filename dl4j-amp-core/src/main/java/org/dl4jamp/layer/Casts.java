@@ -38,6 +38,27 @@ public final class Casts {
     }
 
     /**
+     * A workspace manager that puts a layer's input where it stays as long as it's needed. That is where DL4J has inputs, with two exceptions:
+     * where that workspace isn't open there is no backward pass to come; and where it's working memory DL4J relies on inputs that are outside
+     * workspaces already, as in a forward pass before errors that come from outside.
+     */
+    static LayerWorkspaceMgr keeper(LayerWorkspaceMgr outer, ArrayType working, INDArray input) {
+        if (!isOpen(outer, ArrayType.INPUT)) {
+            return workingMemory(outer, working, ArrayType.INPUT);
+        }
+        boolean inWorkingMemory = outer.hasConfiguration(ArrayType.INPUT)
+                && outer.hasConfiguration(working)
+                && !outer.isScopedOut(ArrayType.INPUT)
+                && outer.getWorkspaceName(ArrayType.INPUT).equals(outer.getWorkspaceName(working));
+        if (!inWorkingMemory || input.isAttached()) {
+            return outer;
+        }
+        LayerWorkspaceMgr outside = workingMemory(outer, working);
+        outside.setScopedOutFor(ArrayType.INPUT);
+        return outside;
+    }
+
+    /**
      * A workspace manager that sends some types of array to the working memory of another, where they live no longer than the layer's turn.
      *
      * @param outer the manager that DL4J handed to the wrapper

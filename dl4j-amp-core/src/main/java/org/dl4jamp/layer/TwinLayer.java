@@ -96,22 +96,14 @@ public class TwinLayer extends DelegatingLayer {
             return;
         }
         settled = true;
-        ArrayType destination = Casts.isOpen(workspaceMgr, ArrayType.INPUT) ? ArrayType.INPUT : working;
-        INDArray kept = input;
-        if (twin.roundsInput()) {
-            kept = Casts.cast(kept, rounded, workspaceMgr, destination);
-        }
+        LayerWorkspaceMgr keeper = Casts.keeper(workspaceMgr, working, input);
+        INDArray kept = twin.roundsInput() ? Casts.cast(input, rounded, keeper, ArrayType.INPUT) : input;
         if (twin.retention() == Twin.Retention.CAST_INPUT) {
-            kept = Casts.cast(kept, twin.dataType(), workspaceMgr, destination);
+            kept = Casts.cast(kept, twin.dataType(), keeper, ArrayType.INPUT);
         }
-        input = kept == input ? workspaceMgr.leverageTo(destination, kept) : kept;
+        input = kept == input ? keeper.leverageTo(ArrayType.INPUT, kept) : kept;
         if (twin.retention() == Twin.Retention.CAST_INPUT) {
-            compute()
-                    .setInput(
-                            input,
-                            destination == working
-                                    ? Casts.workingMemory(workspaceMgr, working, ArrayType.INPUT)
-                                    : workspaceMgr);
+            compute().setInput(input, keeper);
         }
     }
 
@@ -244,9 +236,10 @@ public class TwinLayer extends DelegatingLayer {
         INDArray from = Casts.cast(input, twin.dataType(), workspaceMgr, working);
         INDArray to = workspaceMgr.createUninitialized(working, from.dataType(), from.shape(), from.ordering());
         INDArray dropped = twin.dropout().applyDropout(from, to, getIterationCount(), getEpochCount(), workspaceMgr);
+        LayerWorkspaceMgr keeper = Casts.keeper(workspaceMgr, working, input);
         input = dropped.dataType() == input.dataType()
-                ? workspaceMgr.leverageTo(ArrayType.INPUT, dropped)
-                : Casts.cast(dropped, input.dataType(), workspaceMgr, ArrayType.INPUT);
+                ? keeper.leverageTo(ArrayType.INPUT, dropped)
+                : Casts.cast(dropped, input.dataType(), keeper, ArrayType.INPUT);
         dropoutApplied = true;
     }
 
