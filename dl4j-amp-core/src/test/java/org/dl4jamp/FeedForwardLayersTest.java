@@ -62,7 +62,9 @@ class FeedForwardLayersTest {
         List<LayerCase> cases = new ArrayList<>(List.of(
                 between("dense", dense().build()),
                 between("dense without bias", dense().hasBias(false).build()),
-                between("dense with layer norm", dense().hasLayerNorm(true).build()),
+                // 1.0.0-M1.1 fails.
+                between("dense with layer norm", dense().hasLayerNorm(true).build())
+                        .unlessDl4jFails(),
                 between("dense with dropout", dense().dropOut(0.7).build()),
                 between(
                         "dense with Gaussian dropout",

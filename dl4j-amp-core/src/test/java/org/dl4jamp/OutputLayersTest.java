@@ -195,18 +195,20 @@ class OutputLayersTest {
                                 .boundingBoxPriors(Nd4j.create(new float[][] {{1, 1}, {2, 2}}))
                                 .build()),
                 behind(
-                        "loss per voxel",
-                        InputType.convolutional3D(4, 4, 4, 2),
-                        perVoxel(),
-                        new Convolution3D.Builder(1, 1, 1)
-                                .nOut(2)
-                                .dataFormat(Convolution3D.DataFormat.NCDHW)
-                                .activation(Activation.TANH)
-                                .build(),
-                        new Cnn3DLossLayer.Builder(Convolution3D.DataFormat.NCDHW)
-                                .lossFunction(LossFunction.MSE)
-                                .activation(Activation.SIGMOID)
-                                .build()));
+                                "loss per voxel",
+                                InputType.convolutional3D(4, 4, 4, 2),
+                                perVoxel(),
+                                new Convolution3D.Builder(1, 1, 1)
+                                        .nOut(2)
+                                        .dataFormat(Convolution3D.DataFormat.NCDHW)
+                                        .activation(Activation.TANH)
+                                        .build(),
+                                new Cnn3DLossLayer.Builder(Convolution3D.DataFormat.NCDHW)
+                                        .lossFunction(LossFunction.MSE)
+                                        .activation(Activation.SIGMOID)
+                                        .build())
+                        // 1.0.0-M1.1's JSON of a graph forgets the data format.
+                        .unlessDl4jFails());
     }
 
     @ParameterizedTest
