@@ -12,6 +12,7 @@ import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.Pooling2D;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
+import org.dl4jamp.Precision;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.activations.impl.ActivationIdentity;
 import org.nd4j.linalg.activations.impl.ActivationSoftmax;
@@ -22,8 +23,8 @@ final class Coverage {
 
     private Coverage() {}
 
-    /** Why a layer has no twin, empty if it has one. */
-    static Optional<String> without(Layer layer) {
+    /** Why a layer has no twin in a precision, empty if it has one. */
+    static Optional<String> without(Layer layer, Precision precision) {
         // Subclasses may compute anything.
         Class<?> type = layer.getClass();
         if (type == DenseLayer.class) {
@@ -37,7 +38,7 @@ final class Coverage {
             return format(((BatchNormalization) layer).getCnn2DFormat());
         }
         if (type == SubsamplingLayer.class || type == Pooling2D.class) {
-            return pooling((SubsamplingLayer) layer);
+            return pooling((SubsamplingLayer) layer, precision);
         }
         if (type == ActivationLayer.class) {
             IActivation activation = ((ActivationLayer) layer).getActivationFn();
@@ -56,8 +57,13 @@ final class Coverage {
         return elementWise ? COVERED : because("activation function " + activation + " after products");
     }
 
-    private static Optional<String> pooling(SubsamplingLayer layer) {
+    private static Optional<String> pooling(SubsamplingLayer layer, Precision precision) {
         PoolingType type = layer.getPoolingType();
+        boolean overlap =
+                layer.getKernelSize()[0] > layer.getStride()[0] || layer.getKernelSize()[1] > layer.getStride()[1];
+        if (type == PoolingType.AVG && overlap && precision.isHalf()) {
+            return Optional.of("it would add the gradients of overlapping averages up in " + precision);
+        }
         return type == PoolingType.MAX || type == PoolingType.AVG
                 ? format(layer.getCnn2dDataFormat())
                 : because(type + " pooling");

@@ -63,7 +63,7 @@ public final class OneDnnEngine implements ComputeEngine {
 
     @Override
     public Optional<String> cannot(Layer layer, Precision precision) {
-        return Coverage.without(layer);
+        return Coverage.without(layer, precision);
     }
 
     @Override

@@ -40,7 +40,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
     @Override
     public Twin twin(TwinRequest request) {
         Layer layer = request.master().conf().getLayer();
-        if (Coverage.without(layer).isPresent()) {
+        if (Coverage.without(layer, request.precision()).isPresent()) {
             return portable.twin(request).with(casting);
         }
         DataType type = type(request, layer);

@@ -12,7 +12,10 @@ import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** Maximum or average pooling of {@code [minibatch, channels, height, width]}. Sums are FP32. */
+/**
+ * Maximum or average pooling of {@code [minibatch, channels, height, width]}. In BFLOAT16 the gradients of overlapping maxima are added up in
+ * it, a handful at most.
+ */
 final class PoolingTwin extends SubsamplingLayer implements AutoCloseable {
     private static final long serialVersionUID = 1L;
 
