@@ -127,7 +127,13 @@ class AmpCommandTest {
         Path json = folder.resolve("sine.json");
         assertEquals(
                 0,
-                run("sine", "--size=8", "--hidden=8", "--iterations=3", "--json=" + json, "--image=" + folder.resolve("s.png")),
+                run(
+                        "sine",
+                        "--size=8",
+                        "--hidden=8",
+                        "--iterations=3",
+                        "--json=" + json,
+                        "--image=" + folder.resolve("s.png")),
                 err.toString());
         String precision = read(json).at("/amp/precision").asText();
         assertEquals(
