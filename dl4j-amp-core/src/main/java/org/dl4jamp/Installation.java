@@ -83,10 +83,12 @@ final class Installation {
             return null;
         }
         DataType storage = plan.precision().dataType().orElseThrow();
+        DataType given = row.input().dataType().orElseThrow();
+        DataType emitted = row.output().dataType().orElseThrow();
         Twin twin = untouched
                 ? new Twin(master, DataType.FLOAT, false, Twin.Retention.CAST_INPUT, null, Twin.Weights.MASTER)
-                : session.twin(new TwinRequest(place.name(), master, row.precision(), storage));
-        DataType emitted = row.output().dataType().orElseThrow();
+                        .with(session.casting())
+                : session.twin(new TwinRequest(place.name(), master, row.precision(), storage, given, emitted));
         if (output) {
             return new LossScalingLayer(master, twin, storage, emitted, gradientScale, step);
         }

@@ -80,7 +80,8 @@ public final class MixedPrecision implements AutoCloseable {
         if (config.optLevel() == OptLevel.O0) {
             LOG.info("Mixed precision is at O0: the network trains in FP32");
         } else if (!choice.precision().isHalf()) {
-            LOG.info("The network trains in FP32: {}", choice.reason());
+            boolean left = plan.rows().stream().noneMatch(row -> row.engine().equals(engine));
+            LOG.info("The network trains in FP32{}: {}", left ? "" : " on engine \"" + engine + "\"", choice.reason());
         } else if (!plan.anyHalf()) {
             LOG.warn(
                     "No layer of the network can run in {}, so it trains in FP32. The plan says why:\n{}",

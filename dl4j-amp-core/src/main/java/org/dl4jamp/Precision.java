@@ -19,7 +19,7 @@ public enum Precision {
     HALF(DataType.HALF),
     /** bfloat16: 8 bits of precision with the range of FP32. Needs no loss scaling. */
     BFLOAT16(DataType.BFLOAT16),
-    /** FP32: every layer computes as DL4J does. */
+    /** FP32: every layer computes as DL4J does, or in FP32 on an engine that was asked for by name and can. */
     FLOAT(DataType.FLOAT);
 
     private final DataType dataType;

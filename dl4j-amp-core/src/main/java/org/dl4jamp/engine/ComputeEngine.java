@@ -2,6 +2,7 @@ package org.dl4jamp.engine;
 
 import java.util.Optional;
 import org.dl4jamp.Precision;
+import org.dl4jamp.layer.Casting;
 import org.dl4jamp.layer.Twin;
 import org.dl4jamp.policy.EngineAbility;
 
@@ -51,6 +52,11 @@ public interface ComputeEngine extends EngineAbility {
          * @throws org.dl4jamp.AmpException naming the layer, if it can't be made although {@link EngineAbility#cannot} had nothing against it
          */
         Twin twin(TwinRequest request);
+
+        /** How arrays are cast for layers that get no twin from this session. */
+        default Casting casting() {
+            return Casting.ND4J;
+        }
 
         /** Frees what the twins share. */
         @Override

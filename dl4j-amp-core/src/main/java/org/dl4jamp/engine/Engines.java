@@ -83,6 +83,7 @@ public final class Engines {
                             .collect(Collectors.joining("; "))
                     + ". Found: " + describe(found) + ". Take another precision or engine, or AUTO");
         }
+        // FP32 without an engine's name is DL4J's own: the portable engine, the last one, leaves it to DL4J.
         ComputeEngine engine = able.stream()
                 .filter(candidate -> precision.isHalf() && candidate.automaticPrecision() == precision)
                 .findFirst()

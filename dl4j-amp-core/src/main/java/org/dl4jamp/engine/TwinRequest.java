@@ -10,7 +10,15 @@ import org.nd4j.linalg.api.buffer.DataType;
  * @param name the layer's name in the plan
  * @param master the network's own layer, with parameters and gradients in views of the network's FP32 arrays
  * @param precision what to compute in: HALF or BFLOAT16; FLOAT for a layer that keeps FP32 parameters and arithmetic but takes or hands on
- *     half activations
- * @param storage the half type of activations in this network
+ *     half activations, or in a network in FP32 for an engine that {@linkplain ComputeEngine#computesFloat computes it}
+ * @param storage the half type of activations in this network; FLOAT if there is none
+ * @param input the type of the activations that the layer is given
+ * @param output the type of the activations that it hands on
  */
-public record TwinRequest(String name, Layer master, Precision precision, DataType storage) {}
+public record TwinRequest(
+        String name, Layer master, Precision precision, DataType storage, DataType input, DataType output) {
+    /** For a layer between half layers. */
+    public TwinRequest(String name, Layer master, Precision precision, DataType storage) {
+        this(name, master, precision, storage, storage, storage);
+    }
+}

@@ -16,9 +16,16 @@ import org.nd4j.linalg.api.buffer.DataType;
  * @param retention what is kept of the input between forward and backward pass
  * @param dropout the input dropout that the wrapper has to apply because {@code compute} is without; null if there is none
  * @param weights keeps the weights of {@code compute} in step with the master weights
+ * @param casting how arrays get into the twin's type and out of it
  */
 public record Twin(
-        Layer compute, DataType dataType, boolean roundsInput, Retention retention, IDropout dropout, Weights weights) {
+        Layer compute,
+        DataType dataType,
+        boolean roundsInput,
+        Retention retention,
+        IDropout dropout,
+        Weights weights,
+        Casting casting) {
 
     /** What a wrapper keeps of its input between forward and backward pass. */
     public enum Retention {
@@ -51,5 +58,22 @@ public record Twin(
         Objects.requireNonNull(dataType, "dataType");
         Objects.requireNonNull(retention, "retention");
         Objects.requireNonNull(weights, "weights");
+        Objects.requireNonNull(casting, "casting");
+    }
+
+    /** A twin whose arrays are cast with ND4J's operations. */
+    public Twin(
+            Layer compute,
+            DataType dataType,
+            boolean roundsInput,
+            Retention retention,
+            IDropout dropout,
+            Weights weights) {
+        this(compute, dataType, roundsInput, retention, dropout, weights, Casting.ND4J);
+    }
+
+    /** The same twin with other casts. */
+    public Twin with(Casting other) {
+        return new Twin(compute, dataType, roundsInput, retention, dropout, weights, other);
     }
 }

@@ -97,9 +97,9 @@ public class TwinLayer extends DelegatingLayer {
         }
         settled = true;
         LayerWorkspaceMgr keeper = Casts.keeper(workspaceMgr, working, input);
-        INDArray kept = twin.roundsInput() ? Casts.cast(input, rounded, keeper, ArrayType.INPUT) : input;
+        INDArray kept = twin.roundsInput() ? twin.casting().cast(input, rounded, keeper, ArrayType.INPUT) : input;
         if (twin.retention() == Twin.Retention.CAST_INPUT) {
-            kept = Casts.cast(kept, twin.dataType(), keeper, ArrayType.INPUT);
+            kept = twin.casting().cast(kept, twin.dataType(), keeper, ArrayType.INPUT);
         }
         input = kept == input ? keeper.leverageTo(ArrayType.INPUT, kept) : kept;
         if (twin.retention() == Twin.Retention.CAST_INPUT) {
@@ -146,7 +146,7 @@ public class TwinLayer extends DelegatingLayer {
         }
         boolean castsOut = output != twin.dataType();
         LayerWorkspaceMgr inner = prepare(workspaceMgr, ArrayType.FF_WORKING_MEM, castsOut, ArrayType.ACTIVATIONS);
-        return Casts.cast(forward.run(inner), output, workspaceMgr, ArrayType.ACTIVATIONS);
+        return twin.casting().cast(forward.run(inner), output, workspaceMgr, ArrayType.ACTIVATIONS);
     }
 
     /** Sets the twin's input, cast if need be, and says where it is to put what it makes. */
@@ -165,7 +165,7 @@ public class TwinLayer extends DelegatingLayer {
             inner = workspaceMgr;
         }
         if (twin.retention() == Twin.Retention.INPUT) {
-            compute().setInput(Casts.cast(input, twin.dataType(), inner, working), inner);
+            compute().setInput(twin.casting().cast(input, twin.dataType(), inner, working), inner);
         }
         return inner;
     }
@@ -180,11 +180,12 @@ public class TwinLayer extends DelegatingLayer {
         twin.weights().reload();
         boolean castsOut = givenType != twin.dataType() || twin.dropout() != null;
         LayerWorkspaceMgr inner = prepare(workspaceMgr, ArrayType.BP_WORKING_MEM, castsOut, ArrayType.ACTIVATION_GRAD);
-        INDArray own = Casts.cast(epsilon, twin.dataType(), workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray own = twin.casting().cast(epsilon, twin.dataType(), workspaceMgr, ArrayType.BP_WORKING_MEM);
         Pair<Gradient, INDArray> result = backward.run(own, inner);
         unscaleParameterGradients();
         INDArray next = result.getSecond();
         if (twin.dropout() != null && next != null) {
+            next = twin.casting().cast(next, dropoutType(), workspaceMgr, ArrayType.BP_WORKING_MEM);
             next = twin.dropout().backprop(next, next, getIterationCount(), getEpochCount());
         }
         next = handBack(next, workspaceMgr);
@@ -193,7 +194,7 @@ public class TwinLayer extends DelegatingLayer {
 
     /** Casts an epsilon to the type of the activations it belongs to. */
     INDArray handBack(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        INDArray cast = Casts.cast(epsilon, givenType, workspaceMgr, ArrayType.ACTIVATION_GRAD);
+        INDArray cast = twin.casting().cast(epsilon, givenType, workspaceMgr, ArrayType.ACTIVATION_GRAD);
         return cast == null ? null : workspaceMgr.leverageTo(ArrayType.ACTIVATION_GRAD, cast);
     }
 
@@ -231,16 +232,19 @@ public class TwinLayer extends DelegatingLayer {
         if (twin.dropout() == null || dropoutApplied) {
             return;
         }
-        // In the twin's type: ND4J's random operations don't take every half type, and draw the same numbers as in FP32
-        // this way.
-        INDArray from = Casts.cast(input, twin.dataType(), workspaceMgr, working);
+        INDArray from = twin.casting().cast(input, dropoutType(), workspaceMgr, working);
         INDArray to = workspaceMgr.createUninitialized(working, from.dataType(), from.shape(), from.ordering());
         INDArray dropped = twin.dropout().applyDropout(from, to, getIterationCount(), getEpochCount(), workspaceMgr);
         LayerWorkspaceMgr keeper = Casts.keeper(workspaceMgr, working, input);
         input = dropped.dataType() == input.dataType()
                 ? keeper.leverageTo(ArrayType.INPUT, dropped)
-                : Casts.cast(dropped, input.dataType(), keeper, ArrayType.INPUT);
+                : twin.casting().cast(dropped, input.dataType(), keeper, ArrayType.INPUT);
         dropoutApplied = true;
+    }
+
+    // ND4J's random operations don't take BFLOAT16. Where the twin is FLOAT they draw the same numbers as DL4J's layer.
+    private DataType dropoutType() {
+        return twin.dataType() == DataType.BFLOAT16 ? DataType.FLOAT : twin.dataType();
     }
 
     @Override
@@ -359,7 +363,7 @@ public class TwinLayer extends DelegatingLayer {
 
     @Override
     public void fit(INDArray data, LayerWorkspaceMgr workspaceMgr) {
-        master().fit(Casts.cast(data, DataType.FLOAT, workspaceMgr, ArrayType.INPUT), workspaceMgr);
+        master().fit(twin.casting().cast(data, DataType.FLOAT, workspaceMgr, ArrayType.INPUT), workspaceMgr);
     }
 
     @Override

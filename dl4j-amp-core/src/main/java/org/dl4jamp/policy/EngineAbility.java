@@ -21,6 +21,14 @@ public interface EngineAbility {
     Optional<String> cannot(Layer layer, Precision precision);
 
     /**
+     * Whether the engine computes FP32 too, when it's asked for by name, instead of leaving FP32 to DL4J. If so, {@link #cannot} and
+     * {@link #how} are asked for {@link Precision#FLOAT}, too.
+     */
+    default boolean computesFloat() {
+        return false;
+    }
+
+    /**
      * How the engine computes a layer that it can, for the plan's last column, such as {@code products in FP32}.
      */
     String how(Layer layer, Precision precision);

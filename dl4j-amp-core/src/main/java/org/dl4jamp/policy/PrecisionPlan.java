@@ -18,6 +18,7 @@ public record PrecisionPlan(Precision precision, List<Row> rows) {
      * @param className simple name of its configuration class
      * @param kind what its class, or a rule, asked for
      * @param precision what it computes in
+     * @param input the precision of the activations that it is given
      * @param output the precision of the activations that it hands on
      * @param engine the engine that computes it; {@code dl4j} where the layer is left as it is
      * @param reason why, in a few words
@@ -27,6 +28,7 @@ public record PrecisionPlan(Precision precision, List<Row> rows) {
             String className,
             LayerKind kind,
             Precision precision,
+            Precision input,
             Precision output,
             String engine,
             String reason) {}

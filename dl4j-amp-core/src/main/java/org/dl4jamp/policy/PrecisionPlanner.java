@@ -73,24 +73,48 @@ public final class PrecisionPlanner {
         if (optLevel == OptLevel.O0) {
             return planner.allFloat("opt level O0 is FP32 throughout");
         }
-        return precision.isHalf()
-                ? planner.mixed()
-                : planner.allFloat(note == null ? "precision FLOAT was asked for" : note);
+        if (precision.isHalf()) {
+            return planner.mixed();
+        }
+        String reason = note == null ? "precision FLOAT was asked for" : note;
+        return ability.computesFloat() ? planner.floatOnEngine(reason) : planner.allFloat(reason);
     }
 
     private PrecisionPlan allFloat(String reason) {
         List<PrecisionPlan.Row> rows = graph.nodes().stream()
                 .filter(node -> !node.networkInput())
-                .map(node -> new PrecisionPlan.Row(
-                        node.name(),
-                        node.className(),
-                        LayerKind.FULL,
-                        Precision.FLOAT,
-                        Precision.FLOAT,
-                        UNTOUCHED,
-                        reason))
+                .map(node -> floatRow(node, UNTOUCHED, reason))
                 .toList();
         return new PrecisionPlan(Precision.FLOAT, rows);
+    }
+
+    private PrecisionPlan floatOnEngine(String reason) {
+        List<PrecisionPlan.Row> rows = graph.nodes().stream()
+                .filter(node -> !node.networkInput())
+                .map(node -> floatOnEngine(node, reason))
+                .toList();
+        return new PrecisionPlan(Precision.FLOAT, rows);
+    }
+
+    private PrecisionPlan.Row floatOnEngine(NetworkGraph.Node node, String reason) {
+        if (!node.isLayer()) {
+            return floatRow(node, UNTOUCHED, reason);
+        }
+        return ability.cannot(node.layer(), Precision.FLOAT)
+                .map(why -> floatRow(node, UNTOUCHED, ability.name() + " can't: " + why))
+                .orElseGet(() -> floatRow(node, ability.name(), ability.how(node.layer(), Precision.FLOAT)));
+    }
+
+    private static PrecisionPlan.Row floatRow(NetworkGraph.Node node, String engine, String reason) {
+        return new PrecisionPlan.Row(
+                node.name(),
+                node.className(),
+                LayerKind.FULL,
+                Precision.FLOAT,
+                Precision.FLOAT,
+                Precision.FLOAT,
+                engine,
+                reason);
     }
 
     private PrecisionPlan mixed() {
@@ -179,6 +203,7 @@ public final class PrecisionPlanner {
                 node.className(),
                 choice.kind(),
                 computesHalf ? precision : Precision.FLOAT,
+                in ? precision : Precision.FLOAT,
                 out ? precision : Precision.FLOAT,
                 touched ? ability.name() : UNTOUCHED,
                 reason(choice, in, out, painting.forced(node)));

@@ -32,11 +32,11 @@ class PrecisionPlannerTest {
         PrecisionPlan plan = Plans.plan(MLP);
 
         assertEquals(HALF, plan.precision());
-        assertEquals(row("first", HALF, HALF, "products in FP32, rounded once"), plan.row("first"));
-        assertEquals(row("second", HALF, HALF, "products in FP32, rounded once"), plan.row("second"));
+        assertEquals(row("first", HALF, FLOAT, HALF, "products in FP32, rounded once"), plan.row("first"));
+        assertEquals(row("second", HALF, HALF, HALF, "products in FP32, rounded once"), plan.row("second"));
         assertEquals(
                 new PrecisionPlan.Row(
-                        "out", "OutputLayer", LayerKind.FULL, FLOAT, FLOAT, "test", "loss in FP32, takes HALF"),
+                        "out", "OutputLayer", LayerKind.FULL, FLOAT, HALF, FLOAT, "test", "loss in FP32, takes HALF"),
                 plan.row("out"));
     }
 
@@ -126,6 +126,7 @@ class PrecisionPlannerTest {
                         "first",
                         "DenseLayer",
                         LayerKind.FULL,
+                        FLOAT,
                         FLOAT,
                         FLOAT,
                         "dl4j",
@@ -314,7 +315,7 @@ class PrecisionPlannerTest {
         PrecisionPlan plan = Plans.plan(Plans.chain(Plans.dense("a"), Plans.dense("b")));
 
         assertEquals(
-                row("b", HALF, FLOAT, "products in FP32, rounded once; output in FP32: network outputs are FP32"),
+                row("b", HALF, HALF, FLOAT, "products in FP32, rounded once; output in FP32: network outputs are FP32"),
                 plan.row("b"));
         assertEquals(HALF, plan.row("a").output());
     }
@@ -353,7 +354,8 @@ class PrecisionPlannerTest {
         return new PReLULayer.Builder().name("prelu").nIn(4).nOut(4).build();
     }
 
-    private static PrecisionPlan.Row row(String name, Precision precision, Precision output, String reason) {
-        return new PrecisionPlan.Row(name, "DenseLayer", LayerKind.LOWER, precision, output, "test", reason);
+    private static PrecisionPlan.Row row(
+            String name, Precision precision, Precision input, Precision output, String reason) {
+        return new PrecisionPlan.Row(name, "DenseLayer", LayerKind.LOWER, precision, input, output, "test", reason);
     }
 }

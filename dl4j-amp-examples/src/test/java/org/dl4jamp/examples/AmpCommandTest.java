@@ -82,7 +82,14 @@ class AmpCommandTest {
         Path image = folder.resolve("sine.png");
         assertEquals(
                 0,
-                run("sine", "--size=8", "--hidden=8", "--iterations=12", "--json=" + json, "--image=" + image),
+                run(
+                        "sine",
+                        "--precision=half",
+                        "--size=8",
+                        "--hidden=8",
+                        "--iterations=12",
+                        "--json=" + json,
+                        "--image=" + image),
                 err.toString());
         JsonNode figures = read(json);
         for (String training : List.of("fp32", "amp")) {
@@ -116,9 +123,28 @@ class AmpCommandTest {
     }
 
     @Test
+    void sineTakesTheCpuEngineWhereTheCpuMultipliesBfloat16() throws IOException {
+        Path json = folder.resolve("sine.json");
+        assertEquals(
+                0,
+                run(
+                        "sine",
+                        "--size=8",
+                        "--hidden=8",
+                        "--iterations=3",
+                        "--json=" + json,
+                        "--image=" + folder.resolve("s.png")),
+                err.toString());
+        String precision = read(json).at("/amp/precision").asText();
+        assertEquals(
+                precision.equals("BFLOAT16") ? "onednn" : "nd4j",
+                read(json).at("/amp/engine").asText());
+    }
+
+    @Test
     void digitsWritesAccuracyOfBothNetworks() throws IOException {
         Path json = folder.resolve("digits.json");
-        assertEquals(0, run("digits", "--epochs=2", "--json=" + json), err.toString());
+        assertEquals(0, run("digits", "--precision=half", "--epochs=2", "--json=" + json), err.toString());
         JsonNode figures = read(json);
         for (String network : List.of("cnn", "residual")) {
             double fp32 = figures.at("/" + network + "/fp32/accuracy").asDouble();

@@ -28,7 +28,7 @@ import picocli.CommandLine.Spec;
 public final class SineCommand implements Callable<Integer> {
     @Option(
             names = "--size",
-            defaultValue = "32",
+            defaultValue = "128",
             paramLabel = "N",
             description = "The grid, which is the batch, has N x N points (default: ${DEFAULT-VALUE}).")
     private int size;
@@ -49,7 +49,7 @@ public final class SineCommand implements Callable<Integer> {
 
     @Option(
             names = "--iterations",
-            defaultValue = "150",
+            defaultValue = "24",
             paramLabel = "N",
             description = "Iterations of training (default: ${DEFAULT-VALUE}).")
     private int iterations;

@@ -1,0 +1,24 @@
+package org.dl4jamp.layer;
+
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** How a wrapper casts what a twin is given and what it returns. An engine may know a faster way, or another order in memory, than ND4J. */
+@FunctionalInterface
+public interface Casting {
+    /** With ND4J's operations. */
+    Casting ND4J = Casts::cast;
+
+    /**
+     * An array in another data type, of the same shape.
+     *
+     * @param array what to cast; may be null
+     * @param type the type wanted
+     * @param workspaceMgr knows where the result goes
+     * @param destination which of its workspaces
+     * @return the array itself if it has the type already
+     */
+    INDArray cast(INDArray array, DataType type, LayerWorkspaceMgr workspaceMgr, ArrayType destination);
+}

@@ -1,0 +1,55 @@
+package org.dl4jamp.onednn;
+
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.gradient.DefaultGradient;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.layers.ActivationLayer;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** An element-wise activation function of an array of any rank, computed in FP32 and rounded once. */
+final class ActivationTwin extends ActivationLayer implements AutoCloseable {
+    private static final long serialVersionUID = 1L;
+
+    private final transient OneDnnContext context;
+    private final transient Eltwise eltwise;
+    private final transient KernelCache<Layout, EltwiseKernels> kernels = new KernelCache<>(Twins.SHAPES);
+
+    ActivationTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context, Eltwise eltwise) {
+        super(conf, type);
+        this.context = context;
+        this.eltwise = eltwise;
+    }
+
+    private EltwiseKernels kernels(INDArray array) {
+        Layout layout = Layout.of(array);
+        return kernels.get(layout, () -> EltwiseKernels.make(context, layerId(), eltwise, layout));
+    }
+
+    @Override
+    public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        assertInputSet(false);
+        INDArray x = context.channelsLast(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
+        INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, x.shape());
+        kernels(x).forward(x, output);
+        return output;
+    }
+
+    @Override
+    public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        assertInputSet(true);
+        INDArray x = context.channelsLast(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray delta = context.channelsLast(epsilon, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, x.shape());
+        kernels(x).backward(x, delta, next);
+        return new Pair<>(new DefaultGradient(), next);
+    }
+
+    @Override
+    public void close() {
+        kernels.close();
+    }
+}

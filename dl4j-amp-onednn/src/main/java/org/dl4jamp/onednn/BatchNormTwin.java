@@ -1,0 +1,161 @@
+package org.dl4jamp.onednn;
+
+import java.util.Arrays;
+import org.bytedeco.javacpp.FloatPointer;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.gradient.DefaultGradient;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.layers.normalization.BatchNormalization;
+import org.deeplearning4j.nn.params.BatchNormalizationParamInitializer;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * Batch normalization of {@code [minibatch, features]} or {@code [minibatch, channels, height, width]}. Statistics, parameters and arithmetic
+ * are FP32 whatever the type of the activations. Of the forward pass it keeps mean and variance per channel.
+ */
+final class BatchNormTwin extends BatchNormalization implements AutoCloseable {
+    private static final long serialVersionUID = 1L;
+
+    private final transient OneDnnContext context;
+    private final transient KernelCache<Layout, BatchNormKernels> kernels = new KernelCache<>(Twins.SHAPES);
+    private final transient FloatPointer mean;
+    private final transient FloatPointer variance;
+    private final transient FloatPointer runningVariance;
+    private final transient FloatPointer fixedGamma;
+    private final transient FloatPointer fixedBeta;
+    private final transient FloatPointer unwantedGradients;
+
+    BatchNormTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
+        super(conf, type);
+        this.context = context;
+        long channels = layerConf().getNOut();
+        this.mean = new FloatPointer(channels);
+        this.variance = new FloatPointer(channels);
+        this.runningVariance = new FloatPointer(channels);
+        this.fixedGamma = filled(channels, layerConf().getGamma());
+        this.fixedBeta = filled(channels, layerConf().getBeta());
+        this.unwantedGradients = new FloatPointer(2 * channels);
+    }
+
+    private static FloatPointer filled(long length, double value) {
+        float[] values = new float[(int) length];
+        Arrays.fill(values, (float) value);
+        return new FloatPointer(values);
+    }
+
+    /** The kernels see a matrix as images of one pixel. */
+    private BatchNormKernels kernels(INDArray x) {
+        long[] shape = x.rank() == 4 ? x.shape() : new long[] {x.size(0), x.size(1), 1, 1};
+        Layout layout = Layout.channelsLast(dataType, shape);
+        return kernels.get(
+                layout,
+                () -> BatchNormKernels.make(
+                        context, layerId(), layout, layerConf().getEps()));
+    }
+
+    private boolean accepts(INDArray x) {
+        return (x.rank() == 2 || x.rank() == 4) && x.size(1) == layerConf().getNOut();
+    }
+
+    @Override
+    public INDArray preOutput(INDArray given, TrainingMode training, LayerWorkspaceMgr workspaceMgr) {
+        if (!accepts(given)) {
+            // DL4J's layer says what it thinks of the shape.
+            return super.preOutput(given, training, workspaceMgr);
+        }
+        INDArray x = context.channelsLast(given, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
+        INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, x.shape());
+        if (training == TrainingMode.TRAIN) {
+            kernels(x).train(x, channels(mean.address(), variance.address()), output);
+        } else {
+            kernels(x)
+                    .infer(
+                            x,
+                            channels(address(BatchNormalizationParamInitializer.GLOBAL_MEAN), runningVariance()),
+                            output);
+        }
+        return output;
+    }
+
+    private BatchNormKernels.Channels channels(long meanAddress, long varianceAddress) {
+        boolean fixed = layerConf().isLockGammaBeta();
+        return new BatchNormKernels.Channels(
+                fixed ? fixedGamma.address() : address(BatchNormalizationParamInitializer.GAMMA),
+                fixed ? fixedBeta.address() : address(BatchNormalizationParamInitializer.BETA),
+                meanAddress,
+                varianceAddress);
+    }
+
+    private long address(String parameter) {
+        return Workspaces.address(getParam(parameter));
+    }
+
+    private long runningVariance() {
+        if (!layerConf().isUseLogStd()) {
+            return address(BatchNormalizationParamInitializer.GLOBAL_VAR);
+        }
+        runningVariance.put(RunningStatistics.variances(getParam(BatchNormalizationParamInitializer.GLOBAL_LOG_STD)));
+        return runningVariance.address();
+    }
+
+    @Override
+    public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        assertInputSet(true);
+        INDArray x = context.channelsLast(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray above = context.channelsLast(epsilon, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, x.shape());
+        Gradient gradient = new DefaultGradient();
+        BatchNormKernels.Channels channels = channels(mean.address(), variance.address());
+        if (layerConf().isLockGammaBeta()) {
+            long unwanted = unwantedGradients.address();
+            long half = layerConf().getNOut() * Float.BYTES;
+            kernels(x).backward(x, above, channels, unwanted, unwanted + half, next);
+        } else {
+            INDArray gamma = view(gradient, BatchNormalizationParamInitializer.GAMMA);
+            INDArray beta = view(gradient, BatchNormalizationParamInitializer.BETA);
+            kernels(x).backward(x, above, channels, Workspaces.address(gamma), Workspaces.address(beta), next);
+        }
+        updateRunningStatistics(gradient);
+        return new Pair<>(gradient, next);
+    }
+
+    private INDArray view(Gradient gradient, String parameter) {
+        INDArray view = gradientViews.get(parameter);
+        gradient.setGradientFor(parameter, view);
+        return view;
+    }
+
+    private void updateRunningStatistics(Gradient gradient) {
+        double decay = layerConf().getDecay();
+        String meanKey = BatchNormalizationParamInitializer.GLOBAL_MEAN;
+        RunningStatistics.update(getParam(meanKey), values(mean), decay, view(gradient, meanKey));
+        if (layerConf().isUseLogStd()) {
+            String key = BatchNormalizationParamInitializer.GLOBAL_LOG_STD;
+            RunningStatistics.updateOfLogarithm(getParam(key), values(variance), decay, view(gradient, key));
+        } else {
+            String key = BatchNormalizationParamInitializer.GLOBAL_VAR;
+            RunningStatistics.update(getParam(key), values(variance), decay, view(gradient, key));
+        }
+    }
+
+    private static float[] values(FloatPointer pointer) {
+        float[] values = new float[(int) pointer.capacity()];
+        pointer.get(values);
+        return values;
+    }
+
+    @Override
+    public void close() {
+        kernels.close();
+        mean.deallocate();
+        variance.deallocate();
+        runningVariance.deallocate();
+        fixedGamma.deallocate();
+        fixedBeta.deallocate();
+        unwantedGradients.deallocate();
+    }
+}

@@ -1,0 +1,54 @@
+package org.dl4jamp.onednn;
+
+import org.bytedeco.dnnl.global.dnnl;
+import org.bytedeco.dnnl.inner_product_backward_data;
+import org.bytedeco.dnnl.inner_product_backward_weights;
+import org.bytedeco.dnnl.inner_product_forward;
+import org.bytedeco.dnnl.memory;
+import org.bytedeco.dnnl.primitive_attr;
+import org.bytedeco.dnnl.primitive_desc;
+
+/** oneDNN's inner product. */
+record DensePrimitives() implements ProductPrimitives<inner_product_forward.primitive_desc> {
+    @Override
+    public String name() {
+        return "inner product";
+    }
+
+    @Override
+    public inner_product_forward.primitive_desc forward(
+            memory.desc input, memory.desc weights, memory.desc bias, memory.desc output, primitive_attr attributes) {
+        dnnl.prop_kind training = dnnl.prop_kind.forward_training;
+        return bias == null
+                ? new inner_product_forward.primitive_desc(
+                        OneDnnContext.cpu(), training, input, weights, output, attributes, false)
+                : new inner_product_forward.primitive_desc(
+                        OneDnnContext.cpu(), training, input, weights, bias, output, attributes, false);
+    }
+
+    @Override
+    public primitive_desc backwardData(
+            memory.desc input,
+            memory.desc weights,
+            memory.desc output,
+            inner_product_forward.primitive_desc hint,
+            primitive_attr attributes) {
+        return new inner_product_backward_data.primitive_desc(
+                OneDnnContext.cpu(), input, weights, output, hint, attributes, false);
+    }
+
+    @Override
+    public primitive_desc backwardWeights(
+            memory.desc input,
+            memory.desc weights,
+            memory.desc bias,
+            memory.desc output,
+            inner_product_forward.primitive_desc hint,
+            primitive_attr attributes) {
+        return bias == null
+                ? new inner_product_backward_weights.primitive_desc(
+                        OneDnnContext.cpu(), input, weights, output, hint, attributes, false)
+                : new inner_product_backward_weights.primitive_desc(
+                        OneDnnContext.cpu(), input, weights, bias, output, hint, attributes, false);
+    }
+}

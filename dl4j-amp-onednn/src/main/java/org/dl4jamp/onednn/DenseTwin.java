@@ -1,0 +1,103 @@
+package org.dl4jamp.onednn;
+
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.gradient.DefaultGradient;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.layers.feedforward.dense.DenseLayer;
+import org.deeplearning4j.nn.params.DefaultParamInitializer;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * A dense layer of {@code [minibatch, nIn]} over the FP32 master weights, which it rounds itself. Gradients of the parameters are FP32.
+ */
+final class DenseTwin extends DenseLayer implements AutoCloseable {
+    private static final long serialVersionUID = 1L;
+
+    private final transient OneDnnContext context;
+    private final transient ProductPasses passes;
+    private final transient KernelCache<Layout, ProductKernels> kernels = new KernelCache<>(Twins.SHAPES);
+
+    DenseTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
+        super(conf, type);
+        this.context = context;
+        this.passes = new ProductPasses(context, type, layerConf().getActivationFn());
+    }
+
+    private ProductPasses.Parameters parameters() {
+        return new ProductPasses.Parameters(
+                getParam(DefaultParamInitializer.WEIGHT_KEY).transpose(),
+                hasBias() ? getParam(DefaultParamInitializer.BIAS_KEY) : null);
+    }
+
+    private ProductKernels kernels(LayerWorkspaceMgr workspaceMgr) {
+        INDArray weights = getParam(DefaultParamInitializer.WEIGHT_KEY);
+        if (input.rank() != 2 || input.size(1) != weights.size(0)) {
+            // DL4J's layer has a message for each of the two, and throws it before it computes.
+            super.preOutput(false, workspaceMgr);
+        }
+        Layout rows = Layout.channelsLast(dataType, input.shape());
+        return kernels.get(
+                rows,
+                () -> ProductKernels.make(
+                        context,
+                        new DensePrimitives(),
+                        new ProductKernels.Task(
+                                layerId(),
+                                rows,
+                                Layout.of(weights.transpose()),
+                                hasBias(),
+                                Layout.dense(dataType, input.size(0), weights.size(1)),
+                                passes.appliesRelu())));
+    }
+
+    @Override
+    public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        assertInputSet(false);
+        INDArray output = passes.forward(kernels(workspaceMgr), input, parameters(), training, workspaceMgr);
+        if (maskArray != null) {
+            applyMask(output);
+        }
+        return output;
+    }
+
+    @Override
+    public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        assertInputSet(true);
+        ProductKernels ours = kernels(workspaceMgr);
+        INDArray x = passes.input(input, workspaceMgr);
+        INDArray delta = passes.delta(ours, x, parameters(), epsilon, workspaceMgr);
+        if (maskArray != null) {
+            applyMask(delta);
+        }
+        INDArray weightGradient = gradientViews.get(DefaultParamInitializer.WEIGHT_KEY);
+        INDArray biasGradient = hasBias() ? gradientViews.get(DefaultParamInitializer.BIAS_KEY) : null;
+        INDArray next = passes.backward(
+                ours,
+                x,
+                delta,
+                parameters(),
+                new ProductPasses.Parameters(weightGradient.transpose(), biasGradient),
+                workspaceMgr);
+        Gradient gradient = new DefaultGradient();
+        if (hasBias()) {
+            gradient.setGradientFor(DefaultParamInitializer.BIAS_KEY, biasGradient);
+        }
+        gradient.setGradientFor(DefaultParamInitializer.WEIGHT_KEY, weightGradient);
+        return new Pair<>(gradient, next);
+    }
+
+    @Override
+    public void clear() {
+        super.clear();
+        passes.clear();
+    }
+
+    @Override
+    public void close() {
+        passes.close();
+        kernels.close();
+    }
+}

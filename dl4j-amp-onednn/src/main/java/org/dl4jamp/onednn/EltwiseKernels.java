@@ -1,0 +1,71 @@
+package org.dl4jamp.onednn;
+
+import org.bytedeco.dnnl.eltwise_backward;
+import org.bytedeco.dnnl.eltwise_forward;
+import org.bytedeco.dnnl.global.dnnl;
+import org.bytedeco.dnnl.memory;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** An activation function, and its derivative from its input, for one layout of input and output. */
+final class EltwiseKernels implements AutoCloseable {
+    private final Kernel forward;
+    private final Kernel backward;
+
+    private EltwiseKernels(Kernel forward, Kernel backward) {
+        this.forward = forward;
+        this.backward = backward;
+    }
+
+    static EltwiseKernels make(OneDnnContext context, String layer, Eltwise eltwise, Layout layout) {
+        String what = layer + ": " + eltwise.function() + " of " + layout;
+        return OneDnnContext.make(what, () -> {
+            memory.desc array = layout.descriptor();
+            eltwise_forward.primitive_desc forward = new eltwise_forward.primitive_desc(
+                    OneDnnContext.cpu(),
+                    dnnl.prop_kind.forward_training,
+                    eltwise.function(),
+                    array,
+                    array,
+                    eltwise.alpha(),
+                    0,
+                    OneDnnContext.attributes(),
+                    false);
+            eltwise_backward.primitive_desc backward = new eltwise_backward.primitive_desc(
+                    OneDnnContext.cpu(),
+                    eltwise.function(),
+                    array,
+                    array,
+                    array,
+                    eltwise.alpha(),
+                    0,
+                    forward,
+                    OneDnnContext.attributes(),
+                    false);
+            return new EltwiseKernels(
+                    new Kernel(context, what, forward, new eltwise_forward(forward))
+                            .argument(dnnl.DNNL_ARG_SRC, array)
+                            .argument(dnnl.DNNL_ARG_DST, array),
+                    new Kernel(context, what + ", backward", backward, new eltwise_backward(backward))
+                            .argument(dnnl.DNNL_ARG_SRC, array)
+                            .argument(dnnl.DNNL_ARG_DIFF_DST, array)
+                            .argument(dnnl.DNNL_ARG_DIFF_SRC, array));
+        });
+    }
+
+    void forward(INDArray input, INDArray output) {
+        forward.bind(dnnl.DNNL_ARG_SRC, input).bind(dnnl.DNNL_ARG_DST, output).run();
+    }
+
+    void backward(INDArray input, INDArray epsilon, INDArray inputGradient) {
+        backward.bind(dnnl.DNNL_ARG_SRC, input)
+                .bind(dnnl.DNNL_ARG_DIFF_DST, epsilon)
+                .bind(dnnl.DNNL_ARG_DIFF_SRC, inputGradient)
+                .run();
+    }
+
+    @Override
+    public void close() {
+        forward.close();
+        backward.close();
+    }
+}

@@ -1,0 +1,85 @@
+package org.dl4jamp.onednn;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.bytedeco.dnnl.IntMemoryMap;
+import org.bytedeco.dnnl.global.dnnl;
+import org.bytedeco.dnnl.memory;
+import org.bytedeco.dnnl.primitive;
+import org.bytedeco.dnnl.primitive_desc_base;
+import org.bytedeco.javacpp.Pointer;
+import org.dl4jamp.AmpException;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * A oneDNN primitive with its arguments, made once and run many times: {@code kernel.bind(argument, array).run()}. Survives the {@link
+ * org.bytedeco.javacpp.PointerScope} in which it's made.
+ */
+final class Kernel implements AutoCloseable {
+    private final OneDnnContext context;
+    private final String what;
+    private final primitive compiled;
+    private final IntMemoryMap arguments;
+    private final Map<Integer, memory> memories = new HashMap<>();
+    private final Handle handle = new Handle();
+    private final boolean needsScratchpad;
+
+    /**
+     * @param context where it runs
+     * @param what layer, primitive and shapes, for error messages
+     * @param description of the primitive
+     * @param made the primitive
+     */
+    Kernel(OneDnnContext context, String what, primitive_desc_base description, primitive made) {
+        this.context = context;
+        this.what = what;
+        this.compiled = made.retainReference();
+        this.arguments = new IntMemoryMap().retainReference();
+        memory.desc scratchpad = description.scratchpad_desc();
+        this.needsScratchpad = scratchpad.get_size() > 0;
+        if (needsScratchpad) {
+            context.reserveScratchpad(scratchpad.get_size());
+            argument(dnnl.DNNL_ARG_SCRATCHPAD, scratchpad);
+        }
+    }
+
+    /** Declares an argument that is bound to a buffer before each run. */
+    Kernel argument(int index, memory.desc description) {
+        return argument(index, new memory(description, OneDnnLibrary.cpu(), (Pointer) null));
+    }
+
+    /** Declares an argument that is always in the same memory, which isn't this kernel's to free. */
+    Kernel argument(int index, memory held) {
+        memories.put(index, held.retainReference());
+        arguments.put(index, held);
+        return this;
+    }
+
+    Kernel bind(int index, INDArray array) {
+        return bind(index, Workspaces.address(array));
+    }
+
+    Kernel bind(int index, long address) {
+        memories.get(index).set_data_handle(handle.at(address));
+        return this;
+    }
+
+    void run() {
+        if (needsScratchpad) {
+            bind(dnnl.DNNL_ARG_SCRATCHPAD, context.scratchpadAddress());
+        }
+        try {
+            compiled.execute(context.stream(), arguments);
+        } catch (RuntimeException e) {
+            throw new AmpException("oneDNN can't run " + what + ": " + e.getMessage(), e);
+        }
+    }
+
+    @Override
+    public void close() {
+        arguments.releaseReference();
+        memories.values().forEach(Pointer::releaseReference);
+        memories.clear();
+        compiled.releaseReference();
+    }
+}

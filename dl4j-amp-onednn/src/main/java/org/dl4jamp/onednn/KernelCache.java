@@ -1,0 +1,34 @@
+package org.dl4jamp.onednn;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.Supplier;
+
+/** What was made for the shapes used last; what falls out is closed. */
+final class KernelCache<K, V extends AutoCloseable> implements AutoCloseable {
+    private final int capacity;
+    private final Map<K, V> entries = new LinkedHashMap<>(16, 0.75f, true);
+
+    KernelCache(int capacity) {
+        this.capacity = capacity;
+    }
+
+    V get(K key, Supplier<V> maker) {
+        V found = entries.get(key);
+        if (found == null) {
+            found = maker.get();
+            entries.put(key, found);
+            if (entries.size() > capacity) {
+                K oldest = entries.keySet().iterator().next();
+                Resources.close(entries.remove(oldest));
+            }
+        }
+        return found;
+    }
+
+    @Override
+    public void close() {
+        entries.values().forEach(Resources::close);
+        entries.clear();
+    }
+}

@@ -1,0 +1,30 @@
+package org.dl4jamp.onednn;
+
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.layer.Casting;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * Casts and changes the order in memory in one pass: BFLOAT16 arrays have their channels last, FP32 arrays are in the order that DL4J's own
+ * layers expect.
+ *
+ * @param context what does it
+ */
+record OneDnnCasting(OneDnnContext context) implements Casting {
+    @Override
+    public INDArray cast(INDArray array, DataType type, LayerWorkspaceMgr workspaceMgr, ArrayType destination) {
+        if (array == null || array.dataType() == type) {
+            return array;
+        }
+        if (!Layout.isReadable(array) || !Layout.isKnown(type)) {
+            return Casting.ND4J.cast(array, type, workspaceMgr, destination);
+        }
+        INDArray cast = type == DataType.BFLOAT16
+                ? Workspaces.channelsLast(workspaceMgr, destination, type, array.shape())
+                : Workspaces.dense(workspaceMgr, destination, type, array.shape());
+        context.copy(array, cast);
+        return cast;
+    }
+}

@@ -1,0 +1,128 @@
+package org.dl4jamp.onednn;
+
+import java.util.function.Supplier;
+import org.bytedeco.dnnl.engine;
+import org.bytedeco.dnnl.global.dnnl;
+import org.bytedeco.dnnl.memory;
+import org.bytedeco.dnnl.primitive_attr;
+import org.bytedeco.dnnl.reorder;
+import org.bytedeco.dnnl.stream;
+import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.javacpp.PointerScope;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.AmpException;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** What the twins of one network share: the stream they run in, their scratchpad, and copies between types and orders in memory. */
+final class OneDnnContext implements AutoCloseable {
+    private static final int COPIES = 128;
+    private static final int ALIGNMENT = 4096;
+
+    private record Copy(Layout from, Layout to) {}
+
+    private final stream queue = new stream(OneDnnLibrary.cpu());
+    private final KernelCache<Copy, Kernel> copies = new KernelCache<>(COPIES);
+    private BytePointer scratchpad = new BytePointer(0L);
+    private long scratchpadBytes;
+
+    static engine cpu() {
+        return OneDnnLibrary.cpu();
+    }
+
+    stream stream() {
+        return queue;
+    }
+
+    /** Makes sure that the scratchpad, which all kernels share, is large enough for one. */
+    void reserveScratchpad(long bytes) {
+        if (bytes > scratchpadBytes) {
+            scratchpad.deallocate();
+            scratchpad = new BytePointer(bytes + ALIGNMENT).retainReference();
+            scratchpadBytes = bytes;
+        }
+    }
+
+    long scratchpadAddress() {
+        return (scratchpad.address() + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+
+    /** Attributes of a primitive whose scratchpad is this context's: oneDNN's own belongs to the thread that made the primitive. */
+    static primitive_attr attributes() {
+        primitive_attr attributes = new primitive_attr();
+        attributes.set_scratchpad_mode(dnnl.scratchpad_mode.user);
+        return attributes;
+    }
+
+    /**
+     * Makes something of oneDNN and frees what it takes on the way.
+     *
+     * @param what layer, primitive and shapes, for the message if it fails
+     */
+    static <T> T make(String what, Supplier<T> maker) {
+        try (PointerScope temporary = new PointerScope()) {
+            return maker.get();
+        } catch (AmpException e) {
+            throw e;
+        } catch (RuntimeException e) {
+            throw new AmpException("oneDNN can't make " + what + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** Copies numbers into an array of the same shape, whatever the types and orders of the two. */
+    void copy(INDArray from, INDArray to) {
+        copy(Layout.of(from), from, Layout.of(to), to);
+    }
+
+    private void copy(Layout fromLayout, INDArray from, Layout toLayout, INDArray to) {
+        copies.get(new Copy(fromLayout, toLayout), () -> copyKernel(fromLayout, toLayout))
+                .bind(dnnl.DNNL_ARG_FROM, from)
+                .bind(dnnl.DNNL_ARG_TO, to)
+                .run();
+    }
+
+    private Kernel copyKernel(Layout from, Layout to) {
+        String what = "a copy of " + from + " to " + to;
+        return make(what, () -> {
+            memory.desc source = from.descriptor();
+            memory.desc target = to.descriptor();
+            return copyKernel(what, source, target)
+                    .argument(dnnl.DNNL_ARG_FROM, source)
+                    .argument(dnnl.DNNL_ARG_TO, target);
+        });
+    }
+
+    /** A kernel that copies, still without arguments, to be used within {@link #make}. */
+    Kernel copyKernel(String what, memory.desc from, memory.desc to) {
+        reorder.primitive_desc description = new reorder.primitive_desc(cpu(), from, cpu(), to, attributes(), false);
+        return new Kernel(this, what, description, new reorder(description));
+    }
+
+    /**
+     * An array of a type in channels-last order.
+     *
+     * @param working where a copy goes
+     * @return the array itself if it's that already
+     */
+    INDArray channelsLast(INDArray array, DataType type, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+        if (Layout.channelsLast(type, array.shape()).isThatOf(array)) {
+            return array;
+        }
+        INDArray copy = Workspaces.channelsLast(workspaceMgr, working, type, array.shape());
+        if (Layout.isReadable(array)) {
+            copy(array, copy);
+        } else {
+            copy.assign(array);
+        }
+        return copy;
+    }
+
+    @Override
+    public void close() {
+        copies.close();
+        scratchpad.deallocate();
+        scratchpadBytes = 0;
+        queue.deallocate();
+    }
+}

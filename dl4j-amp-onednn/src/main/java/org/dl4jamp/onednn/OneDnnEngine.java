@@ -1,0 +1,83 @@
+package org.dl4jamp.onednn;
+
+import java.util.Optional;
+import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.dl4jamp.Precision;
+import org.dl4jamp.engine.ComputeEngine;
+import org.dl4jamp.engine.nd4j.Nd4jEngine;
+import org.nd4j.linalg.factory.Nd4j;
+
+/**
+ * BFLOAT16 and FP32 on CPUs through oneDNN, in place on the buffers of ND4J's CPU backend.
+ *
+ * <p>BFLOAT16 is what {@link Precision#AUTO} stands for where the CPU multiplies it natively. {@link Precision#FLOAT} with this engine's name
+ * runs the same twins in FP32, on any CPU.
+ */
+public final class OneDnnEngine implements ComputeEngine {
+    /** Name of this engine. */
+    public static final String NAME = "onednn";
+
+    @Override
+    public String name() {
+        return NAME;
+    }
+
+    @Override
+    public Optional<String> unavailable() {
+        return Nd4j.getEnvironment().isCPU()
+                ? OneDnnLibrary.failure()
+                : Optional.of("it works on the buffers of ND4J's CPU backend, and another backend is in use");
+    }
+
+    @Override
+    public Optional<String> cannot(Precision precision) {
+        if (precision == Precision.HALF) {
+            return Optional.of("oneDNN multiplies BFLOAT16 and FLOAT on CPUs, not HALF");
+        }
+        return precision == Precision.BFLOAT16 && OneDnnLibrary.bfloat16() == OneDnnLibrary.Bfloat16.NONE
+                ? Optional.of("oneDNN doesn't compute BFLOAT16 on this CPU, which is without AVX-512")
+                : Optional.empty();
+    }
+
+    @Override
+    public Precision automaticPrecision() {
+        return multipliesNatively() ? Precision.BFLOAT16 : Precision.FLOAT;
+    }
+
+    @Override
+    public String automaticReason() {
+        return multipliesNatively()
+                ? "this CPU multiplies BFLOAT16 natively"
+                : "this CPU has no instructions for products of BFLOAT16";
+    }
+
+    private static boolean multipliesNatively() {
+        return OneDnnLibrary.bfloat16() == OneDnnLibrary.Bfloat16.NATIVE;
+    }
+
+    @Override
+    public boolean computesFloat() {
+        return true;
+    }
+
+    @Override
+    public Optional<String> cannot(Layer layer, Precision precision) {
+        return Coverage.without(layer, precision);
+    }
+
+    @Override
+    public String how(Layer layer, Precision precision) {
+        if (layer instanceof BatchNormalization) {
+            return "statistics and parameters in FP32";
+        }
+        return precision == Precision.FLOAT
+                ? "FP32, through oneDNN"
+                : "computes " + precision + " with sums in FP32, rounded once";
+    }
+
+    @Override
+    public EngineSession session(long largestLayer, boolean masterWeights) {
+        return new OneDnnSession(new Nd4jEngine().session(largestLayer, masterWeights), masterWeights);
+    }
+}

@@ -1,0 +1,181 @@
+package org.dl4jamp.onednn;
+
+import org.bytedeco.dnnl.global.dnnl;
+import org.bytedeco.dnnl.memory;
+import org.bytedeco.dnnl.post_ops;
+import org.bytedeco.dnnl.primitive;
+import org.bytedeco.dnnl.primitive_attr;
+import org.bytedeco.dnnl.primitive_desc;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * The primitives of a layer that multiplies by weights, for one shape of its input, and the weights in the type and order that they want.
+ * Weights and bias are given, and their gradients returned, in FP32; products are summed in FP32.
+ */
+final class ProductKernels implements AutoCloseable {
+    /**
+     * What they are made for.
+     *
+     * @param layer for error messages
+     * @param input how the input lies in memory
+     * @param weights how the master weights lie in memory, {@code [nOut, nIn, ...]}
+     * @param hasBias whether there is a bias
+     * @param output how the output lies in memory
+     * @param relu whether ReLU is applied to the output
+     */
+    record Task(String layer, Layout input, Layout weights, boolean hasBias, Layout output, boolean relu) {
+        String describe(String primitive) {
+            return layer + ": " + primitive + " of " + input + " by weights " + weights + " to " + output;
+        }
+    }
+
+    private final Kernel roundWeights;
+    private final Kernel forward;
+    private final Kernel forwardInFloat;
+    private final Kernel roundWeightsBackward;
+    private final Kernel backwardData;
+    private final Kernel backwardWeights;
+    private final Kernel copyWeightGradient;
+    private final memory heldWeights;
+    private final memory heldWeightsBackward;
+    private final memory heldWeightGradient;
+    private final boolean hasBias;
+    private final long[] outputShape;
+
+    static <F extends primitive_desc> ProductKernels make(
+            OneDnnContext context, ProductPrimitives<F> primitives, Task task) {
+        return OneDnnContext.make(
+                task.describe(primitives.name()), () -> new ProductKernels(context, primitives, task));
+    }
+
+    private <F extends primitive_desc> ProductKernels(
+            OneDnnContext context, ProductPrimitives<F> primitives, Task task) {
+        String what = task.describe(primitives.name());
+        hasBias = task.hasBias();
+        outputShape = task.output().shape();
+        memory.desc input = task.input().descriptor();
+        memory.desc output = task.output().descriptor();
+        memory.desc floatOutput =
+                Layout.channelsLast(DataType.FLOAT, outputShape).descriptor();
+        memory.desc weights = Layout.any(task.input().type(), task.weights().shape());
+        memory.desc weightGradient = Layout.any(DataType.FLOAT, task.weights().shape());
+        memory.desc master = task.weights().descriptor();
+        memory.desc bias =
+                hasBias ? Layout.dense(DataType.FLOAT, outputShape[1]).descriptor() : null;
+
+        primitive_attr attributes = OneDnnContext.attributes();
+        if (task.relu()) {
+            post_ops relu = new post_ops();
+            relu.append_eltwise(Eltwise.RELU.function(), Eltwise.RELU.alpha(), 0);
+            attributes.set_post_ops(relu);
+        }
+        F first = primitives.forward(input, weights, bias, output, attributes);
+        memory.desc inner = first.weights_desc();
+        heldWeights = new memory(inner, OneDnnContext.cpu()).retainReference();
+        roundWeights = context.copyKernel(what, master, inner)
+                .argument(dnnl.DNNL_ARG_FROM, master)
+                .argument(dnnl.DNNL_ARG_TO, heldWeights);
+        forward = withBias(new Kernel(context, what, first, new primitive(first)), bias, dnnl.DNNL_ARG_BIAS)
+                .argument(dnnl.DNNL_ARG_SRC, input)
+                .argument(dnnl.DNNL_ARG_WEIGHTS, heldWeights)
+                .argument(dnnl.DNNL_ARG_DST, output);
+
+        F plain = primitives.forward(input, inner, bias, floatOutput, OneDnnContext.attributes());
+        forwardInFloat = withBias(
+                        new Kernel(context, what + " in FP32", plain, new primitive(plain)), bias, dnnl.DNNL_ARG_BIAS)
+                .argument(dnnl.DNNL_ARG_SRC, input)
+                .argument(dnnl.DNNL_ARG_WEIGHTS, heldWeights)
+                .argument(dnnl.DNNL_ARG_DST, floatOutput);
+
+        primitive_desc data = primitives.backwardData(input, weights, output, first, OneDnnContext.attributes());
+        memory.desc innerBackward = data.weights_desc();
+        heldWeightsBackward = new memory(innerBackward, OneDnnContext.cpu()).retainReference();
+        roundWeightsBackward = context.copyKernel(what, master, innerBackward)
+                .argument(dnnl.DNNL_ARG_FROM, master)
+                .argument(dnnl.DNNL_ARG_TO, heldWeightsBackward);
+        backwardData = new Kernel(context, what + ", backward to its input", data, new primitive(data))
+                .argument(dnnl.DNNL_ARG_DIFF_DST, output)
+                .argument(dnnl.DNNL_ARG_WEIGHTS, heldWeightsBackward)
+                .argument(dnnl.DNNL_ARG_DIFF_SRC, input);
+
+        primitive_desc gradient =
+                primitives.backwardWeights(input, weightGradient, bias, output, first, OneDnnContext.attributes());
+        memory.desc innerGradient = gradient.diff_weights_desc();
+        heldWeightGradient = new memory(innerGradient, OneDnnContext.cpu()).retainReference();
+        copyWeightGradient = context.copyKernel(what, innerGradient, master)
+                .argument(dnnl.DNNL_ARG_FROM, heldWeightGradient)
+                .argument(dnnl.DNNL_ARG_TO, master);
+        backwardWeights = withBias(
+                        new Kernel(context, what + ", backward to its weights", gradient, new primitive(gradient)),
+                        bias,
+                        dnnl.DNNL_ARG_DIFF_BIAS)
+                .argument(dnnl.DNNL_ARG_SRC, input)
+                .argument(dnnl.DNNL_ARG_DIFF_DST, output)
+                .argument(dnnl.DNNL_ARG_DIFF_WEIGHTS, heldWeightGradient);
+    }
+
+    private static Kernel withBias(Kernel kernel, memory.desc bias, int argument) {
+        return bias == null ? kernel : kernel.argument(argument, bias);
+    }
+
+    /** Takes the FP32 master weights over for the forward pass. */
+    void takeWeights(INDArray weights) {
+        roundWeights.bind(dnnl.DNNL_ARG_FROM, weights).run();
+    }
+
+    /** A copy of the output's shape. */
+    long[] outputShape() {
+        return outputShape.clone();
+    }
+
+    /** Product, bias and, if it was asked for, ReLU. */
+    void forward(INDArray input, INDArray bias, INDArray output) {
+        run(forward, input, bias, output);
+    }
+
+    /** Product and bias, in FP32. */
+    void forwardInFloat(INDArray input, INDArray bias, INDArray output) {
+        run(forwardInFloat, input, bias, output);
+    }
+
+    private void run(Kernel kernel, INDArray input, INDArray bias, INDArray output) {
+        if (hasBias) {
+            kernel.bind(dnnl.DNNL_ARG_BIAS, bias);
+        }
+        kernel.bind(dnnl.DNNL_ARG_SRC, input).bind(dnnl.DNNL_ARG_DST, output).run();
+    }
+
+    void backwardData(INDArray delta, INDArray weights, INDArray inputGradient) {
+        roundWeightsBackward.bind(dnnl.DNNL_ARG_FROM, weights).run();
+        backwardData
+                .bind(dnnl.DNNL_ARG_DIFF_DST, delta)
+                .bind(dnnl.DNNL_ARG_DIFF_SRC, inputGradient)
+                .run();
+    }
+
+    void backwardWeights(INDArray input, INDArray delta, INDArray weightGradient, INDArray biasGradient) {
+        if (hasBias) {
+            backwardWeights.bind(dnnl.DNNL_ARG_DIFF_BIAS, biasGradient);
+        }
+        backwardWeights
+                .bind(dnnl.DNNL_ARG_SRC, input)
+                .bind(dnnl.DNNL_ARG_DIFF_DST, delta)
+                .run();
+        copyWeightGradient.bind(dnnl.DNNL_ARG_TO, weightGradient).run();
+    }
+
+    @Override
+    public void close() {
+        roundWeights.close();
+        forward.close();
+        forwardInFloat.close();
+        roundWeightsBackward.close();
+        backwardData.close();
+        backwardWeights.close();
+        copyWeightGradient.close();
+        heldWeights.releaseReference();
+        heldWeightsBackward.releaseReference();
+        heldWeightGradient.releaseReference();
+    }
+}

@@ -1,0 +1,58 @@
+package org.dl4jamp.onednn;
+
+import java.util.Arrays;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** ND4J arrays as oneDNN wants them, in DL4J's workspaces. */
+final class Workspaces {
+    private Workspaces() {}
+
+    /** Where the first number of an array is. */
+    static long address(INDArray array) {
+        return array.data().pointer().address()
+                + array.offset() * array.dataType().width();
+    }
+
+    /** A new array with arbitrary content, in ND4J's order {@code c}. */
+    static INDArray dense(LayerWorkspaceMgr workspaceMgr, ArrayType place, DataType type, long... shape) {
+        LayerWorkspaceMgr allocator =
+                workspaceMgr.hasConfiguration(place) ? workspaceMgr : LayerWorkspaceMgr.noWorkspaces();
+        return allocator.createUninitialized(place, type, shape, 'c');
+    }
+
+    /** A new array with arbitrary content, ordinary shape, and the channels (axis 1) contiguous in memory. */
+    static INDArray channelsLast(LayerWorkspaceMgr workspaceMgr, ArrayType place, DataType type, long... shape) {
+        if (shape.length < 3) {
+            return dense(workspaceMgr, place, type, shape);
+        }
+        int rank = shape.length;
+        long[] stored = new long[rank];
+        int[] axes = new int[rank];
+        Arrays.setAll(stored, axis -> axis == 0 ? shape[0] : axis == rank - 1 ? shape[1] : shape[axis + 1]);
+        Arrays.setAll(axes, axis -> axis == 0 ? 0 : axis == 1 ? rank - 1 : axis - 1);
+        return dense(workspaceMgr, place, type, stored).permute(axes);
+    }
+
+    /** The same numbers as {@link #channelsLast} made them, with the channels as last axis: contiguous in ND4J's sense. */
+    static INDArray contiguous(INDArray channelsLast) {
+        int rank = channelsLast.rank();
+        if (rank < 3) {
+            return channelsLast;
+        }
+        int[] axes = new int[rank];
+        Arrays.setAll(axes, place -> place == 0 ? 0 : place == rank - 1 ? 1 : place + 1);
+        return channelsLast.permute(axes);
+    }
+
+    /** Whether what is put in one place outlives what is put in another: DL4J may have one workspace for both. */
+    static boolean isSeparate(LayerWorkspaceMgr workspaceMgr, ArrayType place, ArrayType other) {
+        if (workspaceMgr.isScopedOut(place) || !workspaceMgr.hasConfiguration(place)) {
+            return true;
+        }
+        return !workspaceMgr.hasConfiguration(other)
+                || !workspaceMgr.getWorkspaceName(place).equals(workspaceMgr.getWorkspaceName(other));
+    }
+}

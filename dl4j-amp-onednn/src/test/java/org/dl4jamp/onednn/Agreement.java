@@ -1,0 +1,68 @@
+package org.dl4jamp.onednn;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** How far a twin's result may be from DL4J's on the same numbers. */
+final class Agreement {
+    /** Of sums in FP32 in another order, against the array's norm. */
+    private static final double FLOAT_ERROR = 1e-5;
+    /** Of rounding to the 8 bits of BFLOAT16: half the last of them. */
+    static final double ROUNDING = 0x1p-8;
+
+    private Agreement() {}
+
+    /**
+     * Input, weights and epsilon were representable, so nothing but the result itself was rounded: each element is off by one rounding at
+     * most, besides FP32's error.
+     */
+    static void assertRoundedOnce(String what, INDArray expected, INDArray actual) {
+        double[] full = values(expected);
+        double[] twin = values(actual);
+        assertArrayEquals(expected.shape(), actual.shape(), what);
+        double rounding = actual.dataType() == DataType.BFLOAT16 ? ROUNDING : 0;
+        double slack = FLOAT_ERROR * norm(full) / Math.sqrt(full.length);
+        for (int i = 0; i < full.length; i++) {
+            double bound = rounding * Math.abs(full[i]) * (1 + ROUNDING) + 10 * slack;
+            assertTrue(
+                    Math.abs(full[i] - twin[i]) <= bound,
+                    what + "[" + i + "]: DL4J " + full[i] + ", twin " + twin[i] + ", bound " + bound);
+        }
+        assertClose(what, full, twin, rounding + FLOAT_ERROR);
+    }
+
+    /** The error's norm against the result's. */
+    static void assertWithin(String what, INDArray expected, INDArray actual, double relativeError) {
+        assertArrayEquals(expected.shape(), actual.shape(), what);
+        assertClose(what, values(expected), values(actual), relativeError);
+    }
+
+    private static void assertClose(String what, double[] full, double[] twin, double relativeError) {
+        double error = 0;
+        double product = 0;
+        for (int i = 0; i < full.length; i++) {
+            error += (full[i] - twin[i]) * (full[i] - twin[i]);
+            product += full[i] * twin[i];
+        }
+        double norm = norm(full);
+        assertTrue(
+                Math.sqrt(error) <= relativeError * norm + 1e-12,
+                what + ": relative error " + Math.sqrt(error) / norm + " > " + relativeError);
+        assertTrue(norm == 0 || product / norm / norm(twin) > 0.999, what + ": points elsewhere");
+    }
+
+    private static double norm(double[] values) {
+        double sum = 0;
+        for (double value : values) {
+            sum += value * value;
+        }
+        return Math.sqrt(sum);
+    }
+
+    private static double[] values(INDArray array) {
+        return array.castTo(DataType.DOUBLE).dup('c').data().asDouble();
+    }
+}

@@ -1,0 +1,69 @@
+package org.dl4jamp.onednn;
+
+import static org.dl4jamp.onednn.Layers.gaussian;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+
+import java.util.Random;
+import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.engine.ComputeEngine.EngineSession;
+import org.dl4jamp.layer.TwinLayer;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.ops.transforms.Transforms;
+
+class BatchNormTwinTest {
+    @ParameterizedTest
+    @CsvSource({
+        // rank, minibatch, channels, logarithm of the deviation, gamma and beta locked
+        "4, 3, 16, true, false",
+        "4, 2, 7, false, false",
+        "4, 1, 33, true, true",
+        "2, 8, 5, true, false",
+        "2, 6, 32, false, true"
+    })
+    void agreesWithDl4jsLayerInTrainingAndInference(
+            int rank, int minibatch, int channels, boolean useLogStd, boolean lock) {
+        BatchNormalization conf = new BatchNormalization.Builder()
+                .nIn(channels)
+                .nOut(channels)
+                .useLogStd(useLogStd)
+                .lockGammaBeta(lock)
+                .gamma(1.5)
+                .beta(-0.5)
+                .decay(0.8)
+                .build();
+        Random random = new Random(channels);
+        INDArray params = Transforms.abs(
+                        gaussian(random, 0.3, conf.initializer().numParams(conf)))
+                .addi(0.1);
+        long[] shape = rank == 4 ? new long[] {minibatch, channels, 5, 4} : new long[] {minibatch, channels};
+        INDArray input = gaussian(random, 2, shape);
+        INDArray epsilon = gaussian(random, 1, shape);
+        org.deeplearning4j.nn.api.Layer dl4j = Layers.dl4j(conf, params);
+        Layers.Result expected = Layers.run(dl4j, input, epsilon);
+        INDArray inference = dl4j.activate(input, false, LayerWorkspaceMgr.noWorkspaces());
+        for (DataType type : Types.here()) {
+            try (EngineSession session = new OneDnnEngine().session(params.length(), true)) {
+                TwinLayer twin = Layers.twin(session, conf, params, type);
+                assertInstanceOf(BatchNormTwin.class, twin.twin().compute());
+                Layers.Result actual = Layers.run(twin, input.castTo(type), epsilon.castTo(type));
+                Agreement.assertRoundedOnce(type + " output", expected.output(), actual.output());
+                Agreement.assertRoundedOnce(type + " input", expected.inputGradient(), actual.inputGradient());
+                for (String parameter : twin.paramTable().keySet()) {
+                    Agreement.assertWithin(
+                            type + " " + parameter,
+                            expected.gradient().getGradientFor(parameter),
+                            actual.gradient().getGradientFor(parameter),
+                            1e-5);
+                }
+                Agreement.assertRoundedOnce(
+                        type + " inference",
+                        inference,
+                        twin.activate(input.castTo(type), false, LayerWorkspaceMgr.noWorkspaces()));
+            }
+        }
+    }
+}

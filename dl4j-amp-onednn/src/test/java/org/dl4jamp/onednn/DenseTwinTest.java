@@ -1,0 +1,112 @@
+package org.dl4jamp.onednn;
+
+import static org.dl4jamp.onednn.Layers.gaussian;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.util.List;
+import java.util.Random;
+import org.deeplearning4j.exception.DL4JInvalidInputException;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.engine.ComputeEngine.EngineSession;
+import org.dl4jamp.layer.TwinLayer;
+import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.RepetitionInfo;
+import org.junit.jupiter.api.Test;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+class DenseTwinTest {
+    private static final List<Activation> ACTIVATIONS =
+            List.of(Activation.IDENTITY, Activation.RELU, Activation.TANH, Activation.GELU);
+
+    @RepeatedTest(25)
+    void agreesWithDl4jsLayerOnRandomShapes(RepetitionInfo repetition) {
+        Random random = new Random(repetition.getCurrentRepetition());
+        int choice = repetition.getCurrentRepetition() % ACTIVATIONS.size();
+        DenseLayer conf = new DenseLayer.Builder()
+                .nIn(1 + random.nextInt(70))
+                .nOut(1 + random.nextInt(70))
+                .hasBias(random.nextBoolean())
+                .activation(ACTIVATIONS.get(choice))
+                .build();
+        boolean exactDelta = choice < 2;
+        INDArray params = gaussian(random, 0.5, conf.initializer().numParams(conf));
+        INDArray input = gaussian(random, 1, 1 + random.nextInt(9), conf.getNIn());
+        INDArray epsilon = gaussian(random, 1, input.size(0), conf.getNOut());
+        Layers.Result expected = Layers.run(Layers.dl4j(conf, params), input, epsilon);
+        for (DataType type : Types.here()) {
+            try (EngineSession session = new OneDnnEngine().session(params.length(), true)) {
+                TwinLayer twin = Layers.twin(session, conf, params, type);
+                assertInstanceOf(DenseTwin.class, twin.twin().compute());
+                Layers.Result actual = Layers.run(twin, input.castTo(type), epsilon.castTo(type));
+                double rounding = type == DataType.FLOAT ? 0 : Agreement.ROUNDING;
+                Agreement.assertRoundedOnce(type + " output", expected.output(), actual.output());
+                Agreement.assertWithin(
+                        type + " input",
+                        expected.inputGradient(),
+                        actual.inputGradient(),
+                        1e-5 + (exactDelta ? 1.01 : 3) * rounding);
+                for (String parameter :
+                        expected.gradient().gradientForVariable().keySet()) {
+                    Agreement.assertWithin(
+                            type + " " + parameter,
+                            expected.gradient().getGradientFor(parameter),
+                            actual.gradient().getGradientFor(parameter),
+                            1e-5 + (exactDelta ? 0 : 2) * rounding);
+                }
+            }
+        }
+    }
+
+    @Test
+    void takesInputAndEpsilonInAnyOrderInMemory() {
+        DenseLayer conf = new DenseLayer.Builder()
+                .nIn(5)
+                .nOut(3)
+                .activation(Activation.IDENTITY)
+                .build();
+        Random random = new Random(5);
+        INDArray params = gaussian(random, 1, conf.initializer().numParams(conf));
+        INDArray input = gaussian(random, 1, 4, 5);
+        INDArray epsilon = gaussian(random, 1, 4, 3);
+        try (EngineSession session = new OneDnnEngine().session(params.length(), true)) {
+            Layers.Result c = Layers.run(Layers.twin(session, conf, params, DataType.FLOAT), input, epsilon);
+            INDArray view = gaussian(random, 1, 4, 9)
+                    .assign(0)
+                    .get(
+                            org.nd4j.linalg.indexing.NDArrayIndex.all(),
+                            org.nd4j.linalg.indexing.NDArrayIndex.interval(2, 7));
+            view.assign(input);
+            Layers.Result f = Layers.run(Layers.twin(session, conf, params, DataType.FLOAT), view, epsilon.dup('f'));
+            assertEquals(c.output(), f.output());
+            assertEquals(c.inputGradient(), f.inputGradient());
+            assertEquals(c.gradient().gradient(), f.gradient().gradient());
+        }
+    }
+
+    @Test
+    void answersABadShapeAsDl4jDoes() {
+        DenseLayer conf = new DenseLayer.Builder().nIn(5).nOut(3).build();
+        INDArray params = gaussian(new Random(1), 1, conf.initializer().numParams(conf));
+        for (long[] shape : new long[][] {{2, 3}, {2, 5, 3}}) {
+            INDArray input = gaussian(new Random(2), 1, shape);
+            String expected = messageOf(Layers.dl4j(conf, params), input);
+            try (EngineSession session = new OneDnnEngine().session(1, true)) {
+                assertEquals(
+                        expected.replace("DenseLayer", "DenseTwin"),
+                        messageOf(Layers.twin(session, conf, params, DataType.FLOAT), input));
+            }
+        }
+    }
+
+    private static String messageOf(org.deeplearning4j.nn.api.Layer layer, INDArray input) {
+        return assertThrows(
+                        DL4JInvalidInputException.class,
+                        () -> layer.activate(input, false, LayerWorkspaceMgr.noWorkspaces()))
+                .getMessage();
+    }
+}

@@ -1,0 +1,90 @@
+package org.dl4jamp.onednn;
+
+import java.util.ArrayList;
+import java.util.Random;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.Precision;
+import org.dl4jamp.engine.ComputeEngine;
+import org.dl4jamp.engine.TwinRequest;
+import org.dl4jamp.layer.GradientScale;
+import org.dl4jamp.layer.StepGuard;
+import org.dl4jamp.layer.TwinLayer;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+
+/** A single layer as a network would have it on this engine, and DL4J's own layer on the same numbers. */
+final class Layers {
+    private static final StepGuard NO_STEP = new StepGuard() {
+        @Override
+        public void backwardBegins(INDArray labels) {}
+
+        @Override
+        public boolean skippedLastStep() {
+            return false;
+        }
+    };
+
+    private Layers() {}
+
+    /** What a forward and a backward pass give. */
+    record Result(INDArray output, Gradient gradient, INDArray inputGradient) {}
+
+    /** DL4J's own FP32 layer, with a gradient view. */
+    static org.deeplearning4j.nn.api.Layer dl4j(Layer conf, INDArray params) {
+        NeuralNetConfiguration configuration =
+                new NeuralNetConfiguration.Builder().layer(conf.clone()).build();
+        INDArray view = params == null ? null : params.dup().reshape(1, params.length());
+        org.deeplearning4j.nn.api.Layer layer =
+                configuration.getLayer().instantiate(configuration, new ArrayList<>(), 0, view, false, DataType.FLOAT);
+        if (params != null) {
+            layer.setBackpropGradientsViewArray(
+                    Nd4j.valueArrayOf(new long[] {1, params.length()}, Double.NaN, DataType.FLOAT));
+        }
+        return layer;
+    }
+
+    /** The layer on this engine: takes and returns arrays of a type. */
+    static TwinLayer twin(ComputeEngine.EngineSession session, Layer conf, INDArray params, DataType type) {
+        org.deeplearning4j.nn.api.Layer master = dl4j(conf, params);
+        boolean lower = type == DataType.BFLOAT16 && !(conf instanceof BatchNormalization);
+        Precision precision = lower ? Precision.BFLOAT16 : Precision.FLOAT;
+        return new TwinLayer(
+                master,
+                session.twin(new TwinRequest("layer", master, precision, type)),
+                type,
+                type,
+                new GradientScale(() -> 1, false),
+                NO_STEP);
+    }
+
+    /** Forward and backward in training, in the type of the input. */
+    static Result run(org.deeplearning4j.nn.api.Layer layer, INDArray input, INDArray epsilon) {
+        LayerWorkspaceMgr none = LayerWorkspaceMgr.noWorkspaces();
+        INDArray output = layer.activate(input, true, none);
+        INDArray copy = output.dup();
+        layer.setInput(input, none);
+        Pair<Gradient, INDArray> result = layer.backpropGradient(epsilon.dup(), none);
+        return new Result(copy, result.getFirst(), result.getSecond());
+    }
+
+    /** FLOAT array of normally distributed numbers that BFLOAT16 can represent. */
+    static INDArray gaussian(Random random, double deviation, long... shape) {
+        INDArray array = Nd4j.create(DataType.FLOAT, shape);
+        for (long i = 0; i < array.length(); i++) {
+            array.putScalar(i, rounded((float) (deviation * random.nextGaussian())));
+        }
+        return array;
+    }
+
+    /** The nearest BFLOAT16 number, ties to even. */
+    static float rounded(float value) {
+        int bits = Float.floatToRawIntBits(value);
+        return Float.intBitsToFloat((bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000);
+    }
+}

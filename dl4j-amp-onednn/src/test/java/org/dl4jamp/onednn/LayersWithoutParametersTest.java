@@ -1,0 +1,117 @@
+package org.dl4jamp.onednn;
+
+import static org.dl4jamp.onednn.Layers.gaussian;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import java.util.Random;
+import org.deeplearning4j.nn.conf.ConvolutionMode;
+import org.deeplearning4j.nn.conf.layers.ActivationLayer;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.PoolingType;
+import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.Precision;
+import org.dl4jamp.engine.ComputeEngine.EngineSession;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** Activation and pooling layers. */
+class LayersWithoutParametersTest {
+    @ParameterizedTest
+    @EnumSource(
+            value = Activation.class,
+            names = {"RELU", "LEAKYRELU", "TANH", "SIGMOID", "ELU"})
+    void activationFunctionsAgreeWithDl4js(Activation activation) {
+        for (long[] shape : new long[][] {{3, 5}, {2, 3, 4}, {2, 7, 3, 5}, {1, 2, 3, 2, 2}}) {
+            check(new ActivationLayer(activation), shape, new Random(shape.length));
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        // pooling, kernel, stride, padding, dilation, mode, divisor includes padding
+        "MAX, 2, 2, 2, 2, 0, 0, 1, Truncate, false",
+        "MAX, 3, 2, 1, 2, 1, 0, 1, Truncate, false",
+        "MAX, 3, 3, 2, 2, 0, 0, 1, Same, false",
+        "MAX, 2, 2, 1, 1, 0, 0, 2, Truncate, false",
+        "AVG, 2, 2, 2, 2, 0, 0, 1, Truncate, false",
+        "AVG, 3, 3, 2, 1, 1, 1, 1, Truncate, false",
+        "AVG, 3, 3, 2, 1, 1, 1, 1, Truncate, true",
+        "AVG, 3, 2, 2, 2, 0, 0, 1, Same, false"
+    })
+    void poolingAgreesWithDl4js(
+            PoolingType pooling,
+            int kernelHeight,
+            int kernelWidth,
+            int strideHeight,
+            int strideWidth,
+            int paddingHeight,
+            int paddingWidth,
+            int dilation,
+            ConvolutionMode mode,
+            boolean includePadding) {
+        SubsamplingLayer conf = new SubsamplingLayer.Builder(pooling)
+                .kernelSize(kernelHeight, kernelWidth)
+                .stride(strideHeight, strideWidth)
+                .padding(paddingHeight, paddingWidth)
+                .dilation(dilation, dilation)
+                .convolutionMode(mode)
+                .avgPoolIncludePadInDivisor(includePadding)
+                .build();
+        check(conf, new long[] {2, 3, 7, 8}, new Random(kernelHeight));
+    }
+
+    private static void check(Layer conf, long[] shape, Random random) {
+        INDArray input = distinct(gaussian(random, 1, shape));
+        org.deeplearning4j.nn.api.Layer dl4j = Layers.dl4j(conf, null);
+        long[] output = dl4j.activate(input.dup(), true, LayerWorkspaceMgr.noWorkspaces())
+                .shape();
+        INDArray epsilon = gaussian(random, 1, output);
+        Layers.Result expected = Layers.run(dl4j, input, epsilon);
+        for (DataType type : Types.here()) {
+            if (type == DataType.BFLOAT16
+                    && Coverage.without(conf, Precision.BFLOAT16).isPresent()) {
+                continue;
+            }
+            try (EngineSession session = new OneDnnEngine().session(0, true)) {
+                Layers.Result actual =
+                        Layers.run(Layers.twin(session, conf, null, type), input.castTo(type), epsilon.castTo(type));
+                Agreement.assertRoundedOnce(type + " output", expected.output(), actual.output());
+                Agreement.assertRoundedOnce(type + " input", expected.inputGradient(), actual.inputGradient());
+            }
+        }
+    }
+
+    /** Different BFLOAT16 numbers, so that every maximum has one place. */
+    private static INDArray distinct(INDArray array) {
+        for (long i = 0; i < array.length(); i++) {
+            float base = (float) ((i * 37 % array.length()) - array.length() / 2.0 + 0.5);
+            array.putScalar(i, array.rank() == 4 ? Layers.rounded(base / 128) : array.getFloat(i));
+        }
+        return array;
+    }
+
+    @Test
+    void onlyLayersThatAreCoveredHaveTwins() {
+        assertFalse(Coverage.without(new ActivationLayer(Activation.TANH), Precision.BFLOAT16)
+                .isPresent());
+        assertEquals(
+                "it has no kernel for activation function cube",
+                Coverage.without(new ActivationLayer(Activation.CUBE), Precision.BFLOAT16)
+                        .orElseThrow());
+        assertEquals(
+                "it has no kernel for PNORM pooling",
+                Coverage.without(
+                                new SubsamplingLayer.Builder(PoolingType.PNORM)
+                                        .pnorm(2)
+                                        .build(),
+                                Precision.BFLOAT16)
+                        .orElseThrow());
+    }
+}

@@ -1,0 +1,301 @@
+package org.dl4jamp.onednn;
+
+import static org.dl4jamp.onednn.Layers.gaussian;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import org.bytedeco.javacpp.Pointer;
+import org.deeplearning4j.nn.conf.ConvolutionMode;
+import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.ActivationLayer;
+import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.conf.layers.CnnLossLayer;
+import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
+import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.OptLevel;
+import org.dl4jamp.Precision;
+import org.dl4jamp.policy.PrecisionPlan;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.learning.config.Adam;
+import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
+
+/** Whole networks on this engine. */
+class OneDnnNetworksTest {
+    @BeforeEach
+    void onACpuWithBfloat16() {
+        assumeTrue(OneDnnLibrary.bfloat16() == OneDnnLibrary.Bfloat16.NATIVE, "native BFLOAT16");
+    }
+
+    private static MultiLayerConfiguration sine() {
+        NeuralNetConfiguration.ListBuilder list = new NeuralNetConfiguration.Builder()
+                .seed(3)
+                .updater(new Adam(3e-3))
+                .list();
+        for (int i = 0; i < 2; i++) {
+            list.layer(new ConvolutionLayer.Builder(1, 1)
+                            .nOut(24)
+                            .activation(Activation.IDENTITY)
+                            .build())
+                    .layer(new BatchNormalization())
+                    .layer(new ActivationLayer(Activation.RELU));
+        }
+        return list.layer(new ConvolutionLayer.Builder(1, 1)
+                        .nOut(1)
+                        .activation(Activation.IDENTITY)
+                        .build())
+                .layer(new CnnLossLayer.Builder(LossFunction.MSE)
+                        .activation(Activation.IDENTITY)
+                        .build())
+                .setInputType(InputType.convolutional(16, 16, 2))
+                .build();
+    }
+
+    private static DataSet sineData() {
+        INDArray x = Nd4j.create(DataType.FLOAT, 1, 2, 16, 16);
+        INDArray y = Nd4j.create(DataType.FLOAT, 1, 1, 16, 16);
+        for (int i = 0; i < 16; i++) {
+            for (int j = 0; j < 16; j++) {
+                x.putScalar(new int[] {0, 0, i, j}, i / 8.0 - 1);
+                x.putScalar(new int[] {0, 1, i, j}, j / 8.0 - 1);
+                y.putScalar(new int[] {0, 0, i, j}, Math.sin(i / 3.0) + Math.cos(j / 4.0));
+            }
+        }
+        return new DataSet(x, y);
+    }
+
+    private static MultiLayerConfiguration cnn(double retain) {
+        return new NeuralNetConfiguration.Builder()
+                .seed(5)
+                .updater(new Adam(3e-3))
+                .list()
+                .layer(new ConvolutionLayer.Builder(3, 3)
+                        .nOut(25)
+                        .convolutionMode(ConvolutionMode.Same)
+                        .activation(Activation.RELU)
+                        .build())
+                .layer(new SubsamplingLayer.Builder(2, 2).stride(2, 2).build())
+                .layer(new ConvolutionLayer.Builder(3, 3)
+                        .nOut(11)
+                        .activation(Activation.TANH)
+                        .build())
+                .layer(new DenseLayer.Builder()
+                        .nOut(64)
+                        .dropOut(retain)
+                        .activation(Activation.RELU)
+                        .build())
+                .layer(new OutputLayer.Builder(LossFunction.MCXENT)
+                        .nOut(3)
+                        .activation(Activation.SOFTMAX)
+                        .build())
+                .setInputType(InputType.convolutional(8, 8, 1))
+                .build();
+    }
+
+    private static DataSet images(int minibatch) {
+        Random random = new Random(minibatch);
+        INDArray x = gaussian(random, 0.5, minibatch, 1, 8, 8);
+        INDArray y = Nd4j.create(DataType.FLOAT, minibatch, 3);
+        for (int i = 0; i < minibatch; i++) {
+            x.putScalar(new int[] {i, 0, 2 * (i % 3), 1}, 3);
+            y.putScalar(i, i % 3, 1);
+        }
+        return new DataSet(x, y);
+    }
+
+    private static MultiLayerNetwork network(MultiLayerConfiguration configuration) {
+        MultiLayerNetwork network = new MultiLayerNetwork(configuration.clone());
+        network.init();
+        return network;
+    }
+
+    private static AmpConfig onOneDnn(Precision precision) {
+        return AmpConfig.builder().engine("onednn").precision(precision).build();
+    }
+
+    private static double train(MultiLayerNetwork network, int iterations, DataSet... batches) {
+        for (int i = 0; i < iterations; i++) {
+            network.fit(batches[i % batches.length]);
+        }
+        return network.score(batches[0]);
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"FLOAT", "BFLOAT16"})
+    void trainsASineLikeNetworkToFp32sLoss(Precision precision) {
+        double expected = train(network(sine()), 150, sineData());
+        MultiLayerNetwork network = network(sine());
+        try (MixedPrecision amp = MixedPrecision.enable(network, onOneDnn(precision))) {
+            double actual = train(network, 150, sineData());
+            assertEquals(expected, actual, 0.05 * Math.abs(expected));
+            assertEquals(0, amp.stepsSkipped());
+            assertEquals(1, amp.lossScale());
+        }
+        assertTrue(Double.isFinite(network.score(sineData())));
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"FLOAT", "BFLOAT16"})
+    void trainsACnnOnBatchesOfVaryingSizeToFp32sLoss(Precision precision) {
+        DataSet[] batches = {images(32), images(7), images(1)};
+        double untrained = network(cnn(1)).score(batches[0]);
+        double expected = train(network(cnn(1)), 45, batches);
+        MultiLayerNetwork network = network(cnn(1));
+        try (MixedPrecision amp = MixedPrecision.enable(network, onOneDnn(precision))) {
+            double actual = train(network, 45, batches);
+            assertTrue(expected < untrained / 2, expected + " after " + untrained);
+            assertEquals(expected, actual, 0.05 * expected);
+            assertEquals(45, amp.stepsTaken());
+        }
+    }
+
+    @Test
+    void trainsWithDropout() {
+        MultiLayerNetwork network = network(cnn(0.8));
+        double untrained = network.score(images(32));
+        try (MixedPrecision amp = MixedPrecision.enable(network, onOneDnn(Precision.BFLOAT16))) {
+            assertTrue(train(network, 60, images(32)) < untrained / 2);
+            assertEquals(60, amp.stepsTaken());
+        }
+    }
+
+    @Test
+    void roundsTheParametersThemselvesWithoutMasterWeights() {
+        MultiLayerNetwork network = network(cnn(1));
+        AmpConfig config = AmpConfig.builder()
+                .engine("onednn")
+                .precision(Precision.BFLOAT16)
+                .optLevel(OptLevel.O3)
+                .build();
+        try (MixedPrecision amp = MixedPrecision.enable(network, config)) {
+            network.output(images(2).getFeatures());
+            INDArray weights = network.getLayer(0).getParam("W");
+            assertEquals(Precision.BFLOAT16, amp.precision());
+            assertEquals(weights, weights.castTo(DataType.BFLOAT16).castTo(DataType.FLOAT));
+        }
+    }
+
+    @Test
+    void isWhatAutoStandsForOnThisCpu() {
+        MultiLayerNetwork network = network(sine());
+        try (MixedPrecision amp = MixedPrecision.enable(network, AmpConfig.defaults())) {
+            assertEquals("onednn", amp.engine());
+            assertEquals(Precision.BFLOAT16, amp.precision());
+        }
+    }
+
+    @Test
+    void fp32WithoutTheEnginesNameIsLeftToDl4j() {
+        MultiLayerNetwork network = network(sine());
+        AmpConfig config = AmpConfig.builder().precision(Precision.FLOAT).build();
+        try (MixedPrecision amp = MixedPrecision.enable(network, config)) {
+            assertTrue(amp.plan().rows().stream().allMatch(row -> row.engine().equals("dl4j")));
+        }
+    }
+
+    @Test
+    void whatHasNoKernelRunsInFp32AndThePlanSaysWhy() {
+        MultiLayerNetwork network = network(new NeuralNetConfiguration.Builder()
+                .list()
+                .layer(new LSTM.Builder().nOut(4).build())
+                .layer(new RnnOutputLayer.Builder(LossFunction.MSE)
+                        .nOut(1)
+                        .activation(Activation.IDENTITY)
+                        .build())
+                .setInputType(InputType.recurrent(3, 5))
+                .build());
+        for (Precision precision : new Precision[] {Precision.BFLOAT16, Precision.FLOAT}) {
+            try (MixedPrecision amp = MixedPrecision.enable(network, onOneDnn(precision))) {
+                PrecisionPlan.Row row = amp.plan().rows().get(0);
+                assertEquals(Precision.FLOAT, row.precision());
+                assertEquals("dl4j", row.engine());
+                assertEquals("onednn can't: it has no kernel for LSTM", row.reason());
+            }
+        }
+    }
+
+    @Test
+    void doesntComputeHalf() {
+        Exception refusal = assertThrows(
+                org.dl4jamp.AmpException.class, () -> MixedPrecision.enable(network(sine()), onOneDnn(Precision.HALF)));
+        assertTrue(refusal.getMessage().contains("not HALF"), refusal.getMessage());
+    }
+
+    @Test
+    void twoNetworksInTwoThreadsGetTheSameResultsAsAlone() {
+        double alone = trainOnOneDnn();
+        CompletableFuture<Double> first = CompletableFuture.supplyAsync(OneDnnNetworksTest::trainOnOneDnn);
+        CompletableFuture<Double> second = CompletableFuture.supplyAsync(OneDnnNetworksTest::trainOnOneDnn);
+        assertEquals(alone, first.join(), 1e-3 * alone);
+        assertEquals(alone, second.join(), 1e-3 * alone);
+    }
+
+    private static double trainOnOneDnn() {
+        MultiLayerNetwork network = network(cnn(1));
+        try (MixedPrecision amp = MixedPrecision.enable(network, onOneDnn(Precision.BFLOAT16))) {
+            return train(network, 20, images(16));
+        }
+    }
+
+    @Test
+    void aTrainedNetworkMayBeUsedByAnotherThread() {
+        MultiLayerNetwork network = network(sine());
+        try (MixedPrecision amp = MixedPrecision.enable(network, onOneDnn(Precision.BFLOAT16))) {
+            train(network, 2, sineData());
+            INDArray here = network.output(sineData().getFeatures());
+            INDArray there = CompletableFuture.supplyAsync(
+                            () -> network.output(sineData().getFeatures()))
+                    .join();
+            assertEquals(here, there);
+            assertEquals(2, amp.stepsTaken());
+        }
+    }
+
+    @Test
+    void closingFreesWhatWasMade() {
+        MultiLayerNetwork network = network(new NeuralNetConfiguration.Builder()
+                .list()
+                .layer(new DenseLayer.Builder().nIn(512).nOut(2048).build())
+                .layer(new OutputLayer.Builder(LossFunction.MSE)
+                        .nOut(1)
+                        .activation(Activation.IDENTITY)
+                        .build())
+                .build());
+        DataSet data = new DataSet(Nd4j.rand(2, 512), Nd4j.rand(2, 1));
+        openAndClose(network, data, 5);
+        long physical = Pointer.physicalBytes();
+        openAndClose(network, data, 200);
+        // The rounded weights and their gradients alone are 8 MiB, each time.
+        long grown = (Pointer.physicalBytes() - physical) >> 20;
+        assertTrue(grown < 400, "grew by " + grown + " MiB");
+    }
+
+    private static void openAndClose(MultiLayerNetwork network, DataSet data, int times) {
+        for (int i = 0; i < times; i++) {
+            try (MixedPrecision amp = MixedPrecision.enable(network, onOneDnn(Precision.BFLOAT16))) {
+                network.fit(data);
+                assertEquals(1, amp.stepsTaken());
+            }
+        }
+    }
+}
