@@ -8,14 +8,4 @@ final class Handle extends Pointer {
         this.address = newAddress;
         return this;
     }
-
-    @Override
-    public boolean equals(Object other) {
-        return super.equals(other);
-    }
-
-    @Override
-    public int hashCode() {
-        return super.hashCode();
-    }
 }
