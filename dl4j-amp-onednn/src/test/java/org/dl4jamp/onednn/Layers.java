@@ -11,6 +11,7 @@ import org.dl4jamp.Precision;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.layer.GradientScale;
+import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.layer.TwinLayer;
 import org.nd4j.common.primitives.Pair;
@@ -22,7 +23,7 @@ import org.nd4j.linalg.factory.Nd4j;
 final class Layers {
     private static final StepGuard NO_STEP = new StepGuard() {
         @Override
-        public void backwardBegins(INDArray labels) {}
+        public void backwardBegins(LossScalingLayer output, INDArray labels) {}
 
         @Override
         public boolean skippedLastStep() {
