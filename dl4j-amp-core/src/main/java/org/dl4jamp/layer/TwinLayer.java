@@ -1,20 +1,12 @@
 package org.dl4jamp.layer;
 
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Map;
 import org.deeplearning4j.nn.api.Layer;
-import org.deeplearning4j.nn.api.MaskState;
-import org.deeplearning4j.nn.conf.CacheMode;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
-import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.factory.Nd4j;
-import org.nd4j.linalg.indexing.NDArrayIndex;
 
 /**
  * Stands in a network for one of its layers and lets a {@link Twin} compute: casts in and out where the types differ, keeps the input in the
@@ -23,7 +15,7 @@ import org.nd4j.linalg.indexing.NDArrayIndex;
  *
  * <p>Gradients that it hands back have the type of the activations that it was given, so that DL4J can add up those of several consumers.
  */
-public class TwinLayer extends DelegatingLayer {
+public class TwinLayer extends PairedLayer {
     private static final long serialVersionUID = 1L;
 
     private final transient Twin twin;
@@ -32,7 +24,7 @@ public class TwinLayer extends DelegatingLayer {
     private final transient GradientScale gradientScale;
     private final transient StepGuard guard;
 
-    private transient List<INDArray> scaledGradients;
+    private transient ScaledGradients scaledGradients;
     private transient INDArray input;
     private DataType givenType = DataType.FLOAT;
     private boolean settled;
@@ -48,7 +40,7 @@ public class TwinLayer extends DelegatingLayer {
      */
     public TwinLayer(
             Layer master, Twin twin, DataType rounded, DataType output, GradientScale gradientScale, StepGuard guard) {
-        super(master);
+        super(master, twin);
         this.twin = twin;
         this.rounded = rounded;
         this.output = output;
@@ -57,15 +49,6 @@ public class TwinLayer extends DelegatingLayer {
         if (master.getGradientsViewArray() != null) {
             shareGradients(master.getGradientsViewArray());
         }
-    }
-
-    /** What computes in this layer's place. */
-    public final Twin twin() {
-        return twin;
-    }
-
-    final Layer compute() {
-        return twin.compute();
     }
 
     final GradientScale gradientScale() {
@@ -207,9 +190,7 @@ public class TwinLayer extends DelegatingLayer {
         if (!scalesParameterGradients() || gradientScale.factor() == 1 || scaledGradients == null) {
             return;
         }
-        for (INDArray gradients : scaledGradients) {
-            gradients.muli(gradientScale.inverse());
-        }
+        scaledGradients.multiply(gradientScale.inverse());
     }
 
     /** For output layers, which DL4J doesn't run forward in training. */
@@ -257,108 +238,12 @@ public class TwinLayer extends DelegatingLayer {
         if (compute() != master()) {
             compute().setBackpropGradientsViewArray(gradients);
         }
-        scaledGradients = trueGradientRanges(gradients);
-    }
-
-    /** The parts of the gradient view that hold gradients, not updates of running statistics, which are never scaled. */
-    private List<INDArray> trueGradientRanges(INDArray gradients) {
-        INDArray flat = gradients.reshape(gradients.length());
-        List<INDArray> ranges = new ArrayList<>();
-        long start = 0;
-        long end = 0;
-        for (Map.Entry<String, INDArray> parameter : master().paramTable(false).entrySet()) {
-            long length = parameter.getValue().length();
-            if (!master().updaterDivideByMinibatch(parameter.getKey())) {
-                addRange(flat, start, end, ranges);
-                start = end + length;
-            }
-            end += length;
-        }
-        addRange(flat, start, end, ranges);
-        return List.copyOf(ranges);
-    }
-
-    private static void addRange(INDArray flat, long start, long end, List<INDArray> ranges) {
-        if (end > start) {
-            ranges.add(flat.get(NDArrayIndex.interval(start, end)));
-        }
-    }
-
-    @Override
-    public void setMaskArray(INDArray maskArray) {
-        INDArray own = maskArray;
-        if (maskArray != null
-                && maskArray.dataType() != twin.dataType()
-                && maskArray.dataType().isFPType()) {
-            // DL4J's MaskZeroLayer makes a mask of the type of what it masks, outside workspaces.
-            try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-                own = maskArray.castTo(twin.dataType());
-            }
-        }
-        super.setMaskArray(own);
-        if (compute() != master()) {
-            compute().setMaskArray(own);
-        }
-    }
-
-    @Override
-    public Pair<INDArray, MaskState> feedForwardMaskArray(
-            INDArray maskArray, MaskState currentMaskState, int minibatchSize) {
-        if (compute() != master()) {
-            compute().feedForwardMaskArray(maskArray, currentMaskState, minibatchSize);
-        }
-        return super.feedForwardMaskArray(maskArray, currentMaskState, minibatchSize);
-    }
-
-    @Override
-    public void setInputMiniBatchSize(int size) {
-        super.setInputMiniBatchSize(size);
-        if (compute() != master()) {
-            compute().setInputMiniBatchSize(size);
-        }
+        scaledGradients = ScaledGradients.of(master(), gradients);
     }
 
     @Override
     public int getInputMiniBatchSize() {
         return batchSize();
-    }
-
-    @Override
-    public void setIterationCount(int iterationCount) {
-        super.setIterationCount(iterationCount);
-        if (compute() != master()) {
-            compute().setIterationCount(iterationCount);
-        }
-    }
-
-    @Override
-    public void setEpochCount(int epochCount) {
-        super.setEpochCount(epochCount);
-        if (compute() != master()) {
-            compute().setEpochCount(epochCount);
-        }
-    }
-
-    @Override
-    public void setCacheMode(CacheMode mode) {
-        // What DL4J would cache between forward and backward pass are FP32 arrays: the twin goes without.
-        master().setCacheMode(mode);
-    }
-
-    @Override
-    public void allowInputModification(boolean allow) {
-        super.allowInputModification(allow);
-        if (compute() != master()) {
-            compute().allowInputModification(false);
-        }
-    }
-
-    @Override
-    public void clearNoiseWeightParams() {
-        super.clearNoiseWeightParams();
-        if (compute() != master()) {
-            compute().clearNoiseWeightParams();
-        }
     }
 
     @Override

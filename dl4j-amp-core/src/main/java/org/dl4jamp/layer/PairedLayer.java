@@ -1,0 +1,102 @@
+package org.dl4jamp.layer;
+
+import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.api.MaskState;
+import org.deeplearning4j.nn.conf.CacheMode;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+
+/** Tells a master and the twin that computes in its place the same of masks, batch size, iterations and the like. */
+abstract class PairedLayer extends DelegatingLayer {
+    private static final long serialVersionUID = 1L;
+
+    private final transient Twin twin;
+
+    PairedLayer(Layer master, Twin twin) {
+        super(master);
+        this.twin = twin;
+    }
+
+    /** What computes in this layer's place. */
+    public final Twin twin() {
+        return twin;
+    }
+
+    final Layer compute() {
+        return twin.compute();
+    }
+
+    @Override
+    public void setMaskArray(INDArray maskArray) {
+        INDArray own = maskArray;
+        if (maskArray != null
+                && maskArray.dataType() != twin.dataType()
+                && maskArray.dataType().isFPType()) {
+            // DL4J's MaskZeroLayer makes a mask of the type of what it masks, outside workspaces.
+            try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+                own = maskArray.castTo(twin.dataType());
+            }
+        }
+        super.setMaskArray(own);
+        if (compute() != master()) {
+            compute().setMaskArray(own);
+        }
+    }
+
+    @Override
+    public Pair<INDArray, MaskState> feedForwardMaskArray(
+            INDArray maskArray, MaskState currentMaskState, int minibatchSize) {
+        if (compute() != master()) {
+            compute().feedForwardMaskArray(maskArray, currentMaskState, minibatchSize);
+        }
+        return super.feedForwardMaskArray(maskArray, currentMaskState, minibatchSize);
+    }
+
+    @Override
+    public void setInputMiniBatchSize(int size) {
+        super.setInputMiniBatchSize(size);
+        if (compute() != master()) {
+            compute().setInputMiniBatchSize(size);
+        }
+    }
+
+    @Override
+    public void setIterationCount(int iterationCount) {
+        super.setIterationCount(iterationCount);
+        if (compute() != master()) {
+            compute().setIterationCount(iterationCount);
+        }
+    }
+
+    @Override
+    public void setEpochCount(int epochCount) {
+        super.setEpochCount(epochCount);
+        if (compute() != master()) {
+            compute().setEpochCount(epochCount);
+        }
+    }
+
+    @Override
+    public void setCacheMode(CacheMode mode) {
+        // What DL4J would cache between forward and backward pass are FP32 arrays: the twin goes without.
+        master().setCacheMode(mode);
+    }
+
+    @Override
+    public void allowInputModification(boolean allow) {
+        super.allowInputModification(allow);
+        if (compute() != master()) {
+            compute().allowInputModification(false);
+        }
+    }
+
+    @Override
+    public void clearNoiseWeightParams() {
+        super.clearNoiseWeightParams();
+        if (compute() != master()) {
+            compute().clearNoiseWeightParams();
+        }
+    }
+}
