@@ -18,10 +18,10 @@ final class ActivationTwin extends ActivationLayer implements AutoCloseable {
     private final transient Eltwise eltwise;
     private final transient KernelCache<Layout, EltwiseKernels> kernels = new KernelCache<>(Twins.SHAPES);
 
-    ActivationTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context, Eltwise eltwise) {
+    ActivationTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
         this.context = context;
-        this.eltwise = eltwise;
+        this.eltwise = Eltwise.of(layerConf().getActivationFn()).orElseThrow();
     }
 
     private EltwiseKernels kernels(INDArray array) {

@@ -5,10 +5,7 @@ import java.util.List;
 import org.deeplearning4j.nn.conf.CacheMode;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.dropout.IDropout;
-import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
-import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
-import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.TwinRequest;
@@ -49,12 +46,18 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         }
         NeuralNetConfiguration conf = request.master().conf().clone();
         conf.setCacheMode(CacheMode.NONE);
-        boolean appliesDropout = layer instanceof DenseLayer || layer instanceof ConvolutionLayer;
-        IDropout dropout = appliesDropout ? conf.getLayer().getIDropout() : null;
+        LayerKernels<?> kernels = Coverage.of(layer).orElseThrow();
+        IDropout dropout = kernels.dropsInput() ? conf.getLayer().getIDropout() : null;
         conf.getLayer().setIDropout(null);
         boolean rounds = type == DataType.BFLOAT16;
         return new Twin(
-                compute(request, conf, type), type, rounds, Twin.Retention.INPUT, dropout, weights(request), casting);
+                compute(request, kernels.maker().make(conf, type, context)),
+                type,
+                rounds,
+                Twin.Retention.INPUT,
+                dropout,
+                weights(request),
+                casting);
     }
 
     private static DataType type(TwinRequest request, Layer layer) {
@@ -70,38 +73,17 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         return rounds ? new RoundedMaster(context, request.master().params()) : Twin.Weights.MASTER;
     }
 
-    private org.deeplearning4j.nn.api.Layer compute(TwinRequest request, NeuralNetConfiguration conf, DataType type) {
-        org.deeplearning4j.nn.api.Layer twin = make(conf, type);
+    private org.deeplearning4j.nn.api.Layer compute(TwinRequest request, org.deeplearning4j.nn.api.Layer twin) {
         twins.add((AutoCloseable) twin);
         if (request.master().numParams() > 0) {
             INDArray parameters = request.master().params();
             twin.setParamsViewArray(parameters);
-            twin.setParamTable(conf.getLayer().initializer().init(conf, parameters, false));
+            twin.setParamTable(twin.conf().getLayer().initializer().init(twin.conf(), parameters, false));
         }
         twin.setIndex(request.master().getIndex());
         twin.setIterationCount(request.master().getIterationCount());
         twin.setEpochCount(request.master().getEpochCount());
         return twin;
-    }
-
-    private org.deeplearning4j.nn.api.Layer make(NeuralNetConfiguration conf, DataType type) {
-        Layer layer = conf.getLayer();
-        if (layer instanceof DenseLayer) {
-            return new DenseTwin(conf, type, context);
-        }
-        if (layer instanceof ConvolutionLayer) {
-            return new ConvolutionTwin(conf, type, context);
-        }
-        if (layer instanceof BatchNormalization) {
-            return new BatchNormTwin(conf, type, context);
-        }
-        return layer instanceof ActivationLayer activation
-                ? new ActivationTwin(
-                        conf,
-                        type,
-                        context,
-                        Eltwise.of(activation.getActivationFn()).orElseThrow())
-                : new PoolingTwin(conf, type, context);
     }
 
     @Override

@@ -7,13 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.util.List;
 import java.util.Random;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.IntRange;
 import org.deeplearning4j.exception.DL4JInvalidInputException;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.layer.TwinLayer;
-import org.junit.jupiter.api.RepeatedTest;
-import org.junit.jupiter.api.RepetitionInfo;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -23,19 +24,24 @@ class DenseTwinTest {
     private static final List<Activation> ACTIVATIONS =
             List.of(Activation.IDENTITY, Activation.RELU, Activation.TANH, Activation.GELU);
 
-    @RepeatedTest(25)
-    void agreesWithDl4jsLayerOnRandomShapes(RepetitionInfo repetition) {
-        Random random = new Random(repetition.getCurrentRepetition());
-        int choice = repetition.getCurrentRepetition() % ACTIVATIONS.size();
+    @Property(tries = 25)
+    void agreesWithDl4jsLayerOnRandomShapes(
+            @ForAll long seed,
+            @ForAll @IntRange(max = 3) int choice,
+            @ForAll @IntRange(min = 1, max = 70) int nIn,
+            @ForAll @IntRange(min = 1, max = 70) int nOut,
+            @ForAll @IntRange(min = 1, max = 9) int batch,
+            @ForAll boolean bias) {
+        Random random = new Random(seed);
         DenseLayer conf = new DenseLayer.Builder()
-                .nIn(1 + random.nextInt(70))
-                .nOut(1 + random.nextInt(70))
-                .hasBias(random.nextBoolean())
+                .nIn(nIn)
+                .nOut(nOut)
+                .hasBias(bias)
                 .activation(ACTIVATIONS.get(choice))
                 .build();
         boolean exactDelta = choice < 2;
         INDArray params = gaussian(random, 0.5, conf.initializer().numParams(conf));
-        INDArray input = gaussian(random, 1, 1 + random.nextInt(9), conf.getNIn());
+        INDArray input = gaussian(random, 1, batch, nIn);
         INDArray epsilon = gaussian(random, 1, input.size(0), conf.getNOut());
         Layers.Result expected = Layers.run(Layers.dl4j(conf, params), input, epsilon);
         for (DataType type : Types.here()) {
