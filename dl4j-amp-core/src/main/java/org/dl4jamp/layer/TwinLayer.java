@@ -127,7 +127,7 @@ public class TwinLayer extends PairedLayer {
         if (training) {
             applyDropout(workspaceMgr, ArrayType.FF_WORKING_MEM);
         }
-        boolean castsOut = output != twin.dataType();
+        boolean castsOut = output != twin.outputType();
         LayerWorkspaceMgr inner = prepare(workspaceMgr, ArrayType.FF_WORKING_MEM, castsOut, ArrayType.ACTIVATIONS);
         return twin.casting().cast(forward.run(inner), output, workspaceMgr, ArrayType.ACTIVATIONS);
     }
@@ -163,7 +163,7 @@ public class TwinLayer extends PairedLayer {
         twin.weights().reload();
         boolean castsOut = givenType != twin.dataType() || twin.dropout() != null;
         LayerWorkspaceMgr inner = prepare(workspaceMgr, ArrayType.BP_WORKING_MEM, castsOut, ArrayType.ACTIVATION_GRAD);
-        INDArray own = twin.casting().cast(epsilon, twin.dataType(), workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray own = twin.casting().cast(epsilon, twin.outputType(), workspaceMgr, ArrayType.BP_WORKING_MEM);
         Pair<Gradient, INDArray> result = backward.run(own, inner);
         unscaleParameterGradients();
         INDArray next = result.getSecond();

@@ -19,12 +19,13 @@ final class ProductKernels implements AutoCloseable {
      *
      * @param layer for error messages
      * @param input how the input lies in memory
-     * @param weights how the master weights lie in memory, {@code [nOut, nIn, ...]}
+     * @param weights how the master weights lie in memory, {@code [nOut, nIn, ...]} or {@code [groups, nOut, nIn, ...]}, which is also
+     *     how their gradients do
      * @param hasBias whether there is a bias
      * @param output how the output lies in memory
-     * @param relu whether ReLU is applied to the output
+     * @param function the activation function that is applied to the output; null if there is none
      */
-    record Task(String layer, Layout input, Layout weights, boolean hasBias, Layout output, boolean relu) {
+    record Task(String layer, Layout input, Layout weights, boolean hasBias, Layout output, Eltwise function) {
         String describe(String primitive) {
             return layer + ": " + primitive + " of " + input + " by weights " + weights + " to " + output;
         }
@@ -42,6 +43,7 @@ final class ProductKernels implements AutoCloseable {
     private final memory heldWeightGradient;
     private final boolean hasBias;
     private final long[] outputShape;
+    private final String layer;
 
     static <F extends primitive_desc> ProductKernels make(
             OneDnnContext context, ProductPrimitives<F> primitives, Task task) {
@@ -53,6 +55,7 @@ final class ProductKernels implements AutoCloseable {
             OneDnnContext context, ProductPrimitives<F> primitives, Task task) {
         String what = task.describe(primitives.name());
         hasBias = task.hasBias();
+        layer = task.layer();
         outputShape = task.output().shape();
         memory.desc input = task.input().descriptor();
         memory.desc output = task.output().descriptor();
@@ -62,13 +65,16 @@ final class ProductKernels implements AutoCloseable {
         memory.desc weightGradient = Layout.any(DataType.FLOAT, task.weights().shape());
         memory.desc master = task.weights().descriptor();
         memory.desc bias =
-                hasBias ? Layout.dense(DataType.FLOAT, outputShape[1]).descriptor() : null;
+                hasBias ? Layout.dense(DataType.FLOAT, outputShape[1]).descriptor() : new memory.desc();
 
         primitive_attr attributes = OneDnnContext.attributes();
-        if (task.relu()) {
-            post_ops relu = new post_ops();
-            relu.append_eltwise(Eltwise.RELU.function(), Eltwise.RELU.alpha(), 0);
-            attributes.set_post_ops(relu);
+        if (task.function() != null) {
+            post_ops function = new post_ops();
+            function.append_eltwise(
+                    task.function().function(),
+                    task.function().alpha(),
+                    task.function().beta());
+            attributes.set_post_ops(function);
         }
         F first = primitives.forward(input, weights, bias, output, attributes);
         memory.desc inner = first.weights_desc();
@@ -115,8 +121,8 @@ final class ProductKernels implements AutoCloseable {
                 .argument(dnnl.DNNL_ARG_DIFF_WEIGHTS, heldWeightGradient);
     }
 
-    private static Kernel withBias(Kernel kernel, memory.desc bias, int argument) {
-        return bias == null ? kernel : kernel.argument(argument, bias);
+    private Kernel withBias(Kernel kernel, memory.desc bias, int argument) {
+        return hasBias ? kernel.argument(argument, bias) : kernel;
     }
 
     /** Takes the FP32 master weights over for the forward pass. */
@@ -124,12 +130,17 @@ final class ProductKernels implements AutoCloseable {
         roundWeights.bind(dnnl.DNNL_ARG_FROM, weights).run();
     }
 
+    /** The layer that they are for. */
+    String layer() {
+        return layer;
+    }
+
     /** A copy of the output's shape. */
     long[] outputShape() {
         return outputShape.clone();
     }
 
-    /** Product, bias and, if it was asked for, ReLU. */
+    /** Product, bias and, if there is one, activation function. */
     void forward(INDArray input, INDArray bias, INDArray output) {
         run(forward, input, bias, output);
     }
