@@ -32,8 +32,8 @@ final class ActivationTwin extends ActivationLayer implements AutoCloseable {
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
-        INDArray x = context.channelsLast(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
-        INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, x.shape());
+        INDArray x = context.inEitherOrder(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
+        INDArray output = Workspaces.like(x, workspaceMgr, ArrayType.ACTIVATIONS);
         kernels(x).forward(x, output);
         return output;
     }
@@ -41,9 +41,10 @@ final class ActivationTwin extends ActivationLayer implements AutoCloseable {
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
-        INDArray x = context.channelsLast(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
-        INDArray delta = context.channelsLast(epsilon, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
-        INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, x.shape());
+        INDArray x = context.inEitherOrder(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        Rejection.ofEpsilon(layerId(), epsilon, x.shape());
+        INDArray delta = context.inOrderOf(x, epsilon, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray next = Workspaces.like(x, workspaceMgr, ArrayType.ACTIVATION_GRAD);
         kernels(x).backward(x, delta, next);
         return new Pair<>(new DefaultGradient(), next);
     }

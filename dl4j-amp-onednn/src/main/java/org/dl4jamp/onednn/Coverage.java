@@ -15,7 +15,8 @@ final class Coverage {
                     ProductLayers.kernels(),
                     PoolingLayers.kernels(),
                     NormalizationLayers.kernels(),
-                    ElementWiseLayers.kernels())
+                    ElementWiseLayers.kernels(),
+                    ShapeLayers.kernels())
             .flatMap(List::stream)
             .collect(Collectors.toUnmodifiableMap(LayerKernels::type, Function.identity()));
 
