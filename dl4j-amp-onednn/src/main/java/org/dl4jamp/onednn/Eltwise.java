@@ -14,9 +14,19 @@ import org.nd4j.linalg.activations.impl.ActivationTanH;
  *
  * @param function oneDNN's algorithm
  * @param alpha its first parameter
+ * @param beta its second
  */
-record Eltwise(dnnl.algorithm function, float alpha) {
+record Eltwise(dnnl.algorithm function, float alpha, float beta) {
     static final Eltwise RELU = new Eltwise(dnnl.algorithm.eltwise_relu, 0);
+
+    private Eltwise(dnnl.algorithm function, float alpha) {
+        this(function, alpha, 0);
+    }
+
+    /** {@code factor x + summand} */
+    static Eltwise linear(double factor, double summand) {
+        return new Eltwise(dnnl.algorithm.eltwise_linear, (float) factor, (float) summand);
+    }
 
     /** oneDNN's counterpart of one of DL4J's functions, empty if there is none with the same values and derivatives. */
     static Optional<Eltwise> of(IActivation activation) {
