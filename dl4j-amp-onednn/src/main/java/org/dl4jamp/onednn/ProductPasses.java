@@ -48,7 +48,7 @@ final class ProductPasses implements AutoCloseable {
             LayerWorkspaceMgr workspaceMgr) {
         keptOutput = null;
         INDArray x = context.channelsLast(input, type, workspaceMgr, ArrayType.FF_WORKING_MEM);
-        kernels.takeWeights(parameters.weights());
+        kernels.takeWeights(parameters.weights(), training);
         INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, type, kernels.outputShape());
         if (identity || relu) {
             kernels.forward(x, parameters.bias(), output);
@@ -91,7 +91,7 @@ final class ProductPasses implements AutoCloseable {
             return delta;
         }
         INDArray z = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, epsilon.shape());
-        kernels.takeWeights(parameters.weights());
+        kernels.takeWeights(parameters.weights(), true);
         kernels.forwardInFloat(x, parameters.bias(), z);
         INDArray above = context.channelsLast(epsilon, DataType.FLOAT, workspaceMgr, ArrayType.BP_WORKING_MEM);
         if (relu && type == DataType.FLOAT) {
