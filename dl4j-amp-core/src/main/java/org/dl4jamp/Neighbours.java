@@ -50,15 +50,23 @@ final class Neighbours {
                         .map(graph::node)
                         .anyMatch(producer -> !producer.networkInput() && !isOurs(producer));
         boolean shared = node.inputs().stream().anyMatch(input -> uses.get(input) > 1);
+        boolean first = node.preProcessor() == null
+                && node.inputs().size() == 1
+                && graph.node(node.inputs().get(0)).networkInput();
         return new Surroundings(
-                shared, foreignProducer, consumers.get(name).stream().anyMatch(this::isForeign));
+                first && !shared,
+                shared,
+                foreignProducer,
+                consumers.get(name).stream().anyMatch(this::isForeign));
     }
 
     private boolean isForeign(NetworkGraph.Node consumer) {
         if (consumer.preProcessor() != null) {
             return true;
         }
+        // Dropout may change an array in place.
         boolean takesAnyOrder = consumer.isLayer()
+                && consumer.layer().getIDropout() == null
                 && (consumer.layer() instanceof BaseOutputLayer
                         || ANY_ORDER.contains(consumer.layer().getClass()));
         return !isOurs(consumer) && !takesAnyOrder;

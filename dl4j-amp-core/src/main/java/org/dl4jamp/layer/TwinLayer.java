@@ -175,6 +175,9 @@ public class TwinLayer extends PairedLayer {
         twin.weights().reload();
         boolean castsOut = givenType != twin.dataType() || twin.dropout() != null;
         LayerWorkspaceMgr inner = prepare(workspaceMgr, ArrayType.BP_WORKING_MEM, castsOut, ArrayType.ACTIVATION_GRAD);
+        if (surroundings.firstInNetwork() && compute() instanceof SparingTwin sparing) {
+            sparing.spareInputGradient(InputGradients.areDropped());
+        }
         INDArray own = twin.casting().cast(epsilon, twin.dataType(), workspaceMgr, ArrayType.BP_WORKING_MEM);
         Pair<Gradient, INDArray> result = backward.run(own, inner);
         unscaleParameterGradients();

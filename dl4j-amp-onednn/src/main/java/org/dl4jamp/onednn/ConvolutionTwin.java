@@ -6,6 +6,7 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.convolution.ConvolutionLayer;
 import org.deeplearning4j.nn.params.ConvolutionParamInitializer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.layer.SparingTwin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -14,7 +15,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * A two-dimensional convolution of {@code [minibatch, nIn, height, width]} over the FP32 master weights, which it rounds itself. Gradients of
  * the parameters are FP32.
  */
-final class ConvolutionTwin extends ConvolutionLayer implements AutoCloseable {
+final class ConvolutionTwin extends ConvolutionLayer implements SparingTwin, OutputKeeper, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;
@@ -26,6 +27,16 @@ final class ConvolutionTwin extends ConvolutionLayer implements AutoCloseable {
         this.helper = null;
         this.context = context;
         this.passes = new ProductPasses(context, type, layerConf().getActivationFn());
+    }
+
+    @Override
+    public void spareInputGradient(boolean unwanted) {
+        passes.spareInputGradient(unwanted);
+    }
+
+    @Override
+    public void outputStays() {
+        passes.outputStays();
     }
 
     private ProductPasses.Parameters parameters() {

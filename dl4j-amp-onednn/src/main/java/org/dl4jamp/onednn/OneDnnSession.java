@@ -87,6 +87,9 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
             twin.setParamTable(twin.conf().getLayer().initializer().init(twin.conf(), parameters, false));
         }
         request.fusion().ifPresent(fusion -> ((FusedRelu.Partner) twin).fuse(relu(fusion)));
+        if (twin instanceof OutputKeeper keeper && !request.surroundings().foreignConsumer()) {
+            keeper.outputStays();
+        }
         twin.setIndex(request.master().getIndex());
         twin.setIterationCount(request.master().getIterationCount());
         twin.setEpochCount(request.master().getEpochCount());

@@ -27,6 +27,8 @@ final class ProductPasses implements AutoCloseable {
     private final boolean relu;
     private final KernelCache<Layout, EltwiseKernels> reluKernels = new KernelCache<>(Twins.SHAPES);
     private INDArray keptOutput;
+    private boolean outputStays;
+    private boolean inputGradientUnwanted;
 
     ProductPasses(OneDnnContext context, DataType type, IActivation activation) {
         this.context = context;
@@ -34,6 +36,10 @@ final class ProductPasses implements AutoCloseable {
         this.activation = activation;
         this.identity = activation.getClass() == ActivationIdentity.class;
         this.relu = Eltwise.of(activation).filter(Eltwise.RELU::equals).isPresent();
+    }
+
+    void outputStays() {
+        outputStays = true;
     }
 
     boolean appliesRelu() {
@@ -63,12 +69,12 @@ final class ProductPasses implements AutoCloseable {
     }
 
     /**
-     * Whether the output will be the same when the backward pass comes. It isn't if it was only a stop before a cast, and in FP32 a layer of
-     * DL4J's may be next, which applies dropout in place.
+     * Whether the output will be the same when the backward pass comes. It isn't if it was only a stop before a cast, nor for sure in FP32 if a
+     * layer of DL4J's is next, which may apply dropout in place.
      */
     private boolean canKeep(LayerWorkspaceMgr workspaceMgr) {
         return relu
-                && type == DataType.BFLOAT16
+                && (type == DataType.BFLOAT16 || outputStays)
                 && Workspaces.isSeparate(workspaceMgr, ArrayType.ACTIVATIONS, ArrayType.FF_WORKING_MEM);
     }
 
@@ -124,7 +130,12 @@ final class ProductPasses implements AutoCloseable {
                 .backward(input, above, delta);
     }
 
-    /** Both gradients: of the parameters, into their views, and of the input. */
+    /** Whether {@link #backward} may leave out the gradient of the input. */
+    void spareInputGradient(boolean unwanted) {
+        inputGradientUnwanted = unwanted;
+    }
+
+    /** Both gradients: of the parameters, into their views, and of the input, null if nobody wants it. */
     INDArray backward(
             ProductKernels kernels,
             INDArray x,
@@ -133,6 +144,9 @@ final class ProductPasses implements AutoCloseable {
             Parameters gradients,
             LayerWorkspaceMgr workspaceMgr) {
         kernels.backwardWeights(x, delta, gradients.weights(), gradients.bias());
+        if (inputGradientUnwanted) {
+            return null;
+        }
         INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, type, x.shape());
         kernels.backwardData(delta, parameters.weights(), next);
         return next;
