@@ -136,7 +136,7 @@ public class TwinLayer extends PairedLayer {
         if (training) {
             applyDropout(workspaceMgr, ArrayType.FF_WORKING_MEM);
         }
-        boolean castsOut = output != twin.dataType();
+        boolean castsOut = output != twin.outputType();
         LayerWorkspaceMgr inner = prepare(workspaceMgr, ArrayType.FF_WORKING_MEM, castsOut, ArrayType.ACTIVATIONS);
         INDArray activations = twin.casting().cast(forward.run(inner), output, workspaceMgr, ArrayType.ACTIVATIONS);
         return surroundings.foreignConsumer()
@@ -178,7 +178,7 @@ public class TwinLayer extends PairedLayer {
         if (surroundings.firstInNetwork() && compute() instanceof SparingTwin sparing) {
             sparing.spareInputGradient(InputGradients.areDropped());
         }
-        INDArray own = twin.casting().cast(epsilon, twin.dataType(), workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray own = twin.casting().cast(epsilon, twin.outputType(), workspaceMgr, ArrayType.BP_WORKING_MEM);
         Pair<Gradient, INDArray> result = backward.run(own, inner);
         unscaleParameterGradients();
         INDArray next = result.getSecond();

@@ -14,13 +14,15 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Batch normalization of {@code [minibatch, features]} or {@code [minibatch, channels, height, width]}. Statistics, parameters and arithmetic
+ * Batch normalization of {@code [minibatch, features]}, {@code [minibatch, channels, height, width]} or {@code [minibatch,
+ * height, width, channels]}. Statistics, parameters and arithmetic
  * are FP32 whatever the type of the activations. Of the forward pass it keeps mean and variance per channel.
  */
 final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partner, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;
+    private final transient ChannelAxis axis;
     private final transient KernelCache<Layout, BatchNormKernels> kernels = new KernelCache<>(Twins.SHAPES);
     private final transient FloatPointer mean;
     private final transient FloatPointer variance;
@@ -34,6 +36,7 @@ final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partne
     BatchNormTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
         this.context = context;
+        this.axis = ChannelAxis.of(layerConf().getCnn2DFormat());
         long channels = layerConf().getNOut();
         this.mean = new FloatPointer(channels);
         this.variance = new FloatPointer(channels);
@@ -69,10 +72,11 @@ final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partne
     }
 
     @Override
-    public INDArray preOutput(INDArray given, TrainingMode training, LayerWorkspaceMgr workspaceMgr) {
+    public INDArray preOutput(INDArray images, TrainingMode training, LayerWorkspaceMgr workspaceMgr) {
+        INDArray given = axis.toSecond(images);
         if (!accepts(given)) {
             // DL4J's layer says what it thinks of the shape.
-            return super.preOutput(given, training, workspaceMgr);
+            return super.preOutput(images, training, workspaceMgr);
         }
         INDArray x = context.channelsLast(given, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
         INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, x.shape());
@@ -88,7 +92,7 @@ final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partne
                             channels(address(BatchNormalizationParamInitializer.GLOBAL_MEAN), runningVariance()),
                             output);
         }
-        return output;
+        return axis.fromSecond(output);
     }
 
     private BatchNormKernels.Channels channels(long meanAddress, long varianceAddress) {
@@ -115,8 +119,8 @@ final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partne
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
-        INDArray x = context.channelsLast(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
-        INDArray above = context.channelsLast(epsilon, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray x = context.channelsLast(axis.toSecond(input), dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray above = context.channelsLast(axis.toSecond(epsilon), dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
         INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, x.shape());
         Gradient gradient = new DefaultGradient();
         BatchNormKernels.Channels channels = channels(mean.address(), variance.address());
@@ -130,7 +134,7 @@ final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partne
             kernels(x).backward(x, above, channels, Workspaces.address(gamma), Workspaces.address(beta), next);
         }
         updateRunningStatistics(gradient);
-        return new Pair<>(gradient, next);
+        return new Pair<>(gradient, axis.fromSecond(next));
     }
 
     private INDArray view(Gradient gradient, String parameter) {

@@ -24,7 +24,8 @@ final class DenseTwin extends DenseLayer implements SparingTwin, OutputKeeper, A
     DenseTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
         this.context = context;
-        this.passes = new ProductPasses(context, type, layerConf().getActivationFn());
+        this.passes =
+                new ProductPasses(context, type, ChannelAxis.SECOND, layerConf().getActivationFn());
     }
 
     @Override
@@ -43,13 +44,12 @@ final class DenseTwin extends DenseLayer implements SparingTwin, OutputKeeper, A
                 hasBias() ? getParam(DefaultParamInitializer.BIAS_KEY) : null);
     }
 
-    private ProductKernels kernels(LayerWorkspaceMgr workspaceMgr) {
+    private ProductKernels kernels() {
         INDArray weights = getParam(DefaultParamInitializer.WEIGHT_KEY);
         if (input.rank() != 2 || input.size(1) != weights.size(0)) {
-            // DL4J's layer has a message for each of the two, and throws it before it computes.
-            super.preOutput(false, workspaceMgr);
+            Rejection.of(conf, paramsFlattened, index, input);
         }
-        Layout rows = Layout.channelsLast(dataType, input.shape());
+        Layout rows = Layout.dense(dataType, input.shape());
         return kernels.get(
                 rows,
                 () -> ProductKernels.make(
@@ -61,13 +61,15 @@ final class DenseTwin extends DenseLayer implements SparingTwin, OutputKeeper, A
                                 Layout.of(weights.transpose()),
                                 hasBias(),
                                 Layout.dense(dataType, input.size(0), weights.size(1)),
-                                passes.appliesRelu())));
+                                passes.fusedFunction())));
     }
 
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
-        INDArray output = passes.forward(kernels(workspaceMgr), input, parameters(), training, workspaceMgr);
+        ProductKernels ours = kernels();
+        INDArray x = passes.inputForward(input, workspaceMgr);
+        INDArray output = passes.forward(ours, x, parameters(), training, workspaceMgr);
         if (maskArray != null) {
             applyMask(output);
         }
@@ -77,8 +79,8 @@ final class DenseTwin extends DenseLayer implements SparingTwin, OutputKeeper, A
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
-        ProductKernels ours = kernels(workspaceMgr);
-        INDArray x = passes.input(input, workspaceMgr);
+        ProductKernels ours = kernels();
+        INDArray x = passes.inputBackward(input, workspaceMgr);
         INDArray delta = passes.delta(ours, x, parameters(), epsilon, workspaceMgr);
         if (maskArray != null) {
             applyMask(delta);

@@ -7,7 +7,6 @@ import java.util.Map;
 import org.deeplearning4j.nn.conf.CacheMode;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.dropout.IDropout;
-import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.dl4jamp.engine.ComputeEngine;
@@ -46,13 +45,13 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         if (Coverage.without(layer, request.precision()).isPresent()) {
             return portable.twin(request).with(casting);
         }
-        DataType type = type(request, layer);
+        LayerKernels<?> kernels = Coverage.of(layer).orElseThrow();
+        DataType type = type(request, kernels.arrays());
         if (type == DataType.BFLOAT16 && twins.isEmpty() && OneDnnLibrary.bfloat16() != OneDnnLibrary.Bfloat16.NATIVE) {
             LOG.warn("This CPU has no instructions for products of BFLOAT16: FLOAT is faster on it");
         }
         NeuralNetConfiguration conf = request.master().conf().clone();
         conf.setCacheMode(CacheMode.NONE);
-        LayerKernels<?> kernels = Coverage.of(layer).orElseThrow();
         IDropout dropout = kernels.dropsInput() ? conf.getLayer().getIDropout() : null;
         conf.getLayer().setIDropout(null);
         boolean rounds = type == DataType.BFLOAT16;
@@ -63,13 +62,20 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
                 Twin.Retention.INPUT,
                 dropout,
                 weights(request),
-                casting);
+                new OneDnnCasting(context, kernels.channelsOf(layer)),
+                kernels.arrays() == LayerKernels.ArrayTypes.SUMMED_IN_FLOAT ? DataType.FLOAT : type);
     }
 
-    private static DataType type(TwinRequest request, Layer layer) {
-        boolean halfOnBothSides = request.input() == DataType.BFLOAT16 && request.output() == DataType.BFLOAT16;
-        boolean normalizes = layer instanceof BatchNormalization;
-        return request.precision().isHalf() || (normalizes && halfOnBothSides) ? DataType.BFLOAT16 : DataType.FLOAT;
+    private static DataType type(TwinRequest request, LayerKernels.ArrayTypes arrays) {
+        boolean halfInput = request.input() == DataType.BFLOAT16;
+        boolean half =
+                switch (arrays) {
+                    case AS_PLANNED -> request.precision().isHalf();
+                    case HALF_ON_BOTH_SIDES ->
+                        request.precision().isHalf() || (halfInput && request.output() == DataType.BFLOAT16);
+                    case SUMMED_IN_FLOAT -> request.precision().isHalf() || halfInput;
+                };
+        return half ? DataType.BFLOAT16 : DataType.FLOAT;
     }
 
     private Twin.Weights weights(TwinRequest request) {
