@@ -18,7 +18,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * height, width, channels]}. Statistics, parameters and arithmetic
  * are FP32 whatever the type of the activations. Of the forward pass it keeps mean and variance per channel.
  */
-final class BatchNormTwin extends BatchNormalization implements AutoCloseable {
+final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partner, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;
@@ -31,6 +31,8 @@ final class BatchNormTwin extends BatchNormalization implements AutoCloseable {
     private final transient FloatPointer fixedBeta;
     private final transient FloatPointer unwantedGradients;
 
+    private transient FusedRelu relu;
+
     BatchNormTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
         this.context = context;
@@ -42,6 +44,11 @@ final class BatchNormTwin extends BatchNormalization implements AutoCloseable {
         this.fixedGamma = filled(channels, layerConf().getGamma());
         this.fixedBeta = filled(channels, layerConf().getBeta());
         this.unwantedGradients = new FloatPointer(2 * channels);
+    }
+
+    @Override
+    public void fuse(FusedRelu with) {
+        relu = with;
     }
 
     private static FloatPointer filled(long length, double value) {
@@ -57,7 +64,7 @@ final class BatchNormTwin extends BatchNormalization implements AutoCloseable {
         return kernels.get(
                 layout,
                 () -> BatchNormKernels.make(
-                        context, layerId(), layout, layerConf().getEps()));
+                        context, layerId(), layout, layerConf().getEps(), relu != null));
     }
 
     private boolean accepts(INDArray x) {
@@ -75,6 +82,9 @@ final class BatchNormTwin extends BatchNormalization implements AutoCloseable {
         INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, x.shape());
         if (training == TrainingMode.TRAIN) {
             kernels(x).train(x, channels(mean.address(), variance.address()), output);
+            if (relu != null) {
+                relu.made(output);
+            }
         } else {
             kernels(x)
                     .infer(

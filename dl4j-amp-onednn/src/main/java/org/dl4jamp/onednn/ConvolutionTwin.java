@@ -9,6 +9,7 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.BaseLayer;
 import org.deeplearning4j.nn.params.ConvolutionParamInitializer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.layer.SparingTwin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -17,7 +18,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * A convolution along one, two or three axes, a deconvolution or a depthwise convolution, of {@code [minibatch, nIn, ...]} or {@code
  * [minibatch, ..., nIn]}, over the FP32 master weights, which it rounds itself. Gradients of the parameters are FP32.
  */
-final class ConvolutionTwin extends BaseLayer<ConvolutionLayer> implements AutoCloseable {
+final class ConvolutionTwin extends BaseLayer<ConvolutionLayer> implements SparingTwin, OutputKeeper, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private static final String WEIGHTS = ConvolutionParamInitializer.WEIGHT_KEY;
@@ -34,6 +35,16 @@ final class ConvolutionTwin extends BaseLayer<ConvolutionLayer> implements AutoC
         this.form = ConvolutionForm.of(layerConf());
         this.passes =
                 new ProductPasses(context, type, form.channels(), layerConf().getActivationFn());
+    }
+
+    @Override
+    public void spareInputGradient(boolean unwanted) {
+        passes.spareInputGradient(unwanted);
+    }
+
+    @Override
+    public void outputStays() {
+        passes.outputStays();
     }
 
     private ProductPasses.Parameters parameters() {

@@ -6,6 +6,7 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.feedforward.dense.DenseLayer;
 import org.deeplearning4j.nn.params.DefaultParamInitializer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.layer.SparingTwin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -13,7 +14,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /**
  * A dense layer of {@code [minibatch, nIn]} over the FP32 master weights, which it rounds itself. Gradients of the parameters are FP32.
  */
-final class DenseTwin extends DenseLayer implements AutoCloseable {
+final class DenseTwin extends DenseLayer implements SparingTwin, OutputKeeper, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;
@@ -25,6 +26,16 @@ final class DenseTwin extends DenseLayer implements AutoCloseable {
         this.context = context;
         this.passes =
                 new ProductPasses(context, type, ChannelAxis.SECOND, layerConf().getActivationFn());
+    }
+
+    @Override
+    public void spareInputGradient(boolean unwanted) {
+        passes.spareInputGradient(unwanted);
+    }
+
+    @Override
+    public void outputStays() {
+        passes.outputStays();
     }
 
     private ProductPasses.Parameters parameters() {

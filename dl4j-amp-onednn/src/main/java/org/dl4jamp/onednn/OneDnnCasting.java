@@ -32,4 +32,14 @@ record OneDnnCasting(OneDnnContext context, ChannelAxis channels) implements Cas
         context.copy(array, cast);
         return cast;
     }
+
+    @Override
+    public INDArray usualOrder(INDArray array, LayerWorkspaceMgr workspaceMgr, ArrayType destination) {
+        return array == null ? null : context.dense(array, workspaceMgr, destination);
+    }
+
+    @Override
+    public INDArray summable(INDArray gradient) {
+        return gradient == null ? null : GradientSum.of(gradient);
+    }
 }

@@ -1,15 +1,20 @@
 package org.dl4jamp.onednn;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.deeplearning4j.nn.conf.CacheMode;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.dropout.IDropout;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.TwinRequest;
+import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.layer.Casting;
 import org.dl4jamp.layer.Twin;
+import org.dl4jamp.policy.PrecisionPlan;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.slf4j.Logger;
@@ -25,6 +30,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
     private final OneDnnContext context = new OneDnnContext();
     private final Casting casting = new OneDnnCasting(context);
     private final List<AutoCloseable> twins = new ArrayList<>();
+    private final Map<PrecisionPlan.Fusion, FusedRelu> fusedRelus = new HashMap<>();
     private final ComputeEngine.EngineSession portable;
     private final boolean masterWeights;
 
@@ -86,9 +92,25 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
             twin.setParamsViewArray(parameters);
             twin.setParamTable(twin.conf().getLayer().initializer().init(twin.conf(), parameters, false));
         }
+        request.fusion().ifPresent(fusion -> ((FusedRelu.Partner) twin).fuse(relu(fusion)));
+        if (twin instanceof OutputKeeper keeper && !request.surroundings().foreignConsumer()) {
+            keeper.outputStays();
+        }
         twin.setIndex(request.master().getIndex());
         twin.setIterationCount(request.master().getIterationCount());
         twin.setEpochCount(request.master().getEpochCount());
+        return twin;
+    }
+
+    private FusedRelu relu(PrecisionPlan.Fusion fusion) {
+        return fusedRelus.computeIfAbsent(fusion, key -> new FusedRelu());
+    }
+
+    @Override
+    public GraphVertex vertex(VertexRequest request) {
+        VertexTwin twin = VertexCoverage.make(request, context);
+        twins.add(twin);
+        request.fusion().ifPresent(fusion -> ((FusedRelu.Partner) twin).fuse(relu(fusion)));
         return twin;
     }
 

@@ -26,6 +26,8 @@ final class ProductPasses implements AutoCloseable {
     private final Eltwise function;
     private final KernelCache<Layout, EltwiseKernels> functionKernels = new KernelCache<>(Twins.SHAPES);
     private INDArray keptOutput;
+    private boolean outputStays;
+    private boolean inputGradientUnwanted;
 
     ProductPasses(OneDnnContext context, DataType type, ChannelAxis channels, IActivation activation) {
         this.context = context;
@@ -33,6 +35,10 @@ final class ProductPasses implements AutoCloseable {
         this.channels = channels;
         this.activation = activation;
         this.function = Eltwise.of(activation).orElse(null);
+    }
+
+    void outputStays() {
+        outputStays = true;
     }
 
     /** The activation function that the product's kernels are to apply; null if they aren't to. */
@@ -66,7 +72,7 @@ final class ProductPasses implements AutoCloseable {
             boolean training,
             LayerWorkspaceMgr workspaceMgr) {
         keptOutput = null;
-        kernels.takeWeights(parameters.weights());
+        kernels.takeWeights(parameters.weights(), training);
         INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, type, kernels.outputShape());
         if (function != null) {
             kernels.forward(x, parameters.bias(), output);
@@ -81,12 +87,12 @@ final class ProductPasses implements AutoCloseable {
     }
 
     /**
-     * Whether the output will be the same when the backward pass comes. It isn't if it was only a stop before a cast, and in FP32 a layer of
-     * DL4J's may be next, which applies dropout in place.
+     * Whether the output will be the same when the backward pass comes. It isn't if it was only a stop before a cast, nor for sure in FP32 if a
+     * layer of DL4J's is next, which may apply dropout in place.
      */
     private boolean canKeep(LayerWorkspaceMgr workspaceMgr) {
         return Eltwise.RELU.equals(function)
-                && type == DataType.BFLOAT16
+                && (type == DataType.BFLOAT16 || outputStays)
                 && Workspaces.isSeparate(workspaceMgr, ArrayType.ACTIVATIONS, ArrayType.FF_WORKING_MEM);
     }
 
@@ -116,7 +122,7 @@ final class ProductPasses implements AutoCloseable {
             return delta;
         }
         INDArray z = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, given.shape());
-        kernels.takeWeights(parameters.weights());
+        kernels.takeWeights(parameters.weights(), true);
         kernels.forwardInFloat(x, parameters.bias(), z);
         return throughFunction(kernels, z, given, delta, workspaceMgr);
     }
@@ -158,8 +164,13 @@ final class ProductPasses implements AutoCloseable {
                 .backward(input, above, delta);
     }
 
+    /** Whether {@link #backward} may leave out the gradient of the input. */
+    void spareInputGradient(boolean unwanted) {
+        inputGradientUnwanted = unwanted;
+    }
+
     /**
-     * Both gradients: of the parameters, into their views, and of the input.
+     * Both gradients: of the parameters, into their views, and of the input, null if nobody wants it.
      *
      * @param x the input as the kernels want it
      */
@@ -171,6 +182,9 @@ final class ProductPasses implements AutoCloseable {
             Parameters gradients,
             LayerWorkspaceMgr workspaceMgr) {
         kernels.backwardWeights(x, delta, gradients.weights(), gradients.bias());
+        if (inputGradientUnwanted) {
+            return null;
+        }
         INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, type, x.shape());
         kernels.backwardData(delta, parameters.weights(), next);
         return channels.fromSecond(next);

@@ -3,6 +3,7 @@ package org.dl4jamp.onednn;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.primitive_attr;
 import org.bytedeco.dnnl.primitive_desc;
+import org.nd4j.linalg.api.buffer.DataType;
 
 /**
  * The three primitives of a layer that multiplies its input by weights. A bias without shape means that there is none.
@@ -12,6 +13,16 @@ import org.bytedeco.dnnl.primitive_desc;
 interface ProductPrimitives<F extends primitive_desc> {
     /** For error messages. */
     String name();
+
+    /**
+     * In which order the primitives are to have the weights, and their gradients.
+     *
+     * @param type the type of the weights
+     * @param network how the network's own lie in memory
+     */
+    default memory.desc weights(DataType type, Layout network) {
+        return Layout.any(type, network.shape());
+    }
 
     F forward(memory.desc input, memory.desc weights, memory.desc bias, memory.desc output, primitive_attr attributes);
 

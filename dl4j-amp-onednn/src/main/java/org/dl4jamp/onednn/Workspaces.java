@@ -6,6 +6,8 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.indexing.INDArrayIndex;
+import org.nd4j.linalg.indexing.NDArrayIndex;
 
 /** ND4J arrays as oneDNN wants them, in DL4J's workspaces. */
 final class Workspaces {
@@ -60,6 +62,14 @@ final class Workspaces {
         int[] axes = new int[rank];
         Arrays.setAll(axes, place -> place == 0 ? 0 : place == rank - 1 ? 1 : place + 1);
         return channelsLast.permute(axes);
+    }
+
+    /** A view of a range of an array along one of its axes. */
+    static INDArray range(INDArray array, int axis, long start, long length) {
+        INDArrayIndex[] indices = new INDArrayIndex[array.rank()];
+        Arrays.fill(indices, NDArrayIndex.all());
+        indices[axis] = NDArrayIndex.interval(start, start + length);
+        return array.get(indices);
     }
 
     /** The reverse of {@link #contiguous}: a view whose second axis is the last of an array. */
