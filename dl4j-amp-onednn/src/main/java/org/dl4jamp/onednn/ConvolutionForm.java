@@ -1,12 +1,14 @@
 package org.dl4jamp.onednn;
 
 import java.util.Arrays;
+import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.layers.Convolution1DLayer;
 import org.deeplearning4j.nn.conf.layers.Convolution3D;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
 import org.deeplearning4j.nn.conf.layers.Deconvolution3D;
 import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
+import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -55,6 +57,26 @@ record ConvolutionForm(Window window, boolean transposed, ChannelAxis channels, 
             return new ConvolutionForm(window(layer, 2), false, channels, nIn, nIn * each, weights);
         }
         return new ConvolutionForm(window(layer, 2), false, channels, nIn, nOut, floats(nOut, nIn, k[0], k[1]));
+    }
+
+    /** The first half of a separable convolution. */
+    static ConvolutionForm depthwiseOf(SeparableConvolution2D layer) {
+        int[] k = layer.getKernelSize();
+        long nIn = layer.getNIn();
+        long each = layer.getDepthMultiplier();
+        Layout weights = floats(each, nIn, 1, k[0], k[1]).permuted(1, 0, 2, 3, 4);
+        ChannelAxis channels = ChannelAxis.of(layer.getCnn2dDataFormat());
+        return new ConvolutionForm(window(layer, 2), false, channels, nIn, nIn * each, weights);
+    }
+
+    /** The second half of a separable convolution. */
+    static ConvolutionForm pointwiseOf(SeparableConvolution2D layer) {
+        long nIn = layer.getNIn() * layer.getDepthMultiplier();
+        long nOut = layer.getNOut();
+        int[] ones = {1, 1};
+        Window pixel = new Window(2, ones, ones, new int[2], ones, ConvolutionMode.Truncate);
+        ChannelAxis channels = ChannelAxis.of(layer.getCnn2dDataFormat());
+        return new ConvolutionForm(pixel, false, channels, nIn, nOut, floats(nOut, nIn, 1, 1));
     }
 
     private static Layout floats(long... shape) {

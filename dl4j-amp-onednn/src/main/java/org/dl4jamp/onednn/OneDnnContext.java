@@ -1,5 +1,6 @@
 package org.dl4jamp.onednn;
 
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Supplier;
 import org.bytedeco.dnnl.engine;
 import org.bytedeco.dnnl.global.dnnl;
@@ -17,6 +18,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /** What the twins of one network share: the stream they run in, their scratchpad, and copies between types and orders in memory. */
 final class OneDnnContext implements AutoCloseable {
     private static final int COPIES = 1024;
+
+    private static final LongAdder MADE = new LongAdder();
 
     private record Copy(Layout from, Layout to) {}
 
@@ -56,6 +59,7 @@ final class OneDnnContext implements AutoCloseable {
      * @param what layer, primitive and shapes, for the message if it fails
      */
     static <T> T make(String what, Supplier<T> maker) {
+        MADE.increment();
         try (PointerScope temporary = new PointerScope()) {
             return maker.get();
         } catch (AmpException e) {
@@ -63,6 +67,11 @@ final class OneDnnContext implements AutoCloseable {
         } catch (RuntimeException e) {
             throw new AmpException("oneDNN can't make " + what + ": " + e.getMessage(), e);
         }
+    }
+
+    /** How often something was made of oneDNN in this process: not once while shapes stay the same. */
+    static long made() {
+        return MADE.sum();
     }
 
     /** Copies numbers into an array of the same shape, whatever the types and orders of the two. */

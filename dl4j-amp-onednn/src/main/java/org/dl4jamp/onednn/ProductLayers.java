@@ -13,6 +13,7 @@ import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
 import org.deeplearning4j.nn.conf.layers.Deconvolution3D;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
+import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
 import org.dl4jamp.Precision;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.activations.impl.ActivationIdentity;
@@ -32,7 +33,13 @@ final class ProductLayers {
                 convolution(Convolution3D.class),
                 convolution(Deconvolution2D.class),
                 convolution(Deconvolution3D.class),
-                convolution(DepthwiseConvolution2D.class));
+                convolution(DepthwiseConvolution2D.class),
+                new LayerKernels<>(
+                                SeparableConvolution2D.class,
+                                (layer, precision) -> product(layer),
+                                SeparableConvolutionTwin::new,
+                                true)
+                        .in(layer -> ChannelAxis.of(layer.getCnn2dDataFormat())));
     }
 
     private static <L extends ConvolutionLayer> LayerKernels<L> convolution(Class<L> type) {

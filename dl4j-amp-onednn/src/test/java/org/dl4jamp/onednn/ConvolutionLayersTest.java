@@ -19,6 +19,7 @@ import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
 import org.deeplearning4j.nn.conf.layers.Deconvolution3D;
 import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
+import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -208,6 +209,27 @@ class ConvolutionLayersTest {
                 .dataFormat(c.last() ? CNN2DFormat.NHWC : CNN2DFormat.NCHW)
                 .build();
         c.check(conf).agrees(c.input(2));
+    }
+
+    @Property(tries = 30)
+    void separable(@ForAll("cases") Case c) {
+        // DL4J takes products of one channel for those of vectors, and fails.
+        Assume.that(c.nIn() > 1 && c.nOut() > 1);
+        SeparableConvolution2D conf = new SeparableConvolution2D.Builder(c.kernel(2), c.stride(2), c.padding(2))
+                .depthMultiplier(1 + c.function() % 3)
+                .dilation(c.dilation(2))
+                .convolutionMode(c.mode())
+                .nIn(c.nIn())
+                .nOut(c.nOut())
+                .hasBias(c.bias())
+                .activation(Activation.IDENTITY)
+                .dataFormat(c.last() ? CNN2DFormat.NHWC : CNN2DFormat.NCHW)
+                .build();
+        // What is between the two products is rounded, and so is its gradient.
+        TwinCheck.of(conf, SeparableConvolutionTwin.class, c.random())
+                .roundingOnTheWay(1)
+                .roundingDelta(1)
+                .agrees(c.input(2));
     }
 
     @Property(tries = 40)

@@ -56,7 +56,7 @@ final class TwinCheck {
         return this;
     }
 
-    /** How many times more than once numbers are rounded on their way to the output, which is compared by its norm then. */
+    /** How many times the terms of the sums are rounded that make the output. To be told with those of the gradients. */
     TwinCheck roundingOnTheWay(double times) {
         this.outputRoundings = times;
         return this;
@@ -110,8 +110,12 @@ final class TwinCheck {
         if (outputRoundings == 0) {
             Agreement.assertRoundedOnce(type + " output", expected.output(), actual.output());
         } else {
-            Agreement.assertWithin(
-                    type + " output", expected.output(), actual.output(), 1e-5 + (outputRoundings + 1.01) * rounding);
+            Agreement.assertSummedOfRounded(
+                    type + " output",
+                    expected.output(),
+                    actual.output(),
+                    magnitudes.output(),
+                    outputRoundings * rounding);
         }
         String what = type + " input gradient";
         if (magnitudes == null) {
