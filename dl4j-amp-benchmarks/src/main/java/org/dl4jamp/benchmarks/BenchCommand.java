@@ -26,6 +26,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "bench",
         mixinStandardHelpOptions = true,
+        versionProvider = Versions.class,
         description = {
             "Measures a training step of the same network, from the same weights on the same batch, on all sides: stock DL4J, DL4J with its"
                     + " own oneDNN helpers, dl4j-amp, PyTorch, and the oneDNN primitives alone.",

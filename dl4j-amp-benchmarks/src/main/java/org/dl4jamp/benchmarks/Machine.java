@@ -2,13 +2,11 @@ package org.dl4jamp.benchmarks;
 
 import com.sun.management.OperatingSystemMXBean;
 import java.io.IOException;
-import java.io.InputStream;
 import java.lang.management.ManagementFactory;
 import java.lang.reflect.Field;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.Properties;
 import org.bytedeco.dnnl.dnnl_version_t;
 import org.bytedeco.dnnl.global.dnnl;
 
@@ -42,10 +40,6 @@ record Machine(
 
     /** The one that this process runs on. */
     static Machine current() throws IOException {
-        Properties versions = new Properties();
-        try (InputStream file = Machine.class.getResourceAsStream("version.properties")) {
-            versions.load(file);
-        }
         OperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
         dnnl_version_t onednn = dnnl.dnnl_version();
         return new Machine(
@@ -55,8 +49,8 @@ record Machine(
                 instructionSet(dnnl.dnnl_get_effective_cpu_isa()),
                 system.getName() + " " + system.getVersion(),
                 System.getProperty("java.vendor") + " " + System.getProperty("java.version"),
-                versions.getProperty("dl4j"),
-                versions.getProperty("pytorch"),
+                Versions.of("dl4j"),
+                Versions.of("pytorch"),
                 onednn.major() + "." + onednn.minor() + "." + onednn.patch(),
                 System.getenv().getOrDefault("OMP_WAIT_POLICY", "not set"));
     }

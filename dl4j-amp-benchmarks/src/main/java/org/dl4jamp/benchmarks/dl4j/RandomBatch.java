@@ -8,6 +8,9 @@ import org.nd4j.linalg.factory.Nd4j;
 
 /** Features and labels drawn at random, the same each time. */
 final class RandomBatch {
+    private static final int WAVES = 3;
+    private static final double MOST_PERIODS = 4;
+
     private final Random random = new Random(7);
     private final int minibatch;
 
@@ -24,6 +27,34 @@ final class RandomBatch {
             numbers[i] = (float) random.nextGaussian();
         }
         return Nd4j.create(numbers, all, 'c');
+    }
+
+    /**
+     * Images of a few waves each, [minibatch, channels, side, side]. Images of noise all look the same to a deep network: batch normalization
+     * blows up what little sets them apart, and rounding with it.
+     */
+    INDArray images(int channels, int side) {
+        float[][][][] images = new float[minibatch][channels][side][side];
+        for (float[][][] image : images) {
+            for (float[][] channel : image) {
+                for (int wave = 0; wave < WAVES; wave++) {
+                    addWave(channel);
+                }
+            }
+        }
+        return Nd4j.createFromArray(images);
+    }
+
+    private void addWave(float[][] channel) {
+        double alongRows = MOST_PERIODS * random.nextGaussian();
+        double alongColumns = MOST_PERIODS * random.nextGaussian();
+        double phase = random.nextDouble();
+        for (int row = 0; row < channel.length; row++) {
+            for (int column = 0; column < channel.length; column++) {
+                double periods = (alongRows * row + alongColumns * column) / channel.length + phase;
+                channel[row][column] += (float) Math.cos(2 * Math.PI * periods);
+            }
+        }
     }
 
     /** One class for each example, [minibatch, classes]. */
