@@ -11,17 +11,24 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** An element-wise activation function of an array of any rank, computed in FP32 and rounded once. */
-final class ActivationTwin extends ActivationLayer implements AutoCloseable {
+final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;
     private final transient Eltwise eltwise;
     private final transient KernelCache<Layout, EltwiseKernels> kernels = new KernelCache<>(Twins.SHAPES);
 
-    ActivationTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context, Eltwise eltwise) {
+    private transient FusedRelu fused;
+
+    ActivationTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
         this.context = context;
-        this.eltwise = eltwise;
+        this.eltwise = Eltwise.of(layerConf().getActivationFn()).orElseThrow();
+    }
+
+    @Override
+    public void fuse(FusedRelu with) {
+        fused = with;
     }
 
     private EltwiseKernels kernels(INDArray array) {
@@ -32,6 +39,9 @@ final class ActivationTwin extends ActivationLayer implements AutoCloseable {
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
+        if (fused != null && fused.takes(input)) {
+            return workspaceMgr.leverageTo(ArrayType.ACTIVATIONS, input);
+        }
         INDArray x = context.channelsLast(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
         INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, x.shape());
         kernels(x).forward(x, output);

@@ -38,7 +38,7 @@ final class Kernel implements AutoCloseable {
         memory.desc scratchpad = description.scratchpad_desc();
         this.needsScratchpad = scratchpad.get_size() > 0;
         if (needsScratchpad) {
-            context.reserveScratchpad(scratchpad.get_size());
+            context.scratchpad().reserve(scratchpad.get_size());
             argument(dnnl.DNNL_ARG_SCRATCHPAD, scratchpad);
         }
     }
@@ -66,7 +66,7 @@ final class Kernel implements AutoCloseable {
 
     void run() {
         if (needsScratchpad) {
-            bind(dnnl.DNNL_ARG_SCRATCHPAD, context.scratchpadAddress());
+            bind(dnnl.DNNL_ARG_SCRATCHPAD, context.scratchpad().address());
         }
         try {
             compiled.execute(context.stream(), arguments);

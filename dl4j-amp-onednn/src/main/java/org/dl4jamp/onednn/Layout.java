@@ -71,6 +71,22 @@ final class Layout {
         return true;
     }
 
+    /** The same memory, its axes counted in another order. */
+    Layout permuted(int... axes) {
+        long[] ownShape = new long[axes.length];
+        long[] ownStrides = new long[axes.length];
+        for (int axis = 0; axis < axes.length; axis++) {
+            ownShape[axis] = shape[axes[axis]];
+            ownStrides[axis] = strides[axes[axis]];
+        }
+        return new Layout(type, ownShape, ownStrides);
+    }
+
+    /** Shape and order in memory, of another type. */
+    Layout as(DataType other) {
+        return new Layout(other, shape, strides);
+    }
+
     DataType type() {
         return type;
     }

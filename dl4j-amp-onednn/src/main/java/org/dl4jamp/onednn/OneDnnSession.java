@@ -1,19 +1,20 @@
 package org.dl4jamp.onednn;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.deeplearning4j.nn.conf.CacheMode;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.dropout.IDropout;
-import org.deeplearning4j.nn.conf.layers.ActivationLayer;
-import org.deeplearning4j.nn.conf.layers.BatchNormalization;
-import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
-import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.TwinRequest;
+import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.layer.Casting;
 import org.dl4jamp.layer.Twin;
+import org.dl4jamp.policy.PrecisionPlan;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.slf4j.Logger;
@@ -29,6 +30,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
     private final OneDnnContext context = new OneDnnContext();
     private final Casting casting = new OneDnnCasting(context);
     private final List<AutoCloseable> twins = new ArrayList<>();
+    private final Map<PrecisionPlan.Fusion, FusedRelu> fusedRelus = new HashMap<>();
     private final ComputeEngine.EngineSession portable;
     private final boolean masterWeights;
 
@@ -43,24 +45,37 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         if (Coverage.without(layer, request.precision()).isPresent()) {
             return portable.twin(request).with(casting);
         }
-        DataType type = type(request, layer);
+        LayerKernels<?> kernels = Coverage.of(layer).orElseThrow();
+        DataType type = type(request, kernels.arrays());
         if (type == DataType.BFLOAT16 && twins.isEmpty() && OneDnnLibrary.bfloat16() != OneDnnLibrary.Bfloat16.NATIVE) {
             LOG.warn("This CPU has no instructions for products of BFLOAT16: FLOAT is faster on it");
         }
         NeuralNetConfiguration conf = request.master().conf().clone();
         conf.setCacheMode(CacheMode.NONE);
-        boolean appliesDropout = layer instanceof DenseLayer || layer instanceof ConvolutionLayer;
-        IDropout dropout = appliesDropout ? conf.getLayer().getIDropout() : null;
+        IDropout dropout = kernels.dropsInput() ? conf.getLayer().getIDropout() : null;
         conf.getLayer().setIDropout(null);
         boolean rounds = type == DataType.BFLOAT16;
         return new Twin(
-                compute(request, conf, type), type, rounds, Twin.Retention.INPUT, dropout, weights(request), casting);
+                compute(request, kernels.maker().make(conf, type, context)),
+                type,
+                rounds,
+                Twin.Retention.INPUT,
+                dropout,
+                weights(request),
+                new OneDnnCasting(context, kernels.channelsOf(layer)),
+                kernels.arrays() == LayerKernels.ArrayTypes.SUMMED_IN_FLOAT ? DataType.FLOAT : type);
     }
 
-    private static DataType type(TwinRequest request, Layer layer) {
-        boolean halfOnBothSides = request.input() == DataType.BFLOAT16 && request.output() == DataType.BFLOAT16;
-        boolean normalizes = layer instanceof BatchNormalization;
-        return request.precision().isHalf() || (normalizes && halfOnBothSides) ? DataType.BFLOAT16 : DataType.FLOAT;
+    private static DataType type(TwinRequest request, LayerKernels.ArrayTypes arrays) {
+        boolean halfInput = request.input() == DataType.BFLOAT16;
+        boolean half =
+                switch (arrays) {
+                    case AS_PLANNED -> request.precision().isHalf();
+                    case HALF_ON_BOTH_SIDES ->
+                        request.precision().isHalf() || (halfInput && request.output() == DataType.BFLOAT16);
+                    case SUMMED_IN_FLOAT -> request.precision().isHalf() || halfInput;
+                };
+        return half ? DataType.BFLOAT16 : DataType.FLOAT;
     }
 
     private Twin.Weights weights(TwinRequest request) {
@@ -70,13 +85,16 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         return rounds ? new RoundedMaster(context, request.master().params()) : Twin.Weights.MASTER;
     }
 
-    private org.deeplearning4j.nn.api.Layer compute(TwinRequest request, NeuralNetConfiguration conf, DataType type) {
-        org.deeplearning4j.nn.api.Layer twin = make(conf, type);
+    private org.deeplearning4j.nn.api.Layer compute(TwinRequest request, org.deeplearning4j.nn.api.Layer twin) {
         twins.add((AutoCloseable) twin);
         if (request.master().numParams() > 0) {
             INDArray parameters = request.master().params();
             twin.setParamsViewArray(parameters);
-            twin.setParamTable(conf.getLayer().initializer().init(conf, parameters, false));
+            twin.setParamTable(twin.conf().getLayer().initializer().init(twin.conf(), parameters, false));
+        }
+        request.fusion().ifPresent(fusion -> ((FusedRelu.Partner) twin).fuse(relu(fusion)));
+        if (twin instanceof OutputKeeper keeper && !request.surroundings().foreignConsumer()) {
+            keeper.outputStays();
         }
         twin.setIndex(request.master().getIndex());
         twin.setIterationCount(request.master().getIterationCount());
@@ -84,24 +102,16 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         return twin;
     }
 
-    private org.deeplearning4j.nn.api.Layer make(NeuralNetConfiguration conf, DataType type) {
-        Layer layer = conf.getLayer();
-        if (layer instanceof DenseLayer) {
-            return new DenseTwin(conf, type, context);
-        }
-        if (layer instanceof ConvolutionLayer) {
-            return new ConvolutionTwin(conf, type, context);
-        }
-        if (layer instanceof BatchNormalization) {
-            return new BatchNormTwin(conf, type, context);
-        }
-        return layer instanceof ActivationLayer activation
-                ? new ActivationTwin(
-                        conf,
-                        type,
-                        context,
-                        Eltwise.of(activation.getActivationFn()).orElseThrow())
-                : new PoolingTwin(conf, type, context);
+    private FusedRelu relu(PrecisionPlan.Fusion fusion) {
+        return fusedRelus.computeIfAbsent(fusion, key -> new FusedRelu());
+    }
+
+    @Override
+    public GraphVertex vertex(VertexRequest request) {
+        VertexTwin twin = VertexCoverage.make(request, context);
+        twins.add(twin);
+        request.fusion().ifPresent(fusion -> ((FusedRelu.Partner) twin).fuse(relu(fusion)));
+        return twin;
     }
 
     @Override

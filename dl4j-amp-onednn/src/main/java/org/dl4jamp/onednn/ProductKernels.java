@@ -19,29 +19,29 @@ final class ProductKernels implements AutoCloseable {
      *
      * @param layer for error messages
      * @param input how the input lies in memory
-     * @param weights how the master weights lie in memory, {@code [nOut, nIn, ...]}
+     * @param weights how the master weights lie in memory, {@code [nOut, nIn, ...]} or {@code [groups, nOut, nIn, ...]}, which is also
+     *     how their gradients do
      * @param hasBias whether there is a bias
      * @param output how the output lies in memory
-     * @param relu whether ReLU is applied to the output
+     * @param function the activation function that is applied to the output; null if there is none
      */
-    record Task(String layer, Layout input, Layout weights, boolean hasBias, Layout output, boolean relu) {
+    record Task(String layer, Layout input, Layout weights, boolean hasBias, Layout output, Eltwise function) {
         String describe(String primitive) {
             return layer + ": " + primitive + " of " + input + " by weights " + weights + " to " + output;
         }
     }
 
-    private final Kernel roundWeights;
     private final Kernel forward;
     private final Kernel forwardInFloat;
-    private final Kernel roundWeightsBackward;
     private final Kernel backwardData;
     private final Kernel backwardWeights;
-    private final Kernel copyWeightGradient;
-    private final memory heldWeights;
-    private final memory heldWeightsBackward;
-    private final memory heldWeightGradient;
+    private final ArrangedWeights weights;
+    private final ArrangedWeights weightsBackward;
+    private final ArrangedWeights weightGradient;
     private final boolean hasBias;
     private final long[] outputShape;
+    private boolean backwardHasWeights;
+    private final String layer;
 
     static <F extends primitive_desc> ProductKernels make(
             OneDnnContext context, ProductPrimitives<F> primitives, Task task) {
@@ -53,75 +53,96 @@ final class ProductKernels implements AutoCloseable {
             OneDnnContext context, ProductPrimitives<F> primitives, Task task) {
         String what = task.describe(primitives.name());
         hasBias = task.hasBias();
+        layer = task.layer();
         outputShape = task.output().shape();
         memory.desc input = task.input().descriptor();
         memory.desc output = task.output().descriptor();
         memory.desc floatOutput =
                 Layout.channelsLast(DataType.FLOAT, outputShape).descriptor();
-        memory.desc weights = Layout.any(task.input().type(), task.weights().shape());
-        memory.desc weightGradient = Layout.any(DataType.FLOAT, task.weights().shape());
+        memory.desc wanted = primitives.weights(task.input().type(), task.weights());
+        memory.desc wantedGradient = primitives.weights(DataType.FLOAT, task.weights());
         memory.desc master = task.weights().descriptor();
         memory.desc bias =
-                hasBias ? Layout.dense(DataType.FLOAT, outputShape[1]).descriptor() : null;
+                hasBias ? Layout.dense(DataType.FLOAT, outputShape[1]).descriptor() : new memory.desc();
 
         primitive_attr attributes = OneDnnContext.attributes();
-        if (task.relu()) {
-            post_ops relu = new post_ops();
-            relu.append_eltwise(Eltwise.RELU.function(), Eltwise.RELU.alpha(), 0);
-            attributes.set_post_ops(relu);
+        if (task.function() != null) {
+            post_ops function = new post_ops();
+            function.append_eltwise(
+                    task.function().function(),
+                    task.function().alpha(),
+                    task.function().beta());
+            attributes.set_post_ops(function);
         }
-        F first = primitives.forward(input, weights, bias, output, attributes);
+        F first = primitives.forward(input, wanted, bias, output, attributes);
         memory.desc inner = first.weights_desc();
-        heldWeights = new memory(inner, OneDnnContext.cpu()).retainReference();
-        roundWeights = context.copyKernel(what, master, inner)
-                .argument(dnnl.DNNL_ARG_FROM, master)
-                .argument(dnnl.DNNL_ARG_TO, heldWeights);
-        forward = withBias(new Kernel(context, what, first, new primitive(first)), bias, dnnl.DNNL_ARG_BIAS)
+        weights = ArrangedWeights.read(context, what, master, inner);
+        forward = weights.declare(
+                        withBias(new Kernel(context, what, first, new primitive(first)), bias, dnnl.DNNL_ARG_BIAS),
+                        dnnl.DNNL_ARG_WEIGHTS,
+                        inner)
                 .argument(dnnl.DNNL_ARG_SRC, input)
-                .argument(dnnl.DNNL_ARG_WEIGHTS, heldWeights)
                 .argument(dnnl.DNNL_ARG_DST, output);
 
         F plain = primitives.forward(input, inner, bias, floatOutput, OneDnnContext.attributes());
-        forwardInFloat = withBias(
-                        new Kernel(context, what + " in FP32", plain, new primitive(plain)), bias, dnnl.DNNL_ARG_BIAS)
+        forwardInFloat = weights.declare(
+                        withBias(
+                                new Kernel(context, what + " in FP32", plain, new primitive(plain)),
+                                bias,
+                                dnnl.DNNL_ARG_BIAS),
+                        dnnl.DNNL_ARG_WEIGHTS,
+                        inner)
                 .argument(dnnl.DNNL_ARG_SRC, input)
-                .argument(dnnl.DNNL_ARG_WEIGHTS, heldWeights)
                 .argument(dnnl.DNNL_ARG_DST, floatOutput);
 
-        primitive_desc data = primitives.backwardData(input, weights, output, first, OneDnnContext.attributes());
+        primitive_desc data = primitives.backwardData(input, wanted, output, first, OneDnnContext.attributes());
         memory.desc innerBackward = data.weights_desc();
-        heldWeightsBackward = new memory(innerBackward, OneDnnContext.cpu()).retainReference();
-        roundWeightsBackward = context.copyKernel(what, master, innerBackward)
-                .argument(dnnl.DNNL_ARG_FROM, master)
-                .argument(dnnl.DNNL_ARG_TO, heldWeightsBackward);
-        backwardData = new Kernel(context, what + ", backward to its input", data, new primitive(data))
+        weightsBackward =
+                innerBackward.equals(inner) ? weights : ArrangedWeights.read(context, what, master, innerBackward);
+        backwardData = weightsBackward
+                .declare(
+                        new Kernel(context, what + ", backward to its input", data, new primitive(data)),
+                        dnnl.DNNL_ARG_WEIGHTS,
+                        innerBackward)
                 .argument(dnnl.DNNL_ARG_DIFF_DST, output)
-                .argument(dnnl.DNNL_ARG_WEIGHTS, heldWeightsBackward)
                 .argument(dnnl.DNNL_ARG_DIFF_SRC, input);
 
         primitive_desc gradient =
-                primitives.backwardWeights(input, weightGradient, bias, output, first, OneDnnContext.attributes());
+                primitives.backwardWeights(input, wantedGradient, bias, output, first, OneDnnContext.attributes());
         memory.desc innerGradient = gradient.diff_weights_desc();
-        heldWeightGradient = new memory(innerGradient, OneDnnContext.cpu()).retainReference();
-        copyWeightGradient = context.copyKernel(what, innerGradient, master)
-                .argument(dnnl.DNNL_ARG_FROM, heldWeightGradient)
-                .argument(dnnl.DNNL_ARG_TO, master);
-        backwardWeights = withBias(
-                        new Kernel(context, what + ", backward to its weights", gradient, new primitive(gradient)),
-                        bias,
-                        dnnl.DNNL_ARG_DIFF_BIAS)
+        weightGradient = ArrangedWeights.written(context, what, master, innerGradient);
+        backwardWeights = weightGradient
+                .declare(
+                        withBias(
+                                new Kernel(
+                                        context, what + ", backward to its weights", gradient, new primitive(gradient)),
+                                bias,
+                                dnnl.DNNL_ARG_DIFF_BIAS),
+                        dnnl.DNNL_ARG_DIFF_WEIGHTS,
+                        innerGradient)
                 .argument(dnnl.DNNL_ARG_SRC, input)
-                .argument(dnnl.DNNL_ARG_DIFF_DST, output)
-                .argument(dnnl.DNNL_ARG_DIFF_WEIGHTS, heldWeightGradient);
+                .argument(dnnl.DNNL_ARG_DIFF_DST, output);
     }
 
-    private static Kernel withBias(Kernel kernel, memory.desc bias, int argument) {
-        return bias == null ? kernel : kernel.argument(argument, bias);
+    private Kernel withBias(Kernel kernel, memory.desc bias, int argument) {
+        return hasBias ? kernel.argument(argument, bias) : kernel;
     }
 
-    /** Takes the FP32 master weights over for the forward pass. */
-    void takeWeights(INDArray weights) {
-        roundWeights.bind(dnnl.DNNL_ARG_FROM, weights).run();
+    /**
+     * Takes the FP32 master weights over for the forward pass.
+     *
+     * @param training whether a backward pass is to follow, which then uses the weights of this forward pass
+     */
+    void takeWeights(INDArray networks, boolean training) {
+        weights.copy(networks);
+        weights.bind(forward, dnnl.DNNL_ARG_WEIGHTS, networks);
+        weights.bind(forwardInFloat, dnnl.DNNL_ARG_WEIGHTS, networks);
+        backwardHasWeights = training && weightsBackward == weights;
+    }
+
+    /** The layer that they are for. */
+    String layer() {
+        return layer;
     }
 
     /** A copy of the output's shape. */
@@ -129,7 +150,7 @@ final class ProductKernels implements AutoCloseable {
         return outputShape.clone();
     }
 
-    /** Product, bias and, if it was asked for, ReLU. */
+    /** Product, bias and, if there is one, activation function. */
     void forward(INDArray input, INDArray bias, INDArray output) {
         run(forward, input, bias, output);
     }
@@ -146,36 +167,40 @@ final class ProductKernels implements AutoCloseable {
         kernel.bind(dnnl.DNNL_ARG_SRC, input).bind(dnnl.DNNL_ARG_DST, output).run();
     }
 
-    void backwardData(INDArray delta, INDArray weights, INDArray inputGradient) {
-        roundWeightsBackward.bind(dnnl.DNNL_ARG_FROM, weights).run();
+    void backwardData(INDArray delta, INDArray networks, INDArray inputGradient) {
+        if (!backwardHasWeights) {
+            weightsBackward.copy(networks);
+        }
+        backwardHasWeights = false;
+        weightsBackward.bind(backwardData, dnnl.DNNL_ARG_WEIGHTS, networks);
         backwardData
                 .bind(dnnl.DNNL_ARG_DIFF_DST, delta)
                 .bind(dnnl.DNNL_ARG_DIFF_SRC, inputGradient)
                 .run();
     }
 
-    void backwardWeights(INDArray input, INDArray delta, INDArray weightGradient, INDArray biasGradient) {
+    void backwardWeights(INDArray input, INDArray delta, INDArray networks, INDArray biasGradient) {
         if (hasBias) {
             backwardWeights.bind(dnnl.DNNL_ARG_DIFF_BIAS, biasGradient);
         }
+        weightGradient.bind(backwardWeights, dnnl.DNNL_ARG_DIFF_WEIGHTS, networks);
         backwardWeights
                 .bind(dnnl.DNNL_ARG_SRC, input)
                 .bind(dnnl.DNNL_ARG_DIFF_DST, delta)
                 .run();
-        copyWeightGradient.bind(dnnl.DNNL_ARG_TO, weightGradient).run();
+        weightGradient.copy(networks);
     }
 
     @Override
     public void close() {
-        roundWeights.close();
         forward.close();
         forwardInFloat.close();
-        roundWeightsBackward.close();
         backwardData.close();
         backwardWeights.close();
-        copyWeightGradient.close();
-        heldWeights.releaseReference();
-        heldWeightsBackward.releaseReference();
-        heldWeightGradient.releaseReference();
+        weights.close();
+        if (weightsBackward != weights) {
+            weightsBackward.close();
+        }
+        weightGradient.close();
     }
 }

@@ -3,15 +3,26 @@ package org.dl4jamp.onednn;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.primitive_attr;
 import org.bytedeco.dnnl.primitive_desc;
+import org.nd4j.linalg.api.buffer.DataType;
 
 /**
- * The three primitives of a layer that multiplies its input by weights. A bias that is null means that there is none.
+ * The three primitives of a layer that multiplies its input by weights. A bias without shape means that there is none.
  *
  * @param <F> oneDNN's description of the forward primitive, which the others take as a hint
  */
 interface ProductPrimitives<F extends primitive_desc> {
     /** For error messages. */
     String name();
+
+    /**
+     * In which order the primitives are to have the weights, and their gradients.
+     *
+     * @param type the type of the weights
+     * @param network how the network's own lie in memory
+     */
+    default memory.desc weights(DataType type, Layout network) {
+        return Layout.any(type, network.shape());
+    }
 
     F forward(memory.desc input, memory.desc weights, memory.desc bias, memory.desc output, primitive_attr attributes);
 

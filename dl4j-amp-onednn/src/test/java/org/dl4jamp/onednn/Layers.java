@@ -13,6 +13,7 @@ import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.StepGuard;
+import org.dl4jamp.layer.Surroundings;
 import org.dl4jamp.layer.TwinLayer;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -60,6 +61,7 @@ final class Layers {
                 session.twin(new TwinRequest("layer", master, precision, type)),
                 type,
                 type,
+                Surroundings.CHAIN,
                 new GradientScale(() -> 1, false),
                 NO_STEP);
     }

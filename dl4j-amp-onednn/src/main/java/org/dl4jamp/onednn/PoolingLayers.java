@@ -1,0 +1,59 @@
+package org.dl4jamp.onednn;
+
+import java.util.List;
+import java.util.Optional;
+import org.deeplearning4j.nn.conf.CNN2DFormat;
+import org.deeplearning4j.nn.conf.ConvolutionMode;
+import org.deeplearning4j.nn.conf.layers.Pooling1D;
+import org.deeplearning4j.nn.conf.layers.Pooling2D;
+import org.deeplearning4j.nn.conf.layers.PoolingType;
+import org.deeplearning4j.nn.conf.layers.Subsampling1DLayer;
+import org.deeplearning4j.nn.conf.layers.Subsampling3DLayer;
+import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
+import org.dl4jamp.Precision;
+
+/** Layers that take a maximum or an average. */
+final class PoolingLayers {
+    private PoolingLayers() {}
+
+    static List<LayerKernels<?>> kernels() {
+        return List.of(
+                pooling(SubsamplingLayer.class),
+                pooling(Pooling2D.class),
+                new LayerKernels<>(Subsampling1DLayer.class, PoolingLayers::sequencePooling, PoolingTwin::new, false),
+                new LayerKernels<>(Pooling1D.class, PoolingLayers::sequencePooling, PoolingTwin::new, false),
+                new LayerKernels<>(
+                                Subsampling3DLayer.class,
+                                (layer, precision) -> maximumOrAverage(layer.getPoolingType()),
+                                PoolingTwin::new,
+                                true)
+                        .in(layer -> ChannelAxis.of(layer.getDataFormat())));
+    }
+
+    private static <L extends SubsamplingLayer> LayerKernels<L> pooling(Class<L> type) {
+        return new LayerKernels<>(
+                        type, (layer, precision) -> maximumOrAverage(layer.getPoolingType()), PoolingTwin::new, false)
+                .in(layer -> ChannelAxis.of(layer.getCnn2dDataFormat()));
+    }
+
+    // DL4J pads the axis that sequences don't have as well, doesn't shift windows into the past, and fails to go back
+    // in the
+    // format NWC.
+    private static Optional<String> sequencePooling(Subsampling1DLayer layer, Precision precision) {
+        if (layer.getPadding()[0] != 0) {
+            return LayerKernels.because("padded pooling of sequences");
+        }
+        if (layer.getConvolutionMode() == ConvolutionMode.Causal) {
+            return LayerKernels.because("causal pooling");
+        }
+        return layer.getCnn2dDataFormat() == CNN2DFormat.NCHW
+                ? maximumOrAverage(layer.getPoolingType())
+                : LayerKernels.because("format NWC");
+    }
+
+    private static Optional<String> maximumOrAverage(PoolingType type) {
+        return type == PoolingType.MAX || type == PoolingType.AVG
+                ? LayerKernels.COVERED
+                : LayerKernels.because(type + " pooling");
+    }
+}
