@@ -55,7 +55,7 @@ public final class BenchCommand implements Callable<Integer> {
             description =
                     "Which sides, separated by commas (default: all of dl4j-fp32, dl4j-helpers-fp32, amp-fp32, amp-bf16, pytorch-fp32,"
                             + " pytorch-bf16, floor-fp32, floor-bf16).")
-    private List<String> sideKeys = Side.keys();
+    private List<String> sideKeys;
 
     @Option(
             names = "--repetitions",
@@ -95,6 +95,14 @@ public final class BenchCommand implements Callable<Integer> {
             description = "The most seconds for one repetition of a side (default: ${DEFAULT-VALUE}).")
     private int timeLimit;
 
+    @Option(
+            names = "--profile",
+            description = {
+                "Records where a step's time goes, in one repetition of each side (default: of amp-fp32 and amp-bf16).",
+                "Of DL4J's sides and ours; recording costs a little time itself."
+            })
+    private boolean profile;
+
     @Option(names = "--json", paramLabel = "FILE", description = "Where to write the figures, as JSON.")
     private Path json;
 
@@ -132,10 +140,11 @@ public final class BenchCommand implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         PrintWriter err = spec.commandLine().getErr();
         Benchmark benchmark = new Benchmark(
-                new SideProcess(ClassPaths.ofThisProcess(), threads, Duration.ofSeconds(timeLimit)),
+                new SideProcess(ClassPaths.ofThisProcess(), threads, Duration.ofSeconds(timeLimit), profile),
                 sides,
-                repetitions,
+                profile ? 1 : repetitions,
                 threads,
+                profile,
                 err);
         List<CaseFigures> done = new ArrayList<>();
         boolean failed = false;
@@ -144,7 +153,7 @@ public final class BenchCommand implements Callable<Integer> {
                 CaseFigures figures = benchmark.run(each, schedule(each));
                 done.add(figures);
                 out.println();
-                out.println(new FigureTable(figures).text());
+                out.println(profile ? ProfileTable.text(figures) : new FigureTable(figures).text());
                 Losses.disagreements(figures).forEach(warning -> out.println("Warning: " + warning));
                 out.flush();
                 failed |= figures.sides().values().stream().noneMatch(SideFigures::isAvailable);
@@ -178,11 +187,23 @@ public final class BenchCommand implements Callable<Integer> {
     }
 
     private List<Side> sides() {
+        if (sideKeys == null) {
+            return profile ? List.of(Side.AMP_FP32, Side.AMP_BF16) : List.of(Side.values());
+        }
+        List<Side> sides;
         try {
-            return sideKeys.stream().map(Side::named).distinct().sorted().toList();
+            sides = sideKeys.stream().map(Side::named).distinct().sorted().toList();
         } catch (IllegalArgumentException e) {
             throw new ParameterException(spec.commandLine(), "--sides: " + e.getMessage(), e);
         }
+        for (Side side : sides) {
+            if (profile && !side.hasProfile()) {
+                throw new ParameterException(
+                        spec.commandLine(),
+                        "--profile: there is none of " + side.key() + ", only of DL4J's sides and ours");
+            }
+        }
+        return sides;
     }
 
     private List<BenchmarkCase> cases() {

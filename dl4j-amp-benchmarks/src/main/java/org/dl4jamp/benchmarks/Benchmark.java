@@ -21,16 +21,25 @@ final class Benchmark {
     private final List<Side> sides;
     private final int repetitions;
     private final int threads;
+    private final boolean profile;
     private final PrintWriter progress;
 
     /**
+     * @param profile whether sides record where their time goes
      * @param progress told of each repetition
      */
-    Benchmark(SideProcess processes, List<Side> sides, int repetitions, int threads, PrintWriter progress) {
+    Benchmark(
+            SideProcess processes,
+            List<Side> sides,
+            int repetitions,
+            int threads,
+            boolean profile,
+            PrintWriter progress) {
         this.processes = processes;
         this.sides = List.copyOf(sides);
         this.repetitions = repetitions;
         this.threads = threads;
+        this.profile = profile;
         this.progress = progress;
     }
 
@@ -38,7 +47,7 @@ final class Benchmark {
     CaseFigures run(BenchmarkCase benchmark, Schedule schedule) throws IOException, InterruptedException {
         Map<Side, List<Repetition>> measured = new EnumMap<>(Side.class);
         Map<Side, String> unavailable = new EnumMap<>(Side.class);
-        try (CaseFolder folder = CaseFolder.of(benchmark, schedule, threads)) {
+        try (CaseFolder folder = CaseFolder.of(benchmark, schedule, threads, profile)) {
             for (int repetition = 1; repetition <= repetitions; repetition++) {
                 for (Side side : sides) {
                     if (unavailable.containsKey(side)) {

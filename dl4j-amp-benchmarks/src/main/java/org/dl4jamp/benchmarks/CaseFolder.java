@@ -24,14 +24,15 @@ final class CaseFolder implements AutoCloseable {
     /**
      * Sets a case up.
      *
+     * @param profile whether sides record where their time goes
      * @throws IllegalStateException if that fails; the message names the case
      */
-    static CaseFolder of(BenchmarkCase benchmark, Schedule schedule, int threads) throws IOException {
+    static CaseFolder of(BenchmarkCase benchmark, Schedule schedule, int threads, boolean profile) throws IOException {
         CaseFolder folder = new CaseFolder(Files.createTempDirectory("amp-bench-"));
         try {
             NeuralNetwork network = benchmark.network();
             BlueprintBuilder.build(benchmark.name(), network, benchmark.batch()).write(folder.path);
-            new SideJob(benchmark.name(), schedule, threads, ParameterChecksum.of(network)).write(folder.path);
+            new SideJob(benchmark.name(), schedule, threads, profile, ParameterChecksum.of(network)).write(folder.path);
             ((org.deeplearning4j.nn.api.Model) network).close();
             return folder;
         } catch (IOException | RuntimeException | LinkageError e) {

@@ -2,7 +2,6 @@ package org.dl4jamp.benchmarks;
 
 import java.util.Arrays;
 import java.util.List;
-import java.util.stream.Collectors;
 
 /** Who trains. */
 enum Side {
@@ -36,6 +35,11 @@ enum Side {
         return this == PYTORCH_FP32 || this == PYTORCH_BF16;
     }
 
+    /** Whether it can say where its time goes. */
+    boolean hasProfile() {
+        return !isPyTorch() && !isFloor();
+    }
+
     /** Whether its weights stay as they are. */
     boolean isFloor() {
         return this == FLOOR_FP32 || this == FLOOR_BF16;
@@ -59,7 +63,7 @@ enum Side {
         return Arrays.stream(values())
                 .filter(side -> side.key.equals(key))
                 .findFirst()
-                .orElseThrow(() -> new IllegalArgumentException("there is no side " + key + ": it has to be one of "
-                        + keys().stream().collect(Collectors.joining(", "))));
+                .orElseThrow(() -> new IllegalArgumentException(
+                        "there is no side " + key + ": it has to be one of " + String.join(", ", keys())));
     }
 }

@@ -3,6 +3,7 @@ package org.dl4jamp.benchmarks;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import java.util.List;
 import java.util.Objects;
+import org.dl4jamp.benchmarks.side.Profile;
 import org.dl4jamp.benchmarks.side.Repetition;
 
 /**
@@ -16,6 +17,7 @@ import org.dl4jamp.benchmarks.side.Repetition;
  * @param loss mean loss after as many steps as on the other sides; of a floor, whose weights stay, the first
  * @param peakRssBytes the most memory of a process of this side
  * @param activationBytes DL4J's workspace for activations, on DL4J's sides
+ * @param profile where the time went in the first repetition, null if nobody asked
  * @param unavailable why there are no figures, null if there are
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
@@ -28,9 +30,10 @@ record SideFigures(
         Double loss,
         Long peakRssBytes,
         Long activationBytes,
+        Profile profile,
         String unavailable) {
     static SideFigures unavailable(String reason) {
-        return new SideFigures(null, null, null, null, null, null, null, null, reason);
+        return new SideFigures(null, null, null, null, null, null, null, null, null, reason);
     }
 
     /** From all repetitions of a side, one at least. */
@@ -48,6 +51,7 @@ record SideFigures(
                 first.loss(),
                 largest(repetitions.stream().map(Repetition::peakRssBytes).toList()),
                 largest(repetitions.stream().map(Repetition::activationBytes).toList()),
+                first.profile(),
                 null);
     }
 

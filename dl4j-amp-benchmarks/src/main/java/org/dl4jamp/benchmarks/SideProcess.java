@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.dl4jamp.benchmarks.dl4j.ProfiledExecutioner;
 import org.dl4jamp.benchmarks.side.Repetition;
 import org.dl4jamp.benchmarks.side.UnavailableException;
 
@@ -22,15 +23,18 @@ final class SideProcess {
     private final ClassPaths classPaths;
     private final int threads;
     private final Duration limit;
+    private final boolean profile;
 
     /**
      * @param threads of all native libraries
      * @param limit the most time for one repetition
+     * @param profile whether ND4J's operations are to be seen in flight recordings
      */
-    SideProcess(ClassPaths classPaths, int threads, Duration limit) {
+    SideProcess(ClassPaths classPaths, int threads, Duration limit, boolean profile) {
         this.classPaths = classPaths;
         this.threads = threads;
         this.limit = limit;
+        this.profile = profile;
     }
 
     /**
@@ -62,7 +66,7 @@ final class SideProcess {
             process.destroyForcibly().waitFor();
         }
         if (process.exitValue() != 0 || Files.notExists(result)) {
-            return Repetition.unavailable("its process ended with " + process.exitValue() + ": " + tail(log));
+            return Repetition.unavailable("its process ended with " + process.exitValue() + ":\n" + tail(log));
         }
         return JSON.readValue(result.toFile(), Repetition.class);
     }
@@ -78,6 +82,9 @@ final class SideProcess {
         if (side == Side.DL4J_HELPERS_FP32) {
             command.add("-Dorg.bytedeco.javacpp.platform.extension=-onednn");
             command.add("-Dorg.eclipse.deeplearning4j.helpers.disable=false");
+        }
+        if (profile) {
+            command.add("-D" + ProfiledExecutioner.PROPERTY + "=" + ProfiledExecutioner.class.getName());
         }
         command.add(side.isPyTorch() ? PYTORCH_MAIN : SideMain.class.getName());
         command.addAll(List.of(folder.toString(), side.key(), result.toString()));

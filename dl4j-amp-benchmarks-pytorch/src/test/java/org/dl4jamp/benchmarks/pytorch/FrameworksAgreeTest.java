@@ -39,7 +39,8 @@ class FrameworksAgreeTest {
     void pyTorchFollowsDl4j(BenchmarkCase benchmark) {
         NeuralNetwork network = benchmark.network();
         Model model = BlueprintBuilder.build(benchmark.name(), network, benchmark.batch());
-        List<Double> dl4j = losses(Dl4jTraining.stock(network, benchmark.batch(), model.blueprint().loss()));
+        List<Double> dl4j = losses(
+                Dl4jTraining.stock(network, benchmark.batch(), model.blueprint().loss()));
         List<Double> fp32 = losses(new PyTorchTraining(model, false));
         List<Double> bf16 = losses(new PyTorchTraining(model, true));
         assertTrue(dl4j.get(STEPS - 1) < dl4j.get(0), dl4j.toString());

@@ -10,9 +10,10 @@ import java.nio.file.Path;
  * @param caseName the case
  * @param schedule how long
  * @param threads of the native libraries
+ * @param profile whether to record where the time goes
  * @param checksum of DL4J's initial parameters, by which its own sides know that they begin where the others do
  */
-public record SideJob(String caseName, Schedule schedule, int threads, long checksum) {
+public record SideJob(String caseName, Schedule schedule, int threads, boolean profile, long checksum) {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String FILE = "job.json";
 
@@ -50,7 +51,7 @@ public record SideJob(String caseName, Schedule schedule, int threads, long chec
 
     private Repetition run(String side, Path folder, TrainingFactory factory) throws IOException {
         try (Training training = factory.make(side, folder, this)) {
-            return Stopwatch.run(training, schedule);
+            return profile ? Stopwatch.profile(training, schedule) : Stopwatch.run(training, schedule);
         } catch (UnavailableException e) {
             return Repetition.unavailable(e.getMessage());
         }

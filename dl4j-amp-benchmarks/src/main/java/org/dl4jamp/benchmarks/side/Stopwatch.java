@@ -13,7 +13,21 @@ public final class Stopwatch {
     public static Repetition run(Training training, Schedule schedule) throws IOException {
         Losses losses = new Losses(schedule.lossStep());
         repeat(training, losses, schedule.warmUpSteps(), schedule.warmUpSeconds());
-        List<Double> seconds = repeat(training, losses, schedule.steps(), schedule.seconds());
+        return repetition(training, losses, repeat(training, losses, schedule.steps(), schedule.seconds()), null);
+    }
+
+    /** Trains as long as the schedule says, and records where the time of the measured steps goes. */
+    public static Repetition profile(Training training, Schedule schedule) throws IOException {
+        Losses losses = new Losses(schedule.lossStep());
+        repeat(training, losses, schedule.warmUpSteps(), schedule.warmUpSeconds());
+        try (FlightRecording recording = new FlightRecording()) {
+            List<Double> seconds = repeat(training, losses, schedule.steps(), schedule.seconds());
+            return repetition(training, losses, seconds, recording.stop(seconds));
+        }
+    }
+
+    private static Repetition repetition(Training training, Losses losses, List<Double> seconds, Profile profile)
+            throws IOException {
         OptionalLong activations = training.activationBytes();
         OptionalLong peak = PeakMemory.ofThisProcess();
         return new Repetition(
@@ -22,6 +36,7 @@ public final class Stopwatch {
                 losses.agreed,
                 peak.isPresent() ? peak.getAsLong() : null,
                 activations.isPresent() ? activations.getAsLong() : null,
+                profile,
                 null);
     }
 
