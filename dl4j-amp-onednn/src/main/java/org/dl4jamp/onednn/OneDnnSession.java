@@ -50,14 +50,16 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         IDropout dropout = kernels.dropsInput() ? conf.getLayer().getIDropout() : null;
         conf.getLayer().setIDropout(null);
         boolean rounds = type == DataType.BFLOAT16;
+        org.deeplearning4j.nn.api.Layer compute =
+                compute(request, kernels.maker().make(conf, type, context));
         return new Twin(
-                compute(request, kernels.maker().make(conf, type, context)),
+                compute,
                 type,
                 rounds,
                 Twin.Retention.INPUT,
                 dropout,
                 weights(request),
-                casting);
+                compute instanceof OwnCasting own ? own.casting() : casting);
     }
 
     private static DataType type(TwinRequest request, Layer layer) {
