@@ -13,6 +13,7 @@ import org.dl4jamp.Precision;
 final class Coverage {
     private static final Map<Class<?>, LayerKernels<?>> KERNELS = Stream.of(
                     ProductLayers.kernels(),
+                    RecurrentLayers.kernels(),
                     PoolingLayers.kernels(),
                     NormalizationLayers.kernels(),
                     ElementWiseLayers.kernels())

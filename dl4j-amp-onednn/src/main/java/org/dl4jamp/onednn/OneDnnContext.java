@@ -7,7 +7,6 @@ import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.primitive_attr;
 import org.bytedeco.dnnl.reorder;
 import org.bytedeco.dnnl.stream;
-import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
@@ -18,14 +17,12 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /** What the twins of one network share: the stream they run in, their scratchpad, and copies between types and orders in memory. */
 final class OneDnnContext implements AutoCloseable {
     private static final int COPIES = 128;
-    private static final int ALIGNMENT = 4096;
 
     private record Copy(Layout from, Layout to) {}
 
     private final stream queue = new stream(OneDnnLibrary.cpu());
     private final KernelCache<Copy, Kernel> copies = new KernelCache<>(COPIES);
-    private BytePointer scratchpad = new BytePointer(0L);
-    private long scratchpadBytes;
+    private final AlignedMemory scratchpad = new AlignedMemory();
 
     static engine cpu() {
         return OneDnnLibrary.cpu();
@@ -37,15 +34,11 @@ final class OneDnnContext implements AutoCloseable {
 
     /** Makes sure that the scratchpad, which all kernels share, is large enough for one. */
     void reserveScratchpad(long bytes) {
-        if (bytes > scratchpadBytes) {
-            scratchpad.deallocate();
-            scratchpad = new BytePointer(bytes + ALIGNMENT).retainReference();
-            scratchpadBytes = bytes;
-        }
+        scratchpad.reserve(bytes);
     }
 
     long scratchpadAddress() {
-        return (scratchpad.address() + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        return scratchpad.address();
     }
 
     /** Attributes of a primitive whose scratchpad is this context's: oneDNN's own belongs to the thread that made the primitive. */
@@ -121,8 +114,7 @@ final class OneDnnContext implements AutoCloseable {
     @Override
     public void close() {
         copies.close();
-        scratchpad.deallocate();
-        scratchpadBytes = 0;
+        scratchpad.close();
         queue.deallocate();
     }
 }
