@@ -14,6 +14,7 @@ final class Coverage {
     private static final Map<Class<?>, LayerKernels<?>> KERNELS = Stream.of(
                     ProductLayers.kernels(),
                     OutputLayers.kernels(),
+                    RecurrentLayers.kernels(),
                     PoolingLayers.kernels(),
                     NormalizationLayers.kernels(),
                     ElementWiseLayers.kernels())

@@ -22,8 +22,8 @@ final class OneDnnContext implements AutoCloseable {
 
     private final stream queue = new stream(OneDnnLibrary.cpu());
     private final KernelCache<Copy, Kernel> copies = new KernelCache<>(COPIES);
-    private final Scratch scratchpad = new Scratch();
-    private final Scratch unwanted = new Scratch();
+    private final AlignedMemory scratchpad = new AlignedMemory();
+    private final AlignedMemory unwanted = new AlignedMemory();
 
     static engine cpu() {
         return OneDnnLibrary.cpu();
@@ -34,12 +34,12 @@ final class OneDnnContext implements AutoCloseable {
     }
 
     /** The scratchpad of all kernels. */
-    Scratch scratchpad() {
+    AlignedMemory scratchpad() {
         return scratchpad;
     }
 
     /** Where a kernel may write what nobody wants. */
-    Scratch unwanted() {
+    AlignedMemory unwanted() {
         return unwanted;
     }
 
