@@ -17,7 +17,8 @@ final class Coverage {
                     RecurrentLayers.kernels(),
                     PoolingLayers.kernels(),
                     NormalizationLayers.kernels(),
-                    ElementWiseLayers.kernels())
+                    ElementWiseLayers.kernels(),
+                    ShapeLayers.kernels())
             .flatMap(List::stream)
             .collect(Collectors.toUnmodifiableMap(LayerKernels::type, Function.identity()));
 

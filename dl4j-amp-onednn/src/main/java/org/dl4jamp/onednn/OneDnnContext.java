@@ -129,6 +129,37 @@ final class OneDnnContext implements AutoCloseable {
         return copy;
     }
 
+    /**
+     * An array of a type in order {@code c} or channels-last order, whichever it has.
+     *
+     * @param working where a copy goes
+     * @return the array itself if it's that already
+     */
+    INDArray inEitherOrder(INDArray array, DataType type, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+        return Layout.dense(type, array.shape()).isThatOf(array)
+                ? array
+                : channelsLast(array, type, workspaceMgr, working);
+    }
+
+    /**
+     * An array in the type and order of another of its shape.
+     *
+     * @param working where a copy goes
+     * @return the array itself if it's that already
+     */
+    INDArray inOrderOf(INDArray model, INDArray array, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+        if (Layout.of(model).isThatOf(array)) {
+            return array;
+        }
+        INDArray copy = Workspaces.like(model, workspaceMgr, working);
+        if (Layout.isReadable(array)) {
+            copy(array, copy);
+        } else {
+            copy.assign(array);
+        }
+        return copy;
+    }
+
     @Override
     public void close() {
         copies.close();
