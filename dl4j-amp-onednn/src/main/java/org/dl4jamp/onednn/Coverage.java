@@ -13,6 +13,8 @@ import org.dl4jamp.Precision;
 final class Coverage {
     private static final Map<Class<?>, LayerKernels<?>> KERNELS = Stream.of(
                     ProductLayers.kernels(),
+                    OutputLayers.kernels(),
+                    RecurrentLayers.kernels(),
                     PoolingLayers.kernels(),
                     NormalizationLayers.kernels(),
                     ElementWiseLayers.kernels(),

@@ -25,8 +25,8 @@ final class OneDnnContext implements AutoCloseable {
 
     private final stream queue = new stream(OneDnnLibrary.cpu());
     private final KernelCache<Copy, Kernel> copies = new KernelCache<>(COPIES);
-    private final Scratch scratchpad = new Scratch();
-    private final Scratch unwanted = new Scratch();
+    private final AlignedMemory scratchpad = new AlignedMemory();
+    private final AlignedMemory unwanted = new AlignedMemory();
 
     static engine cpu() {
         return OneDnnLibrary.cpu();
@@ -37,12 +37,12 @@ final class OneDnnContext implements AutoCloseable {
     }
 
     /** The scratchpad of all kernels. */
-    Scratch scratchpad() {
+    AlignedMemory scratchpad() {
         return scratchpad;
     }
 
     /** Where a kernel may write what nobody wants. */
-    Scratch unwanted() {
+    AlignedMemory unwanted() {
         return unwanted;
     }
 
@@ -123,6 +123,22 @@ final class OneDnnContext implements AutoCloseable {
     }
 
     /**
+     * An array in ND4J's order {@code c}.
+     *
+     * @param place where a copy goes
+     * @return the array itself if it's in that order already, or in one that oneDNN can't read
+     */
+    INDArray dense(INDArray array, LayerWorkspaceMgr workspaceMgr, ArrayType place) {
+        if (!Layout.isReadable(array)
+                || Layout.dense(array.dataType(), array.shape()).isThatOf(array)) {
+            return array;
+        }
+        INDArray copy = Workspaces.dense(workspaceMgr, place, array.dataType(), array.shape());
+        copy(array, copy);
+        return copy;
+    }
+
+    /**
      * An array of a type in order {@code c} or channels-last order, whichever it has.
      *
      * @param working where a copy goes
@@ -150,22 +166,6 @@ final class OneDnnContext implements AutoCloseable {
         } else {
             copy.assign(array);
         }
-        return copy;
-    }
-
-    /**
-     * An array in ND4J's order {@code c}.
-     *
-     * @param place where a copy goes
-     * @return the array itself if it's in that order already, or in one that oneDNN can't read
-     */
-    INDArray dense(INDArray array, LayerWorkspaceMgr workspaceMgr, ArrayType place) {
-        if (!Layout.isReadable(array)
-                || Layout.dense(array.dataType(), array.shape()).isThatOf(array)) {
-            return array;
-        }
-        INDArray copy = Workspaces.dense(workspaceMgr, place, array.dataType(), array.shape());
-        copy(array, copy);
         return copy;
     }
 
