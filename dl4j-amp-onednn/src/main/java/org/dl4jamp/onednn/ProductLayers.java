@@ -2,6 +2,7 @@ package org.dl4jamp.onednn;
 
 import java.util.List;
 import java.util.Optional;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.Convolution1D;
@@ -18,6 +19,7 @@ import org.dl4jamp.Precision;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.activations.impl.ActivationIdentity;
 import org.nd4j.linalg.activations.impl.ActivationSoftmax;
+import org.nd4j.linalg.api.buffer.DataType;
 
 /** Layers that multiply by weights: dense and convolutional. */
 final class ProductLayers {
@@ -25,7 +27,8 @@ final class ProductLayers {
 
     static List<LayerKernels<?>> kernels() {
         return List.of(
-                new LayerKernels<>(DenseLayer.class, ProductLayers::dense, DenseTwin::new, true),
+                new LayerKernels<>(
+                        DenseLayer.class, (layer, precision) -> product(layer), ProductLayers::denseTwin, true),
                 convolution(ConvolutionLayer.class),
                 convolution(Convolution2D.class),
                 convolution(Convolution1DLayer.class),
@@ -47,8 +50,11 @@ final class ProductLayers {
                 .in(layer -> ConvolutionForm.of(layer).channels());
     }
 
-    private static Optional<String> dense(DenseLayer layer, Precision precision) {
-        return layer.hasLayerNorm() ? LayerKernels.because("layer normalization") : product(layer);
+    private static org.deeplearning4j.nn.api.Layer denseTwin(
+            NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
+        return ((DenseLayer) conf.getLayer()).hasLayerNorm()
+                ? new NormalizedDenseTwin(conf, type, context)
+                : new DenseTwin(conf, type, context);
     }
 
     private static Optional<String> convolution(ConvolutionLayer layer, Precision precision) {

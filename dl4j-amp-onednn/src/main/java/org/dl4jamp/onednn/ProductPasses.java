@@ -22,9 +22,7 @@ final class ProductPasses implements AutoCloseable {
     private final OneDnnContext context;
     private final DataType type;
     private final ChannelAxis channels;
-    private final IActivation activation;
-    private final Eltwise function;
-    private final KernelCache<Layout, EltwiseKernels> functionKernels = new KernelCache<>(Twins.SHAPES);
+    private final ActivationFunction function;
     private INDArray keptOutput;
     private boolean outputStays;
     private boolean inputGradientUnwanted;
@@ -33,8 +31,7 @@ final class ProductPasses implements AutoCloseable {
         this.context = context;
         this.type = type;
         this.channels = channels;
-        this.activation = activation;
-        this.function = Eltwise.of(activation).orElse(null);
+        this.function = new ActivationFunction(context, activation);
     }
 
     void outputStays() {
@@ -43,11 +40,7 @@ final class ProductPasses implements AutoCloseable {
 
     /** The activation function that the product's kernels are to apply; null if they aren't to. */
     Eltwise fusedFunction() {
-        return isIdentity() ? null : function;
-    }
-
-    private boolean isIdentity() {
-        return Eltwise.IDENTITY.equals(function);
+        return function.isIdentity() ? null : function.eltwise();
     }
 
     /** The input of a forward pass as the kernels want it. */
@@ -74,14 +67,14 @@ final class ProductPasses implements AutoCloseable {
         keptOutput = null;
         kernels.takeWeights(parameters.weights(), training);
         INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, type, kernels.outputShape());
-        if (function != null) {
+        if (function.eltwise() != null) {
             kernels.forward(x, parameters.bias(), output);
             keptOutput = training && canKeep(workspaceMgr) ? output : null;
         } else {
             INDArray z = Workspaces.channelsLast(
                     workspaceMgr, ArrayType.FF_WORKING_MEM, DataType.FLOAT, kernels.outputShape());
             kernels.forwardInFloat(x, parameters.bias(), z);
-            context.copy(activation.getActivation(Workspaces.contiguous(z), training), Workspaces.contiguous(output));
+            function.forward(kernels.layer(), z, training, output);
         }
         return channels.fromSecond(output);
     }
@@ -91,7 +84,7 @@ final class ProductPasses implements AutoCloseable {
      * layer of DL4J's is next, which may apply dropout in place.
      */
     private boolean canKeep(LayerWorkspaceMgr workspaceMgr) {
-        return Eltwise.RELU.equals(function)
+        return function.isRelu()
                 && (type == DataType.BFLOAT16 || outputStays)
                 && Workspaces.isSeparate(workspaceMgr, ArrayType.ACTIVATIONS, ArrayType.FF_WORKING_MEM);
     }
@@ -110,58 +103,22 @@ final class ProductPasses implements AutoCloseable {
             LayerWorkspaceMgr workspaceMgr) {
         INDArray given = channels.toSecond(epsilon);
         Rejection.ofEpsilon(kernels.layer(), given, kernels.outputShape());
-        if (isIdentity()) {
+        if (function.isIdentity()) {
             return context.channelsLast(given, type, workspaceMgr, ArrayType.BP_WORKING_MEM);
         }
         INDArray delta = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, type, given.shape());
         if (keptOutput != null) {
             INDArray above = context.channelsLast(given, type, workspaceMgr, ArrayType.BP_WORKING_MEM);
             // ReLU is positive where its input was.
-            functionBackward(kernels, keptOutput, above, delta);
+            function.backwardFrom(kernels.layer(), keptOutput, above, delta);
             keptOutput = null;
             return delta;
         }
         INDArray z = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, given.shape());
         kernels.takeWeights(parameters.weights(), true);
         kernels.forwardInFloat(x, parameters.bias(), z);
-        return throughFunction(kernels, z, given, delta, workspaceMgr);
-    }
-
-    private INDArray throughFunction(
-            ProductKernels kernels, INDArray z, INDArray epsilon, INDArray delta, LayerWorkspaceMgr workspaceMgr) {
-        INDArray above = context.channelsLast(epsilon, DataType.FLOAT, workspaceMgr, ArrayType.BP_WORKING_MEM);
-        if (function == null) {
-            INDArray own = ownCopy(above, epsilon, workspaceMgr);
-            context.copy(activation.backprop(Workspaces.contiguous(z), own).getFirst(), Workspaces.contiguous(delta));
-            return delta;
-        }
-        if (type == DataType.FLOAT) {
-            functionBackward(kernels, z, above, delta);
-            return delta;
-        }
-        INDArray unrounded =
-                Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, above.shape());
-        functionBackward(kernels, z, above, unrounded);
-        context.copy(unrounded, delta);
+        function.backward(kernels.layer(), z, given, delta, workspaceMgr);
         return delta;
-    }
-
-    // ND4J's activation functions write into the gradient that they are given.
-    private INDArray ownCopy(INDArray above, INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        boolean shared = Workspaces.address(above) == Workspaces.address(epsilon);
-        if (!shared) {
-            return Workspaces.contiguous(above);
-        }
-        INDArray own = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, above.shape());
-        context.copy(above, own);
-        return Workspaces.contiguous(own);
-    }
-
-    private void functionBackward(ProductKernels kernels, INDArray input, INDArray above, INDArray delta) {
-        Layout layout = Layout.of(input);
-        functionKernels
-                .get(layout, () -> EltwiseKernels.make(context, kernels.layer(), function, layout))
-                .backward(input, above, delta);
     }
 
     /** Whether {@link #backward} may leave out the gradient of the input. */
@@ -197,6 +154,6 @@ final class ProductPasses implements AutoCloseable {
     @Override
     public void close() {
         clear();
-        functionKernels.close();
+        function.close();
     }
 }
