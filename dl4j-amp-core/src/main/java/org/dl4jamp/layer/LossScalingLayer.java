@@ -2,6 +2,7 @@ package org.dl4jamp.layer;
 
 import java.util.List;
 import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.api.MaskState;
 import org.deeplearning4j.nn.api.layers.IOutputLayer;
 import org.deeplearning4j.nn.conf.layers.FeedForwardLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
@@ -18,6 +19,9 @@ import org.nd4j.linalg.dataset.api.iterator.DataSetIterator;
  */
 public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
     private static final long serialVersionUID = 1L;
+
+    private transient INDArray scoredInput;
+    private transient INDArray givenMask;
 
     /** Takes what {@link TwinLayer} takes; master and twin are output layers. */
     public LossScalingLayer(
@@ -42,7 +46,15 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
         // DL4J doesn't run an output layer forward before it runs it backward.
         twin().weights().refresh();
         applyDropoutBeforeBackward(workspaceMgr);
-        return super.backpropGradient(epsilon, workspaceMgr);
+        Pair<Gradient, INDArray> result = super.backpropGradient(epsilon, workspaceMgr);
+        scoredInput = input();
+        return result;
+    }
+
+    @Override
+    public void setInput(INDArray given, LayerWorkspaceMgr workspaceMgr) {
+        forgetScore();
+        super.setInput(given, workspaceMgr);
     }
 
     /** How many terms the loss is the sum of: examples, times time steps or positions. */
@@ -78,6 +90,7 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
 
     @Override
     public void setLabels(INDArray labels) {
+        forgetScore();
         outputLayer().setLabels(labels);
     }
 
@@ -88,7 +101,51 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
 
     @Override
     public double computeScore(double fullNetworkRegScore, boolean training, LayerWorkspaceMgr workspaceMgr) {
-        return outputLayer().computeScore(fullNetworkRegScore, training, prepareScore(training, workspaceMgr));
+        return training && compute() instanceof ScoringOutput scoring && isScoreOfBackwardPass()
+                ? scoring.scoreOfBackwardPass(fullNetworkRegScore)
+                : outputLayer().computeScore(fullNetworkRegScore, training, prepareScore(training, workspaceMgr));
+    }
+
+    // The same array is the same mask, which DL4J sets once more before it asks for the score.
+    @SuppressWarnings("ReferenceEquality")
+    @Override
+    public void setMaskArray(INDArray maskArray) {
+        if (maskArray == null ? getMaskArray() != null : maskArray != givenMask) {
+            forgetScore();
+        }
+        givenMask = maskArray;
+        super.setMaskArray(maskArray);
+    }
+
+    @Override
+    public Pair<INDArray, MaskState> feedForwardMaskArray(
+            INDArray maskArray, MaskState currentMaskState, int minibatchSize) {
+        forgetScore();
+        givenMask = null;
+        return super.feedForwardMaskArray(maskArray, currentMaskState, minibatchSize);
+    }
+
+    /**
+     * Whether the score asked for is that of the last backward pass. DL4J asks for it within the scope of the workspace that holds the input,
+     * right after the backward pass: nobody has changed parameters or labels by then.
+     */
+    private boolean isScoreOfBackwardPass() {
+        return scoredInput != null
+                && scoredInput.isAttached()
+                && scoredInput.isInScope()
+                && scoredInput.data().getGenerationId()
+                        == scoredInput.data().getParentWorkspace().getGenerationId();
+    }
+
+    private void forgetScore() {
+        scoredInput = null;
+    }
+
+    @Override
+    public void clear() {
+        forgetScore();
+        givenMask = null;
+        super.clear();
     }
 
     @Override

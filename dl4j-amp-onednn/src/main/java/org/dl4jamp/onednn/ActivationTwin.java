@@ -42,8 +42,8 @@ final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner,
         if (fused != null && fused.takes(input)) {
             return workspaceMgr.leverageTo(ArrayType.ACTIVATIONS, input);
         }
-        INDArray x = context.channelsLast(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
-        INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, x.shape());
+        INDArray x = context.inEitherOrder(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
+        INDArray output = Workspaces.like(x, workspaceMgr, ArrayType.ACTIVATIONS);
         kernels(x).forward(x, output);
         return output;
     }
@@ -51,9 +51,10 @@ final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner,
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
-        INDArray x = context.channelsLast(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
-        INDArray delta = context.channelsLast(epsilon, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
-        INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, x.shape());
+        INDArray x = context.inEitherOrder(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        Rejection.ofEpsilon(layerId(), epsilon, x.shape());
+        INDArray delta = context.inOrderOf(x, epsilon, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray next = Workspaces.like(x, workspaceMgr, ArrayType.ACTIVATION_GRAD);
         kernels(x).backward(x, delta, next);
         return new Pair<>(new DefaultGradient(), next);
     }

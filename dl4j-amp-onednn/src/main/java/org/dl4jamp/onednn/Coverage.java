@@ -13,9 +13,12 @@ import org.dl4jamp.Precision;
 final class Coverage {
     private static final Map<Class<?>, LayerKernels<?>> KERNELS = Stream.of(
                     ProductLayers.kernels(),
+                    OutputLayers.kernels(),
+                    RecurrentLayers.kernels(),
                     PoolingLayers.kernels(),
                     NormalizationLayers.kernels(),
-                    ElementWiseLayers.kernels())
+                    ElementWiseLayers.kernels(),
+                    ShapeLayers.kernels())
             .flatMap(List::stream)
             .collect(Collectors.toUnmodifiableMap(LayerKernels::type, Function.identity()));
 

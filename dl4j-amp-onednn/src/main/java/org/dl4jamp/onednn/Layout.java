@@ -29,6 +29,11 @@ final class Layout {
         return new Layout(type, shape, strides(shape, axesOfChannelsLast(shape.length)));
     }
 
+    /** Any other order. */
+    static Layout strided(DataType type, long[] shape, long... strides) {
+        return new Layout(type, shape, strides);
+    }
+
     /** That of an array. */
     static Layout of(INDArray array) {
         long[] shape = array.shape();

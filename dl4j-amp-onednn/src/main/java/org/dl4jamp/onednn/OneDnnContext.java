@@ -22,8 +22,8 @@ final class OneDnnContext implements AutoCloseable {
 
     private final stream queue = new stream(OneDnnLibrary.cpu());
     private final KernelCache<Copy, Kernel> copies = new KernelCache<>(COPIES);
-    private final Scratch scratchpad = new Scratch();
-    private final Scratch unwanted = new Scratch();
+    private final AlignedMemory scratchpad = new AlignedMemory();
+    private final AlignedMemory unwanted = new AlignedMemory();
 
     static engine cpu() {
         return OneDnnLibrary.cpu();
@@ -34,12 +34,12 @@ final class OneDnnContext implements AutoCloseable {
     }
 
     /** The scratchpad of all kernels. */
-    Scratch scratchpad() {
+    AlignedMemory scratchpad() {
         return scratchpad;
     }
 
     /** Where a kernel may write what nobody wants. */
-    Scratch unwanted() {
+    AlignedMemory unwanted() {
         return unwanted;
     }
 
@@ -126,6 +126,37 @@ final class OneDnnContext implements AutoCloseable {
         }
         INDArray copy = Workspaces.dense(workspaceMgr, place, array.dataType(), array.shape());
         copy(array, copy);
+        return copy;
+    }
+
+    /**
+     * An array of a type in order {@code c} or channels-last order, whichever it has.
+     *
+     * @param working where a copy goes
+     * @return the array itself if it's that already
+     */
+    INDArray inEitherOrder(INDArray array, DataType type, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+        return Layout.dense(type, array.shape()).isThatOf(array)
+                ? array
+                : channelsLast(array, type, workspaceMgr, working);
+    }
+
+    /**
+     * An array in the type and order of another of its shape.
+     *
+     * @param working where a copy goes
+     * @return the array itself if it's that already
+     */
+    INDArray inOrderOf(INDArray model, INDArray array, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+        if (Layout.of(model).isThatOf(array)) {
+            return array;
+        }
+        INDArray copy = Workspaces.like(model, workspaceMgr, working);
+        if (Layout.isReadable(array)) {
+            copy(array, copy);
+        } else {
+            copy.assign(array);
+        }
         return copy;
     }
 

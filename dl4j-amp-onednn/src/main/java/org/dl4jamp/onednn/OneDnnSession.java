@@ -55,14 +55,18 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         IDropout dropout = kernels.dropsInput() ? conf.getLayer().getIDropout() : null;
         conf.getLayer().setIDropout(null);
         boolean rounds = type == DataType.BFLOAT16;
+        org.deeplearning4j.nn.api.Layer compute =
+                compute(request, kernels.maker().make(conf, type, context));
         return new Twin(
-                compute(request, kernels.maker().make(conf, type, context)),
+                compute,
                 type,
                 rounds,
                 Twin.Retention.INPUT,
                 dropout,
                 weights(request),
-                new OneDnnCasting(context, kernels.channelsOf(layer)),
+                compute instanceof OwnCasting own
+                        ? own.casting()
+                        : new OneDnnCasting(context, kernels.channelsOf(layer)),
                 kernels.arrays() == LayerKernels.ArrayTypes.SUMMED_IN_FLOAT ? DataType.FLOAT : type);
     }
 

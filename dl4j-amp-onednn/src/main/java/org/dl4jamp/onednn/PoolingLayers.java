@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Optional;
 import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
+import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.Pooling1D;
 import org.deeplearning4j.nn.conf.layers.Pooling2D;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
@@ -27,7 +28,16 @@ final class PoolingLayers {
                                 (layer, precision) -> maximumOrAverage(layer.getPoolingType()),
                                 PoolingTwin::new,
                                 true)
-                        .in(layer -> ChannelAxis.of(layer.getDataFormat())));
+                        .in(layer -> ChannelAxis.of(layer.getDataFormat())),
+                new LayerKernels<>(GlobalPoolingLayer.class, PoolingLayers::global, GlobalPoolingTwin::new, false)
+                        .in(GlobalPoolingTwin::axis)
+                        .with(LayerKernels.ArrayTypes.SUMMED_IN_FLOAT));
+    }
+
+    private static Optional<String> global(GlobalPoolingLayer layer, Precision precision) {
+        return layer.getPoolingType() == PoolingType.PNORM
+                ? LayerKernels.because("PNORM pooling")
+                : LayerKernels.COVERED;
     }
 
     private static <L extends SubsamplingLayer> LayerKernels<L> pooling(Class<L> type) {

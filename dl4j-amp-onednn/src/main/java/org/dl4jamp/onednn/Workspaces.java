@@ -1,6 +1,7 @@
 package org.dl4jamp.onednn;
 
 import java.util.Arrays;
+import org.bytedeco.javacpp.Pointer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -34,6 +35,22 @@ final class Workspaces {
         long[] stored = new long[rank];
         Arrays.setAll(stored, axis -> axis == 0 ? shape[0] : axis == rank - 1 ? shape[1] : shape[axis + 1]);
         return lastAxisSecond(dense(workspaceMgr, place, type, stored));
+    }
+
+    /** A new array with arbitrary content, of shape and type of another, and in its order, {@code c} or channels-last. */
+    static INDArray like(INDArray model, LayerWorkspaceMgr workspaceMgr, ArrayType place) {
+        DataType type = model.dataType();
+        return Layout.dense(type, model.shape()).isThatOf(model)
+                ? dense(workspaceMgr, place, type, model.shape())
+                : channelsLast(workspaceMgr, place, type, model.shape());
+    }
+
+    /** Fills an array that is contiguous in memory with zeros. */
+    static void clear(INDArray array) {
+        Pointer.memset(
+                new Handle().at(address(array)),
+                0,
+                array.length() * array.dataType().width());
     }
 
     /** The same numbers as {@link #channelsLast} made them, with the channels as last axis: contiguous in ND4J's sense. */

@@ -58,6 +58,21 @@ final class Agreement {
         }
     }
 
+    /** Each element is off by the rounding of what it's summed up from, at most, besides FP32's error. */
+    static void assertBounded(String what, INDArray expected, INDArray actual, INDArray magnitudes) {
+        assertArrayEquals(expected.shape(), actual.shape(), what);
+        double[] full = values(expected);
+        double[] twin = values(actual);
+        double[] bounds = values(magnitudes);
+        double rounding = ROUNDING * (2 + ROUNDING);
+        for (int i = 0; i < full.length; i++) {
+            double bound = (rounding + FLOAT_ERROR) * bounds[i] + 1e-7;
+            assertTrue(
+                    Math.abs(full[i] - twin[i]) <= bound,
+                    what + "[" + i + "]: DL4J " + full[i] + ", twin " + twin[i] + ", bound " + bound);
+        }
+    }
+
     /** The error's norm against the result's. */
     static void assertWithin(String what, INDArray expected, INDArray actual, double relativeError) {
         assertArrayEquals(expected.shape(), actual.shape(), what);

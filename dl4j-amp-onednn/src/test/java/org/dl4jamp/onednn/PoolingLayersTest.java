@@ -3,6 +3,7 @@ package org.dl4jamp.onednn;
 import static org.dl4jamp.onednn.Layers.gaussian;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
@@ -13,9 +14,11 @@ import net.jqwik.api.Combinators;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
+import net.jqwik.api.constraints.IntRange;
 import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.layers.Convolution3D;
+import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.layers.Subsampling1DLayer;
 import org.deeplearning4j.nn.conf.layers.Subsampling3DLayer;
@@ -162,5 +165,32 @@ class PoolingLayersTest {
                 .dataFormat(c.last() ? Convolution3D.DataFormat.NDHWC : Convolution3D.DataFormat.NCDHW)
                 .build();
         c.check(conf, 3).agrees(c.input(3));
+    }
+
+    @Property(tries = 60)
+    void global(@ForAll("cases") Case c, @ForAll @IntRange(min = 1, max = 3) int axes, @ForAll boolean collapse) {
+        GlobalPoolingLayer conf =
+                global(c.maximum() ? PoolingType.MAX : c.last() ? PoolingType.AVG : PoolingType.SUM, axes, c);
+        conf.setCollapseDimensions(collapse || c.last());
+        TwinCheck.of(conf, GlobalPoolingTwin.class, new Random(c.seed())).agrees(c.input(axes));
+    }
+
+    private static GlobalPoolingLayer global(PoolingType type, int axes, Case c) {
+        int[] reduced = new int[axes];
+        Arrays.setAll(reduced, axis -> axis + (c.last() ? 1 : 2));
+        return new GlobalPoolingLayer.Builder(type).poolingDimensions(reduced).build();
+    }
+
+    @Property(tries = 20)
+    void globalWithMask(@ForAll("cases") Case c, @ForAll boolean sum) {
+        PoolingType type = c.maximum() ? PoolingType.MAX : sum ? PoolingType.SUM : PoolingType.AVG;
+        INDArray sequences = distinct(new Random(c.seed()), Workspaces.shape(c.batch(), c.channels(), c.extents(1)));
+        INDArray mask = ConvolutionLayersTest.ending(c.batch(), sequences.size(2));
+        TwinCheck.of(new GlobalPoolingLayer(type), GlobalPoolingTwin.class, new Random(c.seed()))
+                .masked(mask)
+                .agrees(sequences);
+        TwinCheck.of(new GlobalPoolingLayer(type), GlobalPoolingTwin.class, new Random(c.seed()))
+                .masked(mask.reshape(c.batch(), 1, sequences.size(2), 1))
+                .agrees(sequences.reshape(c.batch(), c.channels(), sequences.size(2), 1));
     }
 }

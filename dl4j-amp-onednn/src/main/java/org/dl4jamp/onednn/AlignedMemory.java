@@ -2,19 +2,19 @@ package org.dl4jamp.onednn;
 
 import org.bytedeco.javacpp.BytePointer;
 
-/** Memory that kernels share, whose content is worth nothing once a kernel has run. It's as large as the largest that any asked for. */
-final class Scratch implements AutoCloseable {
+/** Native memory that grows when more is needed and then holds something else. Begins at a page. */
+final class AlignedMemory implements AutoCloseable {
     private static final int ALIGNMENT = 4096;
 
     private BytePointer memory = new BytePointer(0L);
     private long bytes;
 
-    /** Makes sure that it's large enough. */
-    void reserve(long wanted) {
-        if (wanted > bytes) {
+    /** Makes sure that there is enough. */
+    void reserve(long atLeast) {
+        if (atLeast > bytes) {
             memory.deallocate();
-            memory = new BytePointer(wanted + ALIGNMENT).retainReference();
-            bytes = wanted;
+            memory = new BytePointer(atLeast + ALIGNMENT).retainReference();
+            bytes = atLeast;
         }
     }
 

@@ -1,0 +1,23 @@
+package org.dl4jamp.onednn;
+
+import java.util.List;
+import java.util.Optional;
+import org.deeplearning4j.nn.conf.layers.BaseOutputLayer;
+import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
+import org.dl4jamp.Precision;
+
+/** Output layers that multiply by weights. */
+final class OutputLayers {
+    private OutputLayers() {}
+
+    static List<LayerKernels<?>> kernels() {
+        return List.of(
+                new LayerKernels<>(OutputLayer.class, OutputLayers::output, OutputTwin::new, true),
+                new LayerKernels<>(RnnOutputLayer.class, OutputLayers::output, RnnOutputTwin::new, true));
+    }
+
+    private static Optional<String> output(BaseOutputLayer layer, Precision precision) {
+        return layer.getWeightNoise() == null ? LayerKernels.COVERED : LayerKernels.because("weight noise");
+    }
+}
