@@ -59,6 +59,7 @@ final class Installation {
             wrappers.forEach(this::put);
             setVertexTypes();
             network.vertices().forEach(this::put);
+            step.use(session.stepKernels());
             installUpdater();
         } catch (RuntimeException | Error e) {
             remove();

@@ -8,6 +8,7 @@ import org.deeplearning4j.nn.conf.dropout.IDropout;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.engine.ComputeEngine;
+import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.layer.Casting;
 import org.dl4jamp.layer.Twin;
@@ -86,6 +87,11 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         twin.setIterationCount(request.master().getIterationCount());
         twin.setEpochCount(request.master().getEpochCount());
         return twin;
+    }
+
+    @Override
+    public StepKernels stepKernels() {
+        return new OneDnnStepKernels(portable.stepKernels());
     }
 
     @Override
