@@ -51,10 +51,10 @@ class OneDnnStepKernelsTest {
         assertEquals(false, kernels.allFinite(column));
     }
 
-    @Property(tries = 40)
+    @Property(tries = 20)
     void adamAgreesWithNd4jsAndWithDoublePrecision(
             @ForAll long seed,
-            @ForAll @IntRange(min = 1, max = 150_000) int length,
+            @ForAll @IntRange(min = 1, max = 80_000) int length,
             @ForAll @DoubleRange(min = 0.01, max = 1) double learningRate,
             @ForAll @DoubleRange(min = 0.5, max = 0.99) double beta1,
             @ForAll @IntRange(max = 3) int decimals) {
@@ -67,6 +67,7 @@ class OneDnnStepKernelsTest {
         Random random = new Random(seed);
         double[] m = new double[length];
         double[] v = new double[length];
+        double[] magnitude = new double[length];
         for (int iteration : new int[] {0, 1, 2, 50}) {
             INDArray gradient = Nd4j.create(DataType.FLOAT, length);
             for (int i = 0; i < length; i++) {
@@ -83,13 +84,14 @@ class OneDnnStepKernelsTest {
                     * Math.sqrt(1 - Math.pow(0.999, iteration + 1.0))
                     / (1 - Math.pow(beta1, iteration + 1.0));
             for (int i = 0; i < length; i++) {
-                double scale = Math.abs(beta1 * m[i]) + Math.abs((1 - beta1) * g[i]);
+                magnitude[i] = beta1 * magnitude[i] + (1 - beta1) * Math.abs(g[i]);
                 m[i] = beta1 * m[i] + (1 - beta1) * g[i];
                 v[i] = 0.999 * v[i] + (1 - 0.999) * g[i] * g[i];
                 double divisor = Math.sqrt(v[i]) + adam.getEpsilon();
-                assertEquals(expected[i], actual[i], 1e-6 * rate * scale / divisor, "update " + i);
+                double bound = rate * magnitude[i] / divisor;
+                assertEquals(expected[i], actual[i], 1e-6 * bound, "update " + i);
                 // FP32's 0.999 is off by 1.3e-8, and its powers by 3e-8: several 1e-5 of 1 - 0.999.
-                assertEquals(rate * m[i] / divisor, actual[i], 1e-4 * rate * scale / divisor, "update " + i);
+                assertEquals(rate * m[i] / divisor, actual[i], 1e-4 * bound, "update " + i);
             }
         }
         Agreement.assertWithin("state", nd4jState, ourState, 1e-6);
