@@ -10,6 +10,7 @@ import org.deeplearning4j.nn.conf.dropout.IDropout;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.dl4jamp.engine.ComputeEngine;
+import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.layer.Casting;
@@ -116,6 +117,11 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         twins.add(twin);
         request.fusion().ifPresent(fusion -> ((FusedRelu.Partner) twin).fuse(relu(fusion)));
         return twin;
+    }
+
+    @Override
+    public StepKernels stepKernels() {
+        return new OneDnnStepKernels(portable.stepKernels());
     }
 
     @Override
