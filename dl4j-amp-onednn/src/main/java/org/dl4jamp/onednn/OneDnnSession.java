@@ -9,6 +9,7 @@ import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.dropout.IDropout;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
+import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.TwinRequest;
@@ -43,7 +44,9 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
     @Override
     public Twin twin(TwinRequest request) {
         Layer layer = request.master().conf().getLayer();
-        if (Coverage.without(layer, request.precision()).isPresent()) {
+        // The configuration of DL4J's wrappers is that of the layer that they wrap.
+        boolean wrapper = request.master() instanceof BaseWrapperLayer;
+        if (wrapper || Coverage.without(layer, request.precision()).isPresent()) {
             return portable.twin(request).with(casting);
         }
         LayerKernels<?> kernels = Coverage.of(layer).orElseThrow();
