@@ -49,7 +49,7 @@ final class ProfileTable {
             rest -= seconds;
             text.append(row(kind.getValue(), seconds, step));
         }
-        text.append(row("the rest: DL4J, BLAS, Java", rest, step));
+        text.append(row("the rest: DL4J and Java", rest, step));
         text.append(String.format(Locale.ROOT, "%n%9s %6s%n", "ms", "times"));
         profile.parts().stream()
                 .limit(MOST_EXPENSIVE)

@@ -12,7 +12,7 @@ import org.nd4j.linalg.cpu.nativecpu.ops.NativeOpExecutioner;
 
 /**
  * ND4J's executioner of operations, which tells the flight recorder of each. ND4J takes it if its name is in the system property {@value
- * #PROPERTY}. Products that go to BLAS don't come by here.
+ * #PROPERTY}.
  */
 public final class ProfiledExecutioner extends NativeOpExecutioner {
     /** The kind of its events. */

@@ -130,6 +130,11 @@ public final class FloorTraining implements Training {
         throw new IllegalArgumentException("the floor has no primitives for " + operation);
     }
 
+    /** How many primitives a step runs. */
+    int primitives() {
+        return tape.length();
+    }
+
     @Override
     public double step() {
         tape.run();

@@ -47,6 +47,11 @@ final class Tape {
         entries.add(new Entry(compiled, map));
     }
 
+    /** How many there are. */
+    int length() {
+        return entries.size();
+    }
+
     /** Runs all of them and waits for the last. */
     void run() {
         for (Entry entry : entries) {
