@@ -62,6 +62,7 @@ final class Installation {
             wrappers.forEach(this::put);
             setVertexTypes();
             network.vertices().forEach(place -> put(place, engine.name(), neighbours.of(place.name())));
+            step.use(session.stepKernels());
             installUpdater();
         } catch (RuntimeException | Error e) {
             remove();

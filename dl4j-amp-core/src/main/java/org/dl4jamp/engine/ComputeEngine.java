@@ -68,6 +68,11 @@ public interface ComputeEngine extends EngineAbility {
             return Casting.ND4J;
         }
 
+        /** What happens to the gradients between backward pass and step. */
+        default StepKernels stepKernels() {
+            return StepKernels.nd4j();
+        }
+
         /** Frees what the twins share. */
         @Override
         void close();

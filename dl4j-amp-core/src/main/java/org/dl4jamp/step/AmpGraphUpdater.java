@@ -19,6 +19,7 @@ public final class AmpGraphUpdater extends ComputationGraphUpdater {
     public AmpGraphUpdater(ComputationGraph graph, INDArray state, TrainingStep step) {
         super(graph, state);
         this.step = step;
+        step.accelerate(this);
     }
 
     @Override

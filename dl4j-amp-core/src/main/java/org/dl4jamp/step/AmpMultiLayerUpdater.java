@@ -19,6 +19,7 @@ public final class AmpMultiLayerUpdater extends MultiLayerUpdater {
     public AmpMultiLayerUpdater(MultiLayerNetwork network, INDArray state, TrainingStep step) {
         super(network, state);
         this.step = step;
+        step.accelerate(this);
     }
 
     @Override

@@ -2,33 +2,16 @@ package org.dl4jamp.step;
 
 import java.util.Arrays;
 import java.util.Optional;
-import org.nd4j.linalg.api.buffer.DataType;
-import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.api.ops.impl.reduce.floating.Norm1;
 import org.nd4j.linalg.api.ops.impl.reduce.longer.MatchCondition;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.conditions.Conditions;
 
-/** Looks for infinities and NaN. */
+/** Looks for infinities and NaN where a step has failed. */
 final class FiniteCheck {
-    private final INDArray magnitude;
+    private FiniteCheck() {}
 
-    FiniteCheck() {
-        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-            magnitude = Nd4j.scalar(DataType.FLOAT, 0);
-        }
-    }
-
-    /** Whether all elements are finite: one reduction and one number read by the host, unless they aren't. */
-    boolean allFinite(INDArray gradients) {
-        // The sum of magnitudes is twenty times faster than counting. It may overflow on finite elements, so a
-        // suspicion is checked.
-        Nd4j.getExecutioner().exec(new Norm1(gradients, magnitude));
-        return Double.isFinite(magnitude.getDouble(0)) || isFinite(gradients);
-    }
-
-    /** Whether all elements are finite, of any array at any time; slower. */
+    /** Whether all elements of an array are finite. */
     static boolean isFinite(INDArray array) {
         return Nd4j.getExecutioner()
                         .exec(new MatchCondition(array, Conditions.notFinite()))

@@ -9,8 +9,10 @@ import java.util.Optional;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
+import org.deeplearning4j.nn.updater.UpdaterBlock;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.WorkEvent;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.StepGuard;
@@ -37,8 +39,8 @@ public final class TrainingStep implements StepGuard {
     private final AmpNetwork network;
     private final LossScaler scaler;
     private final int maxConsecutiveSkips;
-    private final FiniteCheck check = new FiniteCheck();
     private final Map<LossScalingLayer, INDArray> labels = new LinkedHashMap<>();
+    private StepKernels kernels = StepKernels.nd4j();
     private StepCounts counts = StepCounts.NONE;
     private boolean skippedLast;
     private BaseMultiLayerUpdater<?> updater;
@@ -62,6 +64,18 @@ public final class TrainingStep implements StepGuard {
     /** Goes on counting from there. */
     public void restore(StepCounts counts) {
         this.counts = counts;
+    }
+
+    /** Takes an engine's kernels, for updaters that are installed from now on, too. */
+    public void use(StepKernels engines) {
+        this.kernels = engines;
+    }
+
+    /** Makes the blocks of an updater use the engine's kernels. */
+    void accelerate(BaseMultiLayerUpdater<?> plain) {
+        for (UpdaterBlock block : plain.getUpdaterBlocks()) {
+            block.setGradientUpdater(kernels.updater(block.getGradientUpdater()));
+        }
     }
 
     /** Puts this step's updater into the network, over the state of the one it finds there. */
@@ -115,7 +129,7 @@ public final class TrainingStep implements StepGuard {
         INDArray gradients = gradient.gradient();
         double loss = network.model().score();
         WorkEvent event = WorkEvent.begin(WorkEvent.CHECK, "gradients");
-        boolean finite = check.allFinite(gradients);
+        boolean finite = kernels.allFinite(gradients);
         event.commit();
         if (finite && Double.isFinite(loss)) {
             counts = counts.afterTaken();

@@ -4,6 +4,7 @@ import java.util.Map;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.recurrent.LSTM;
+import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.common.base.Preconditions;
 import org.nd4j.common.primitives.Pair;
@@ -14,7 +15,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * An LSTM without peepholes over the FP32 master weights, which it rounds itself. Gradients of the parameters are FP32, and so is the state
  * between sequences, which is DL4J's own.
  */
-final class LstmTwin extends LSTM implements AutoCloseable {
+final class LstmTwin extends LSTM implements Directional {
     private static final long serialVersionUID = 1L;
 
     private final transient RecurrentPasses passes;
@@ -27,6 +28,21 @@ final class LstmTwin extends LSTM implements AutoCloseable {
                 type,
                 LstmCell.GATES,
                 (shape, weights) -> new LstmCell(context, layerId(), type, layerConf(), shape, weights));
+    }
+
+    @Override
+    public RecurrentPasses passes() {
+        return passes;
+    }
+
+    @Override
+    public RecurrentParameters parameters() {
+        return RecurrentParameters.of(params);
+    }
+
+    @Override
+    public RecurrentParameters gradients() {
+        return RecurrentParameters.of(gradientViews);
     }
 
     private RecurrentPasses.Sequences sequences(Map<String, INDArray> state) {
@@ -51,19 +67,14 @@ final class LstmTwin extends LSTM implements AutoCloseable {
 
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
-        return permuteIfNWC(passes.forward(
-                sequences(Map.of()), RecurrentParameters.of(paramTable()), training, null, workspaceMgr));
+        return permuteIfNWC(passes.forward(sequences(Map.of()), parameters(), training, null, workspaceMgr));
     }
 
     @Override
     public INDArray rnnTimeStep(INDArray input, LayerWorkspaceMgr workspaceMgr) {
         setInput(input, workspaceMgr);
-        return permuteIfNWC(passes.forward(
-                sequences(stateMap),
-                RecurrentParameters.of(paramTable()),
-                false,
-                last -> store(last, stateMap),
-                workspaceMgr));
+        return permuteIfNWC(
+                passes.forward(sequences(stateMap), parameters(), false, last -> store(last, stateMap), workspaceMgr));
     }
 
     @Override
@@ -72,7 +83,7 @@ final class LstmTwin extends LSTM implements AutoCloseable {
         setInput(input, workspaceMgr);
         return permuteIfNWC(passes.forward(
                 sequences(tBpttStateMap),
-                RecurrentParameters.of(paramTable()),
+                parameters(),
                 training,
                 storeLastForTBPTT ? last -> store(last, tBpttStateMap) : null,
                 workspaceMgr));
@@ -80,15 +91,16 @@ final class LstmTwin extends LSTM implements AutoCloseable {
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        Pair<Gradient, INDArray> result = passes.backward(
+        INDArray next = passes.backward(
                 sequences(Map.of()),
                 permuteIfNWC(epsilon),
                 -1,
-                RecurrentParameters.of(paramTable()),
-                RecurrentParameters.of(gradientViews),
+                parameters(),
+                gradients(),
                 null,
-                workspaceMgr);
-        return new Pair<>(result.getFirst(), permuteIfNWC(result.getSecond()));
+                workspaceMgr,
+                ArrayType.ACTIVATION_GRAD);
+        return new Pair<>(gradients().asGradient(), permuteIfNWC(next));
     }
 
     @Override
@@ -96,15 +108,16 @@ final class LstmTwin extends LSTM implements AutoCloseable {
             INDArray epsilon, int tbpttBackwardLength, LayerWorkspaceMgr workspaceMgr) {
         // The networks copy the state of truncated BPTT to the other map after each segment: this is where the segment
         // began.
-        Pair<Gradient, INDArray> result = passes.backward(
+        INDArray next = passes.backward(
                 sequences(stateMap),
                 permuteIfNWC(epsilon),
                 tbpttBackwardLength,
-                RecurrentParameters.of(paramTable()),
-                RecurrentParameters.of(gradientViews),
+                parameters(),
+                gradients(),
                 last -> store(last, tBpttStateMap),
-                workspaceMgr);
-        return new Pair<>(result.getFirst(), permuteIfNWC(result.getSecond()));
+                workspaceMgr,
+                ArrayType.ACTIVATION_GRAD);
+        return new Pair<>(gradients().asGradient(), permuteIfNWC(next));
     }
 
     @Override

@@ -9,7 +9,9 @@ import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.dropout.IDropout;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
+import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
 import org.dl4jamp.engine.ComputeEngine;
+import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.layer.Casting;
@@ -42,7 +44,9 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
     @Override
     public Twin twin(TwinRequest request) {
         Layer layer = request.master().conf().getLayer();
-        if (Coverage.without(layer, request.precision()).isPresent()) {
+        // The configuration of DL4J's wrappers is that of the layer that they wrap.
+        boolean wrapper = request.master() instanceof BaseWrapperLayer;
+        if (wrapper || Coverage.without(layer, request.precision()).isPresent()) {
             return portable.twin(request).with(casting);
         }
         LayerKernels<?> kernels = Coverage.of(layer).orElseThrow();
@@ -116,6 +120,11 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         twins.add(twin);
         request.fusion().ifPresent(fusion -> ((FusedRelu.Partner) twin).fuse(relu(fusion)));
         return twin;
+    }
+
+    @Override
+    public StepKernels stepKernels() {
+        return new OneDnnStepKernels(portable.stepKernels());
     }
 
     @Override

@@ -5,6 +5,7 @@ import java.util.Optional;
 import java.util.Set;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.dl4jamp.Precision;
 import org.nd4j.linalg.activations.IActivation;
@@ -24,7 +25,20 @@ final class RecurrentLayers {
     static List<LayerKernels<?>> kernels() {
         return List.of(
                 new LayerKernels<>(LSTM.class, RecurrentLayers::lstm, LstmTwin::new, true),
-                new LayerKernels<>(SimpleRnn.class, RecurrentLayers::simpleRnn, SimpleRnnTwin::new, true));
+                new LayerKernels<>(SimpleRnn.class, RecurrentLayers::simpleRnn, SimpleRnnTwin::new, true),
+                new LayerKernels<>(
+                        Bidirectional.class, RecurrentLayers::bidirectional, BidirectionalTwin::make, false));
+    }
+
+    private static Optional<String> bidirectional(Bidirectional layer, Precision precision) {
+        if (!(layer.getFwd() instanceof LSTM || layer.getFwd() instanceof SimpleRnn)) {
+            return LayerKernels.because(
+                    "a bidirectional " + layer.getFwd().getClass().getSimpleName());
+        }
+        if (layer.getFwd().getIDropout() != null) {
+            return LayerKernels.because("dropout of each direction by itself");
+        }
+        return Coverage.without(layer.getFwd(), precision);
     }
 
     private static Optional<String> lstm(LSTM layer, Precision precision) {

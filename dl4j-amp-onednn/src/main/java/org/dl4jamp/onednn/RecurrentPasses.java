@@ -1,12 +1,11 @@
 package org.dl4jamp.onednn;
 
 import java.util.Arrays;
+import java.util.function.Consumer;
 import org.deeplearning4j.exception.DL4JInvalidInputException;
-import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.common.base.Preconditions;
-import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -30,6 +29,7 @@ final class RecurrentPasses implements AutoCloseable {
     private final KernelCache<SequenceShape, RecurrentCell> cells = new KernelCache<>(Twins.SHAPES);
     private final AlignedMemory weights = new AlignedMemory();
     private RecurrentCell.Trace kept;
+    private RecurrentState keptFrom;
 
     RecurrentPasses(OneDnnContext context, DataType type, int gates, CellMaker maker) {
         this.context = context;
@@ -69,7 +69,7 @@ final class RecurrentPasses implements AutoCloseable {
     }
 
     /** An array of {@code [minibatch, size, time]} as {@code [time, minibatch, size]}, the order in memory, in a type. */
-    private INDArray timeFirst(INDArray sequences, DataType wanted, SequenceMemory memory) {
+    INDArray timeFirst(INDArray sequences, DataType wanted, SequenceMemory memory) {
         INDArray turned = sequences.permute(2, 0, 1);
         if (Layout.dense(wanted, turned.shape()).isThatOf(turned)) {
             return turned;
@@ -98,32 +98,46 @@ final class RecurrentPasses implements AutoCloseable {
      * A forward pass.
      *
      * @param lastState takes the state after it, outside workspaces; null if nobody wants it
+     * @return {@code [time, minibatch, units]}, to be read only, and while the layer has its turn
+     */
+    INDArray outputs(
+            Sequences sequences,
+            RecurrentParameters parameters,
+            boolean training,
+            Consumer<RecurrentState> lastState,
+            LayerWorkspaceMgr workspaceMgr) {
+        forget();
+        check(sequences.input(), parameters.inputWeights(), sequences.initial().output());
+        boolean keeps =
+                training && Workspaces.isSeparate(workspaceMgr, ArrayType.ACTIVATIONS, ArrayType.FF_WORKING_MEM);
+        SequenceMemory working = new SequenceMemory(workspaceMgr, ArrayType.FF_WORKING_MEM);
+        SequenceMemory lasting = keeps ? new SequenceMemory(workspaceMgr, ArrayType.ACTIVATIONS) : working;
+        RecurrentCell.Trace trace = run(sequences, parameters, training, keeps, working, lasting);
+        if (lastState != null) {
+            lastState.accept(detached(trace.last()));
+        }
+        kept = keeps ? trace : null;
+        keptFrom = sequences.initial();
+        INDArray all = trace.outputs();
+        long block = all.size(1) * all.size(2);
+        return Slab.of(all).plus(block).vector(all.length() - block).reshape(all.size(0) - 1, all.size(1), all.size(2));
+    }
+
+    /**
+     * A forward pass, see {@link #outputs}.
+     *
      * @return {@code [minibatch, units, time]}
      */
     INDArray forward(
             Sequences sequences,
             RecurrentParameters parameters,
             boolean training,
-            java.util.function.Consumer<RecurrentState> lastState,
+            Consumer<RecurrentState> lastState,
             LayerWorkspaceMgr workspaceMgr) {
-        kept = null;
-        check(sequences.input(), parameters.inputWeights(), sequences.initial().output());
-        boolean keeps =
-                training && Workspaces.isSeparate(workspaceMgr, ArrayType.ACTIVATIONS, ArrayType.FF_WORKING_MEM);
-        SequenceMemory working = new SequenceMemory(workspaceMgr, ArrayType.FF_WORKING_MEM);
-        SequenceMemory lasting =
-                new SequenceMemory(workspaceMgr, keeps ? ArrayType.ACTIVATIONS : ArrayType.FF_WORKING_MEM);
-        RecurrentCell.Trace trace = run(sequences, parameters, training, keeps, working, lasting);
-        if (lastState != null) {
-            lastState.accept(detached(trace.last()));
-        }
-        kept = keeps ? trace : null;
-        long steps = sequences.input().size(2);
-        INDArray own = trace.outputs();
-        INDArray output = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATIONS, type, steps, own.size(1), own.size(2));
-        context.copy(
-                new Slab(own, own.size(1) * own.size(2)).vector(output.length()).reshape(output.shape()), output);
-        return output.permute(1, 2, 0);
+        INDArray outputs = outputs(sequences, parameters, training, lastState, workspaceMgr);
+        INDArray activations = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATIONS, type, outputs.shape());
+        context.copy(outputs, activations);
+        return activations.permute(1, 2, 0);
     }
 
     private RecurrentCell.Trace run(
@@ -158,49 +172,54 @@ final class RecurrentPasses implements AutoCloseable {
      * @param sequences of the forward pass
      * @param epsilon {@code [minibatch, units, time]}
      * @param backSteps how many time steps gradients flow back; all if it isn't positive
-     * @param gradients views that take the gradients of the parameters
+     * @param parameters those of the forward pass
+     * @param gradients views that take the parameters' gradients
      * @param lastState takes the state after the last time step; null if nobody wants it
-     * @return the parameters' gradients, and the input's: {@code [minibatch, nIn, time]}
+     * @param destination where the result goes
+     * @return the gradient of the input, {@code [minibatch, nIn, time]}
      */
-    Pair<Gradient, INDArray> backward(
+    INDArray backward(
             Sequences sequences,
             INDArray epsilon,
             long backSteps,
             RecurrentParameters parameters,
             RecurrentParameters gradients,
-            java.util.function.Consumer<RecurrentState> lastState,
-            LayerWorkspaceMgr workspaceMgr) {
+            Consumer<RecurrentState> lastState,
+            LayerWorkspaceMgr workspaceMgr,
+            ArrayType destination) {
         INDArray input = sequences.input();
         check(input, parameters.inputWeights(), sequences.initial().output());
         SequenceMemory memory = new SequenceMemory(workspaceMgr, ArrayType.BP_WORKING_MEM);
-        RecurrentCell.Trace trace = kept != null ? kept : run(sequences, parameters, true, true, memory, memory);
-        kept = null;
+        boolean usesKept = kept != null && sequences.initial().isSameAs(keptFrom);
+        RecurrentCell.Trace trace = usesKept ? kept : run(sequences, parameters, true, true, memory, memory);
+        forget();
         if (lastState != null) {
             lastState.accept(detached(trace.last()));
         }
-        RecurrentCell cell = cell(input, parameters.recurrentWeights());
-        SequenceProducts products = cell.products();
-        INDArray x = timeFirst(input, type, memory);
         INDArray turned = epsilon.permute(2, 0, 1);
         INDArray error = copy(turned, memory.create(DataType.FLOAT, turned.shape()));
         long steps = input.size(2);
         long firstStep = backSteps > 0 ? Math.max(0, steps - backSteps) : 0;
-        INDArray deltas = memory.create(
-                type, steps, input.size(0), parameters.recurrentWeights().size(1));
+        long columns = parameters.recurrentWeights().size(1);
+        INDArray deltas = memory.create(type, steps, input.size(0), columns);
         if (firstStep > 0) {
-            Slab.of(deltas).vector(firstStep * input.size(0) * deltas.size(2)).assign(0);
+            Slab.of(deltas).vector(firstStep * input.size(0) * columns).assign(0);
         }
+        RecurrentCell cell = cell(input, parameters.recurrentWeights());
+        SequenceProducts products = cell.products();
         products.takeWeightsBackward(parameters.inputWeights(), parameters.recurrentWeights());
         cell.backward(trace, error, mask(sequences, memory), firstStep, deltas, memory);
+        INDArray x = timeFirst(input, type, memory);
         products.weightGradients(x, Slab.of(trace.outputs()), deltas, gradients);
-        INDArray next = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATION_GRAD, type, x.shape());
+        INDArray next = Workspaces.dense(workspaceMgr, destination, type, x.shape());
         products.inputGradient(deltas, next);
-        return new Pair<>(gradients.asGradient(), next.permute(1, 2, 0));
+        return next.permute(1, 2, 0);
     }
 
     /** Makes the next backward pass run forward again. */
     void forget() {
         kept = null;
+        keptFrom = null;
     }
 
     @Override

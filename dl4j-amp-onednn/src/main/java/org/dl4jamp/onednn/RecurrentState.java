@@ -11,6 +11,11 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 record RecurrentState(INDArray output, INDArray memory) {
     static final RecurrentState ZERO = new RecurrentState(null, null);
 
+    /** Whether it's made of the very same arrays. */
+    boolean isSameAs(RecurrentState other) {
+        return output == other.output && memory == other.memory;
+    }
+
     boolean isZero() {
         return output == null && memory == null;
     }

@@ -4,6 +4,7 @@ import java.util.Map;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.recurrent.SimpleRnn;
+import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.common.base.Preconditions;
 import org.nd4j.common.primitives.Pair;
@@ -14,7 +15,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * A simple recurrent layer over the FP32 master weights, which it rounds itself. Gradients of the parameters are FP32, and so is the state
  * between sequences, which is DL4J's own.
  */
-final class SimpleRnnTwin extends SimpleRnn implements AutoCloseable {
+final class SimpleRnnTwin extends SimpleRnn implements Directional {
     private static final long serialVersionUID = 1L;
 
     private final transient RecurrentPasses passes;
@@ -28,6 +29,21 @@ final class SimpleRnnTwin extends SimpleRnn implements AutoCloseable {
                 (shape, weights) -> new SimpleRnnCell(context, layerId(), type, layerConf(), shape, weights));
     }
 
+    @Override
+    public RecurrentPasses passes() {
+        return passes;
+    }
+
+    @Override
+    public RecurrentParameters parameters() {
+        return RecurrentParameters.of(params);
+    }
+
+    @Override
+    public RecurrentParameters gradients() {
+        return RecurrentParameters.of(gradientViews);
+    }
+
     private RecurrentPasses.Sequences sequences(Map<String, INDArray> state) {
         assertInputSet(false);
         Preconditions.checkState(input.rank() == 3, "3D input expected to RNN layer expected, got " + input.rank());
@@ -37,8 +53,7 @@ final class SimpleRnnTwin extends SimpleRnn implements AutoCloseable {
 
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
-        return permuteIfNWC(passes.forward(
-                sequences(Map.of()), RecurrentParameters.of(paramTable()), training, null, workspaceMgr));
+        return permuteIfNWC(passes.forward(sequences(Map.of()), parameters(), training, null, workspaceMgr));
     }
 
     @Override
@@ -46,7 +61,7 @@ final class SimpleRnnTwin extends SimpleRnn implements AutoCloseable {
         setInput(input, workspaceMgr);
         return permuteIfNWC(passes.forward(
                 sequences(stateMap),
-                RecurrentParameters.of(paramTable()),
+                parameters(),
                 false,
                 last -> stateMap.put(STATE_KEY_PREV_ACTIVATION, last.output()),
                 workspaceMgr));
@@ -56,29 +71,28 @@ final class SimpleRnnTwin extends SimpleRnn implements AutoCloseable {
     public INDArray rnnActivateUsingStoredState(
             INDArray input, boolean training, boolean storeLastForTBPTT, LayerWorkspaceMgr workspaceMgr) {
         setInput(input, workspaceMgr);
-        INDArray output = passes.forward(
+        return permuteIfNWC(passes.forward(
                 sequences(tBpttStateMap),
-                RecurrentParameters.of(paramTable()),
+                parameters(),
                 training,
                 storeLastForTBPTT ? last -> tBpttStateMap.put(STATE_KEY_PREV_ACTIVATION, last.output()) : null,
-                workspaceMgr);
-        // DL4J's layer begins its backward pass with a state of zeros, so what this pass kept is of no use to it.
-        passes.forget();
-        return permuteIfNWC(output);
+                workspaceMgr));
     }
 
     @Override
     public Pair<Gradient, INDArray> tbpttBackpropGradient(
             INDArray epsilon, int tbpttBackLength, LayerWorkspaceMgr workspaceMgr) {
-        Pair<Gradient, INDArray> result = passes.backward(
+        // DL4J's layer begins its backward pass with a state of zeros.
+        INDArray next = passes.backward(
                 sequences(Map.of()),
                 permuteIfNWC(epsilon),
                 tbpttBackLength,
-                RecurrentParameters.of(paramTable()),
-                RecurrentParameters.of(gradientViews),
+                parameters(),
+                gradients(),
                 null,
-                workspaceMgr);
-        return new Pair<>(result.getFirst(), permuteIfNWC(result.getSecond()));
+                workspaceMgr,
+                ArrayType.ACTIVATION_GRAD);
+        return new Pair<>(gradients().asGradient(), permuteIfNWC(next));
     }
 
     @Override

@@ -53,8 +53,12 @@ final class Layers {
 
     /** The layer on this engine: takes and returns arrays of a type. */
     static TwinLayer twin(ComputeEngine.EngineSession session, Layer conf, INDArray params, DataType type) {
-        org.deeplearning4j.nn.api.Layer master = dl4j(conf, params);
-        boolean lower = type == DataType.BFLOAT16 && !(conf instanceof BatchNormalization);
+        return twin(session, dl4j(conf, params), type);
+    }
+
+    /** The twin of a layer. */
+    static TwinLayer twin(ComputeEngine.EngineSession session, org.deeplearning4j.nn.api.Layer master, DataType type) {
+        boolean lower = type == DataType.BFLOAT16 && !(master.conf().getLayer() instanceof BatchNormalization);
         Precision precision = lower ? Precision.BFLOAT16 : Precision.FLOAT;
         return new TwinLayer(
                 master,

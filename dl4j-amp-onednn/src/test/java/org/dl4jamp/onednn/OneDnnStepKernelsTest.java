@@ -1,0 +1,130 @@
+package org.dl4jamp.onednn;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.Random;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.DoubleRange;
+import net.jqwik.api.constraints.IntRange;
+import org.dl4jamp.engine.StepKernels;
+import org.junit.jupiter.api.Test;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.indexing.NDArrayIndex;
+import org.nd4j.linalg.learning.GradientUpdater;
+import org.nd4j.linalg.learning.config.Adam;
+import org.nd4j.linalg.learning.config.Nesterovs;
+import org.nd4j.linalg.schedule.ExponentialSchedule;
+import org.nd4j.linalg.schedule.ScheduleType;
+
+class OneDnnStepKernelsTest {
+    private final StepKernels kernels = new OneDnnStepKernels(StepKernels.nd4j());
+
+    @Property(tries = 60)
+    void findsAnInfinityOrNanWhereverItIs(
+            @ForAll long seed,
+            @ForAll @IntRange(min = 1, max = 200_000) int length,
+            @ForAll @IntRange(max = 5) int offset) {
+        Random random = new Random(seed);
+        INDArray whole = Nd4j.rand(DataType.FLOAT, length + offset + 1).subi(0.5);
+        INDArray view = whole.get(NDArrayIndex.interval(offset, offset + length));
+        whole.putScalar(offset + length, Float.NaN);
+        view.putScalar(random.nextInt(length), -Float.MAX_VALUE);
+        view.putScalar(random.nextInt(length), Float.MAX_VALUE);
+        assertTrue(kernels.allFinite(view));
+        float[] bad = {Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY};
+        view.putScalar(random.nextInt(length), bad[random.nextInt(3)]);
+        assertEquals(false, kernels.allFinite(view));
+    }
+
+    @Test
+    void checksScatteredArraysToo() {
+        INDArray column = Nd4j.rand(DataType.FLOAT, 40, 3).getColumn(1);
+        assertTrue(kernels.allFinite(column));
+        column.putScalar(7, Float.NaN);
+        assertEquals(false, kernels.allFinite(column));
+    }
+
+    @Property(tries = 20)
+    void adamAgreesWithNd4jsAndWithDoublePrecision(
+            @ForAll long seed,
+            @ForAll @IntRange(min = 1, max = 80_000) int length,
+            @ForAll @DoubleRange(min = 0.01, max = 1) double learningRate,
+            @ForAll @DoubleRange(min = 0.5, max = 0.99) double beta1,
+            @ForAll @IntRange(max = 3) int decimals) {
+        Adam adam = new Adam(learningRate, beta1, 0.999, Math.pow(10, -8 + decimals));
+        INDArray nd4jState = Nd4j.zeros(DataType.FLOAT, 1, 2L * length);
+        INDArray ourState = nd4jState.dup();
+        GradientUpdater<?> nd4j = adam.instantiate(nd4jState, false);
+        GradientUpdater<?> ours = kernels.updater(adam.instantiate(ourState, false));
+        assertInstanceOf(VectorizedAdam.class, ours);
+        Random random = new Random(seed);
+        double[] m = new double[length];
+        double[] v = new double[length];
+        double[] magnitude = new double[length];
+        for (int iteration : new int[] {0, 1, 2, 50}) {
+            INDArray gradient = Nd4j.create(DataType.FLOAT, length);
+            for (int i = 0; i < length; i++) {
+                gradient.putScalar(i, (float) (random.nextGaussian() * Math.exp(random.nextGaussian() * 3)));
+            }
+            double[] g = gradient.data().asDouble();
+            INDArray nd4jUpdate = gradient.dup();
+            INDArray ourUpdate = gradient.dup();
+            nd4j.applyUpdater(nd4jUpdate, iteration, 0);
+            ours.applyUpdater(ourUpdate, iteration, 0);
+            float[] expected = nd4jUpdate.data().asFloat();
+            float[] actual = ourUpdate.data().asFloat();
+            double rate = learningRate
+                    * Math.sqrt(1 - Math.pow(0.999, iteration + 1.0))
+                    / (1 - Math.pow(beta1, iteration + 1.0));
+            for (int i = 0; i < length; i++) {
+                magnitude[i] = beta1 * magnitude[i] + (1 - beta1) * Math.abs(g[i]);
+                m[i] = beta1 * m[i] + (1 - beta1) * g[i];
+                v[i] = 0.999 * v[i] + (1 - 0.999) * g[i] * g[i];
+                double divisor = Math.sqrt(v[i]) + adam.getEpsilon();
+                double bound = rate * magnitude[i] / divisor;
+                assertEquals(expected[i], actual[i], 1e-6 * bound, "update " + i);
+                // FP32's 0.999 is off by 1.3e-8, and its powers by 3e-8: several 1e-5 of 1 - 0.999.
+                assertEquals(rate * m[i] / divisor, actual[i], 1e-4 * bound, "update " + i);
+            }
+        }
+        Agreement.assertWithin("state", nd4jState, ourState, 1e-6);
+    }
+
+    @Test
+    void adamFollowsTheScheduleOfItsLearningRate() {
+        Adam adam = Adam.builder()
+                .learningRateSchedule(new ExponentialSchedule(ScheduleType.EPOCH, 0.1, 0.5))
+                .build();
+        INDArray gradient = Nd4j.rand(DataType.FLOAT, 100);
+        INDArray expected = gradient.dup();
+        adam.instantiate(Nd4j.zeros(DataType.FLOAT, 1, 200), false).applyUpdater(expected, 3, 2);
+        kernels.updater(adam.instantiate(Nd4j.zeros(DataType.FLOAT, 1, 200), false))
+                .applyUpdater(gradient, 3, 2);
+        Agreement.assertWithin("update", expected, gradient, 1e-6);
+    }
+
+    @Test
+    void takesGradientsThatAreScattered() {
+        Adam adam = new Adam(0.1);
+        INDArray gradient = Nd4j.rand(DataType.FLOAT, 40, 3).getColumn(1);
+        INDArray expected = gradient.dup();
+        adam.instantiate(Nd4j.zeros(DataType.FLOAT, 1, 80), false).applyUpdater(expected, 0, 0);
+        kernels.updater(adam.instantiate(Nd4j.zeros(DataType.FLOAT, 1, 80), false))
+                .applyUpdater(gradient, 0, 0);
+        Agreement.assertWithin("update", expected, gradient, 1e-6);
+    }
+
+    @Test
+    void leavesOtherUpdatersAlone() {
+        GradientUpdater<?> nesterovs = new Nesterovs(0.1).instantiate(Nd4j.zeros(DataType.FLOAT, 1, 3), true);
+        assertSame(nesterovs, kernels.updater(nesterovs));
+        assertNull(kernels.updater(null));
+    }
+}
