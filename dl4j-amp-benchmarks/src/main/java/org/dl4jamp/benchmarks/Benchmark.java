@@ -45,6 +45,7 @@ final class Benchmark {
 
     /** Measures a case. A side that can't run or fails has the reason in its figures. */
     CaseFigures run(BenchmarkCase benchmark, Schedule schedule) throws IOException, InterruptedException {
+        Machine machine = Machine.current();
         Map<Side, List<Repetition>> measured = new EnumMap<>(Side.class);
         Map<Side, String> unavailable = new EnumMap<>(Side.class);
         try (CaseFolder folder = CaseFolder.of(benchmark, schedule, threads, profile)) {
@@ -74,7 +75,7 @@ final class Benchmark {
         return new CaseFigures(
                 benchmark.name(),
                 benchmark.description(),
-                Machine.current(),
+                machine,
                 new CaseFigures.Method(repetitions, threads, schedule, schedule.lossStep()),
                 figures);
     }

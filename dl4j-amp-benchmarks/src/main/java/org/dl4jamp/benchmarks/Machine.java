@@ -7,6 +7,7 @@ import java.lang.reflect.Field;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.function.Supplier;
 import org.bytedeco.dnnl.dnnl_version_t;
 import org.bytedeco.dnnl.global.dnnl;
 
@@ -41,18 +42,31 @@ record Machine(
     /** The one that this process runs on. */
     static Machine current() throws IOException {
         OperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
-        dnnl_version_t onednn = dnnl.dnnl_version();
         return new Machine(
                 cpuName(),
                 Runtime.getRuntime().availableProcessors(),
                 system.getTotalMemorySize(),
-                instructionSet(dnnl.dnnl_get_effective_cpu_isa()),
+                ofOneDnn(() -> instructionSet(dnnl.dnnl_get_effective_cpu_isa())),
                 system.getName() + " " + system.getVersion(),
                 System.getProperty("java.vendor") + " " + System.getProperty("java.version"),
                 Versions.of("dl4j"),
                 Versions.of("pytorch"),
-                onednn.major() + "." + onednn.minor() + "." + onednn.patch(),
+                ofOneDnn(Machine::oneDnnVersion),
                 System.getenv().getOrDefault("OMP_WAIT_POLICY", "not set"));
+    }
+
+    /** What oneDNN says, or that its library can't be asked: DL4J's and PyTorch's sides run without it. */
+    private static String ofOneDnn(Supplier<String> question) {
+        try {
+            return question.get();
+        } catch (LinkageError e) {
+            return "unknown: oneDNN's library doesn't load (" + e + ")";
+        }
+    }
+
+    private static String oneDnnVersion() {
+        dnnl_version_t version = dnnl.dnnl_version();
+        return version.major() + "." + version.minor() + "." + version.patch();
     }
 
     private static String cpuName() throws IOException {

@@ -5,30 +5,32 @@ import java.util.List;
 
 /** Who trains. */
 enum Side {
-    DL4J_FP32("dl4j-fp32", "stock DL4J"),
-    DL4J_HELPERS_FP32("dl4j-helpers-fp32", "DL4J with its own oneDNN helpers"),
-    AMP_FP32("amp-fp32", "dl4j-amp, engine onednn, FLOAT"),
-    AMP_BF16("amp-bf16", "dl4j-amp, engine onednn, BFLOAT16"),
-    PYTORCH_FP32("pytorch-fp32", "PyTorch"),
-    PYTORCH_BF16("pytorch-bf16", "PyTorch, bf16 autocast"),
-    FLOOR_FP32("floor-fp32", "oneDNN primitives alone, FP32, no updater"),
-    FLOOR_BF16("floor-bf16", "oneDNN primitives alone, BFLOAT16, no updater");
+    /** Stock DL4J. */
+    DL4J_FP32("dl4j-fp32"),
+    /** DL4J with its own oneDNN helpers. */
+    DL4J_HELPERS_FP32("dl4j-helpers-fp32"),
+    /** This project's engine onednn in FLOAT. */
+    AMP_FP32("amp-fp32"),
+    /** This project's engine onednn in BFLOAT16. */
+    AMP_BF16("amp-bf16"),
+    /** PyTorch. */
+    PYTORCH_FP32("pytorch-fp32"),
+    /** PyTorch under bf16 autocast. */
+    PYTORCH_BF16("pytorch-bf16"),
+    /** The oneDNN primitives of a step alone, in FP32. */
+    FLOOR_FP32("floor-fp32"),
+    /** The oneDNN primitives of a step alone, in BFLOAT16. */
+    FLOOR_BF16("floor-bf16");
 
     private final String key;
-    private final String description;
 
-    Side(String key, String description) {
+    Side(String key) {
         this.key = key;
-        this.description = description;
     }
 
     /** Its name on the command line and in JSON. */
     String key() {
         return key;
-    }
-
-    String description() {
-        return description;
     }
 
     boolean isPyTorch() {
