@@ -18,6 +18,7 @@ final class Coverage {
     private static final Map<Class<?>, LayerKernels<?>> KERNELS = Stream.of(
                     ProductLayers.kernels(),
                     RecurrentLayers.kernels(),
+                    EmbeddingLayers.kernels(),
                     PoolingLayers.kernels(),
                     NormalizationLayers.kernels(),
                     ElementWiseLayers.kernels())

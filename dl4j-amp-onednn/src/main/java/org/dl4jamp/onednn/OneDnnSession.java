@@ -66,6 +66,9 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
     private static DataType type(TwinRequest request, Layer layer) {
         boolean halfOnBothSides = request.input() == DataType.BFLOAT16 && request.output() == DataType.BFLOAT16;
         boolean normalizes = layer instanceof BatchNormalization;
+        if (EmbeddingLayers.isEmbedding(layer)) {
+            return DataType.FLOAT;
+        }
         return request.precision().isHalf() || (normalizes && halfOnBothSides) ? DataType.BFLOAT16 : DataType.FLOAT;
     }
 
