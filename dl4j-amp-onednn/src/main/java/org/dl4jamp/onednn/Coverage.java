@@ -19,6 +19,7 @@ final class Coverage {
                     ProductLayers.kernels(),
                     OutputLayers.kernels(),
                     RecurrentLayers.kernels(),
+                    EmbeddingLayers.kernels(),
                     PoolingLayers.kernels(),
                     NormalizationLayers.kernels(),
                     ElementWiseLayers.kernels(),

@@ -34,6 +34,8 @@ record LayerKernels<L extends Layer>(
         AS_PLANNED,
         /** BFLOAT16 if those are BFLOAT16 that the layer is given and hands on, although the plan has it compute in FP32. */
         HALF_ON_BOTH_SIDES,
+        /** FP32, whatever the layer is asked to compute in: what it's given must not be rounded. */
+        IN_FLOAT,
         /** What it's given is taken as it is, and summed up in FP32, which is also what it returns. */
         SUMMED_IN_FLOAT
     }

@@ -93,6 +93,9 @@ public final class OneDnnEngine implements ComputeEngine {
         if (layer instanceof BatchNormalization) {
             return "statistics and parameters in FP32";
         }
+        if (EmbeddingLayers.isEmbedding(layer)) {
+            return EmbeddingLayers.how(precision);
+        }
         return precision == Precision.FLOAT
                 ? "FP32, through oneDNN"
                 : "computes " + precision + " with sums in FP32, rounded once";

@@ -81,6 +81,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
                     case AS_PLANNED -> request.precision().isHalf();
                     case HALF_ON_BOTH_SIDES ->
                         request.precision().isHalf() || (halfInput && request.output() == DataType.BFLOAT16);
+                    case IN_FLOAT -> false;
                     case SUMMED_IN_FLOAT -> request.precision().isHalf() || halfInput;
                 };
         return half ? DataType.BFLOAT16 : DataType.FLOAT;

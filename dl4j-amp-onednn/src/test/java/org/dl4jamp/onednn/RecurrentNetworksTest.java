@@ -10,7 +10,9 @@ import java.io.IOException;
 import org.deeplearning4j.nn.conf.BackpropType;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.EmbeddingSequenceLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
@@ -196,6 +198,34 @@ class RecurrentNetworksTest {
     void bidirectionalLayersLearn(Bidirectional.Mode mode) {
         assertTrainsToFp32sLoss(
                 characters(new Bidirectional(mode, lstm(32))), Precision.BFLOAT16, 30, text(8, STEPS, true));
+    }
+
+    @Test
+    void embeddedCharactersAreLearntToo() {
+        MultiLayerConfiguration configuration = builder(
+                        new EmbeddingSequenceLayer.Builder()
+                                .nIn(CHARACTERS)
+                                .nOut(20)
+                                .inputLength(STEPS)
+                                .build(),
+                        new LSTM.Builder()
+                                .nIn(20)
+                                .nOut(32)
+                                .dataFormat(RNNFormat.NCW)
+                                .build())
+                .layer(new RnnOutputLayer.Builder(LossFunction.MCXENT)
+                        .nIn(32)
+                        .nOut(CHARACTERS)
+                        .dataFormat(RNNFormat.NCW)
+                        .activation(Activation.SOFTMAX)
+                        .build())
+                .build();
+        DataSet text = text(8, STEPS, false);
+        assertTrainsToFp32sLoss(
+                configuration,
+                Precision.BFLOAT16,
+                30,
+                new DataSet(text.getFeatures().argMax(1).castTo(DataType.FLOAT), text.getLabels()));
     }
 
     private static DataSet classes(int minibatch) {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import net.jqwik.api.ForAll;
@@ -204,6 +205,30 @@ class RecurrentTwinTest {
         Pair<Gradient, INDArray> result = layer.tbpttBackpropGradient(epsilon.dup(), back, NONE);
         layer.rnnSetPreviousState(layer.rnnGetTBPTTState());
         return new Layers.Result(output, result.getFirst(), result.getSecond());
+    }
+
+    @Test
+    void makePrimitivesOnceForEachShape() {
+        LSTM conf = (LSTM) lstm(12, 8, RNNFormat.NCW, Activation.TANH, Activation.SIGMOID);
+        Random random = new Random(1);
+        RecurrentParameters parameters = new RecurrentParameters(
+                gaussian(random, 0.3, 12, 32).dup('f'),
+                gaussian(random, 0.3, 8, 32).dup('f'),
+                gaussian(random, 0.3, 32));
+        List<SequenceShape> made = new ArrayList<>();
+        try (OneDnnContext context = new OneDnnContext();
+                RecurrentPasses passes =
+                        new RecurrentPasses(context, DataType.FLOAT, LstmCell.GATES, (shape, weights) -> {
+                            made.add(shape);
+                            return new LstmCell(context, "layer", DataType.FLOAT, conf, shape, weights);
+                        })) {
+            for (int step = 0; step < 6; step++) {
+                INDArray input = gaussian(random, 1, 3, 12, step % 2 == 0 ? 5 : 4);
+                passes.forward(
+                        new RecurrentPasses.Sequences(input, null, RecurrentState.ZERO), parameters, true, null, NONE);
+            }
+        }
+        assertEquals(List.of(new SequenceShape(3, 5, 12, 8, 4), new SequenceShape(3, 4, 12, 8, 4)), made);
     }
 
     @Test

@@ -1,0 +1,50 @@
+package org.dl4jamp.onednn;
+
+import java.util.List;
+import java.util.Optional;
+import org.deeplearning4j.nn.conf.layers.BaseLayer;
+import org.deeplearning4j.nn.conf.layers.EmbeddingLayer;
+import org.deeplearning4j.nn.conf.layers.EmbeddingSequenceLayer;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.dl4jamp.Precision;
+import org.nd4j.linalg.activations.impl.ActivationIdentity;
+
+/** Layers that look rows of a table up. Their inputs are indices, which must not be rounded. */
+final class EmbeddingLayers {
+    private EmbeddingLayers() {}
+
+    static List<LayerKernels<?>> kernels() {
+        return List.of(
+                new LayerKernels<>(
+                                EmbeddingLayer.class,
+                                (layer, precision) -> without(layer, layer.hasBias()),
+                                EmbeddingTwin::new,
+                                false)
+                        .with(LayerKernels.ArrayTypes.IN_FLOAT),
+                new LayerKernels<>(
+                                EmbeddingSequenceLayer.class,
+                                (layer, precision) -> without(layer, layer.hasBias()),
+                                EmbeddingSequenceTwin::new,
+                                false)
+                        .with(LayerKernels.ArrayTypes.IN_FLOAT));
+    }
+
+    static boolean isEmbedding(Layer layer) {
+        return layer instanceof EmbeddingLayer || layer instanceof EmbeddingSequenceLayer;
+    }
+
+    static String how(Precision precision) {
+        return precision == Precision.FLOAT
+                ? "looks FP32 rows up, column by column"
+                : "looks FP32 rows up, rounded once";
+    }
+
+    private static Optional<String> without(BaseLayer layer, boolean hasBias) {
+        if (hasBias) {
+            return LayerKernels.because("an embedding's bias");
+        }
+        return layer.getActivationFn().getClass() == ActivationIdentity.class
+                ? LayerKernels.COVERED
+                : LayerKernels.because("activation function " + layer.getActivationFn() + " of an embedding");
+    }
+}
