@@ -25,7 +25,8 @@ public final class AmpMultiLayerUpdater extends MultiLayerUpdater {
     public synchronized void update(
             Gradient gradient, int iteration, int epoch, int batchSize, LayerWorkspaceMgr workspaceMgr) {
         if (step.admits(gradient, iteration)) {
-            super.update(gradient, step.optimizerSteps(iteration), epoch, batchSize, workspaceMgr);
+            Gradient own = OwnGradient.of(getFlattenedGradientsView(), gradient);
+            super.update(own, step.optimizerSteps(iteration), epoch, batchSize, workspaceMgr);
         }
     }
 }
