@@ -1,23 +1,45 @@
 @echo off
 rem Runs dl4j-amp's command line, and builds it first if it isn't built or its sources have changed. Needs a JDK (17 or newer) and Maven.
 rem
+rem 'amp bench' is the benchmark, built with the Maven profile benchmarks; everything else is in dl4j-amp-examples.
+rem
 rem AMP_PROFILE      the backend: empty for ND4J's CPU backend, cuda or cuda-ptx
 rem AMP_MAVEN_ARGS   more arguments for the build, such as "-Dnd4j.cuda.version=12.9 -Ddl4j.version=1.0.0-SNAPSHOT"
 rem AMP_JAVA_OPTS    options for the JVM, such as "-Xmx8g"
 setlocal
 set "ROOT=%~dp0"
 set "ROOT=%ROOT:~0,-1%"
-set "TARGET=%ROOT%\dl4j-amp-examples\target"
 set "AMP_ARGS=%AMP_MAVEN_ARGS%"
+set "MODULES=dl4j-amp-examples"
+set "TARGET=%ROOT%\dl4j-amp-examples\target"
+set "MAIN=org.dl4jamp.examples.AmpCommand"
+set "PATHFILES=%TARGET%\classpath.txt"
+if "%~1"=="bench" goto bench
 if defined AMP_PROFILE (
     set "TARGET=%TARGET%\%AMP_PROFILE%"
+    set "PATHFILES=%TARGET%\%AMP_PROFILE%\classpath.txt"
     set "AMP_ARGS=-P%AMP_PROFILE% %AMP_MAVEN_ARGS%"
 )
+goto check
+
+:bench
+if defined AMP_PROFILE (
+    echo amp: bench measures CPUs: unset AMP_PROFILE 1>&2
+    exit /b 2
+)
+set "AMP_ARGS=-Pbenchmarks %AMP_MAVEN_ARGS%"
+set "MODULES=dl4j-amp-benchmarks,dl4j-amp-benchmarks-pytorch"
+set "TARGET=%ROOT%\dl4j-amp-benchmarks\target"
+set "PYTORCH=%ROOT%\dl4j-amp-benchmarks-pytorch\target"
+set "MAIN=-Damp.bench.pytorch="%PYTORCH%" -Damp.bench.helpers="%TARGET%\helpers" org.dl4jamp.benchmarks.AmpBench"
+set "PATHFILES=%TARGET%\classpath.txt;%PYTORCH%\classpath.txt"
+
+:check
 set "BUILT=%TARGET%\amp-built"
 
 set "AMP_CHECK=$b = Get-Item -ErrorAction SilentlyContinue $env:BUILT; if (-not $b) { exit 1 }"
 set "AMP_CHECK=%AMP_CHECK%; if ((Get-Content -Raw $env:BUILT).TrimEnd() -ne ('' + $env:AMP_ARGS) + '.') { exit 1 }"
-set "AMP_CHECK=%AMP_CHECK%; foreach ($e in (Get-Content -Raw (Join-Path $env:TARGET 'classpath.txt')).Trim().Split(';')) { if (-not (Test-Path $e)) { exit 1 } }"
+set "AMP_CHECK=%AMP_CHECK%; foreach ($p in $env:PATHFILES.Split(';')) { if (-not (Test-Path $p)) { exit 1 }; foreach ($e in (Get-Content -Raw $p).Trim().Split(';')) { if (-not (Test-Path $e)) { exit 1 } } }"
 set "AMP_CHECK=%AMP_CHECK%; $s = Get-ChildItem -Recurse -File (Join-Path $env:ROOT 'dl4j-amp-*\src\main'); $s += Get-Item (Join-Path $env:ROOT 'pom.xml'), (Join-Path $env:ROOT 'dl4j-amp-*\pom.xml')"
 set "AMP_CHECK=%AMP_CHECK%; foreach ($f in $s) { if ($f.LastWriteTime -gt $b.LastWriteTime) { exit 1 } }; exit 0"
 powershell -NoProfile -Command "%AMP_CHECK%" >nul 2>&1
@@ -30,7 +52,7 @@ if errorlevel 1 (
 )
 echo Building dl4j-amp; the first time this downloads its dependencies 1>&2
 set "LOG=%TEMP%\amp-build-%RANDOM%.log"
-call mvn -B -f "%ROOT%\pom.xml" -pl dl4j-amp-examples -am process-classes %AMP_ARGS% >"%LOG%" 2>&1 <nul
+call mvn -B -f "%ROOT%\pom.xml" -pl %MODULES% -am process-classes %AMP_ARGS% >"%LOG%" 2>&1 <nul
 if errorlevel 1 (
     type "%LOG%" 1>&2
     del "%LOG%"
@@ -49,5 +71,5 @@ if defined JAVA_HOME set "JAVA=%JAVA_HOME%\bin\java"
 rem In the environment, because a command line would be too short for it.
 for /f "usebackq delims=" %%c in ("%TARGET%\classpath.txt") do set "CLASSPATH=%TARGET%\classes;%%c"
 "%JAVA%" -XX:+IgnoreUnrecognizedVMOptions --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow ^
-    -Djava.awt.headless=true -Damp.terminal=true %AMP_JAVA_OPTS% org.dl4jamp.examples.AmpCommand %*
+    -Djava.awt.headless=true -Damp.terminal=true %AMP_JAVA_OPTS% %MAIN% %*
 exit /b %ERRORLEVEL%

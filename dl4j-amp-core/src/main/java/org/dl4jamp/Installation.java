@@ -12,9 +12,11 @@ import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.TwinRequest;
+import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.RecurrentTwinLayer;
+import org.dl4jamp.layer.Surroundings;
 import org.dl4jamp.layer.Twin;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.UnscalingVertex;
@@ -49,16 +51,17 @@ final class Installation {
         try {
             network.gradients();
             session = engine.session(largestLayer(), masterWeights);
+            Neighbours neighbours = new Neighbours(network.graph(), plan, engine.name());
             Map<LayerPlace, TwinLayer> wrappers = new HashMap<>();
             for (LayerPlace place : network.layers()) {
-                TwinLayer wrapper = wrapper(place);
+                TwinLayer wrapper = wrapper(place, neighbours.of(place.name()));
                 if (wrapper != null) {
                     wrappers.put(place, wrapper);
                 }
             }
             wrappers.forEach(this::put);
             setVertexTypes();
-            network.vertices().forEach(this::put);
+            network.vertices().forEach(place -> put(place, engine.name(), neighbours.of(place.name())));
             step.use(session.stepKernels());
             installUpdater();
         } catch (RuntimeException | Error e) {
@@ -75,7 +78,7 @@ final class Installation {
                 .orElse(0);
     }
 
-    private TwinLayer wrapper(LayerPlace place) {
+    private TwinLayer wrapper(LayerPlace place, Surroundings surroundings) {
         Layer master = place.current().get();
         PrecisionPlan.Row row = plan.row(place.name());
         boolean output = master instanceof IOutputLayer;
@@ -89,13 +92,21 @@ final class Installation {
         Twin twin = untouched
                 ? new Twin(master, DataType.FLOAT, false, Twin.Retention.CAST_INPUT, null, Twin.Weights.MASTER)
                         .with(session.casting())
-                : session.twin(new TwinRequest(place.name(), master, row.precision(), storage, given, emitted));
+                : session.twin(new TwinRequest(
+                        place.name(),
+                        master,
+                        row.precision(),
+                        storage,
+                        given,
+                        emitted,
+                        surroundings,
+                        plan.fusion(place.name())));
         if (output) {
-            return new LossScalingLayer(master, twin, storage, emitted, gradientScale, step);
+            return new LossScalingLayer(master, twin, storage, emitted, surroundings, gradientScale, step);
         }
         return RecurrentTwinLayer.isRecurrent(master)
-                ? new RecurrentTwinLayer(master, twin, storage, emitted, gradientScale, step)
-                : new TwinLayer(master, twin, storage, emitted, gradientScale, step);
+                ? new RecurrentTwinLayer(master, twin, storage, emitted, surroundings, gradientScale, step)
+                : new TwinLayer(master, twin, storage, emitted, surroundings, gradientScale, step);
     }
 
     private void put(LayerPlace place, TwinLayer wrapper) {
@@ -128,9 +139,28 @@ final class Installation {
         }
     }
 
-    private void put(VertexPlace place) {
+    private void put(VertexPlace place, String engine, Surroundings surroundings) {
         GraphVertex master = place.current().get();
-        place.replace().accept(new UnscalingVertex(master, gradientScale));
+        PrecisionPlan.Row row = plan.row(place.name());
+        if (master.numParams() > 0) {
+            replace(place, new UnscalingVertex(master, gradientScale));
+        } else if (row.engine().equals(engine)) {
+            DataType type = row.output().dataType().orElseThrow();
+            replace(
+                    place,
+                    session.vertex(new VertexRequest(
+                            place.name(),
+                            master,
+                            network.graph().node(place.name()).vertex(),
+                            type,
+                            surroundings,
+                            plan.fusion(place.name()))));
+        }
+    }
+
+    private void replace(VertexPlace place, GraphVertex vertex) {
+        GraphVertex master = place.current().get();
+        place.replace().accept(vertex);
         undo.push(() -> place.replace().accept(master));
     }
 

@@ -1,6 +1,7 @@
 package org.dl4jamp.engine;
 
 import java.util.Optional;
+import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.dl4jamp.Precision;
 import org.dl4jamp.layer.Casting;
 import org.dl4jamp.layer.Twin;
@@ -52,6 +53,15 @@ public interface ComputeEngine extends EngineAbility {
          * @throws org.dl4jamp.AmpException naming the layer, if it can't be made although {@link EngineAbility#cannot} had nothing against it
          */
         Twin twin(TwinRequest request);
+
+        /**
+         * Makes what stands for a vertex that the engine {@linkplain EngineAbility#computes computes}.
+         *
+         * @throws UnsupportedOperationException if it computes none
+         */
+        default GraphVertex vertex(VertexRequest request) {
+            throw new UnsupportedOperationException("vertex \"" + request.name() + "\" is left to DL4J");
+        }
 
         /** How arrays are cast for layers that get no twin from this session. */
         default Casting casting() {

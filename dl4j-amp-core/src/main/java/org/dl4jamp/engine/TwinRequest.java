@@ -1,7 +1,10 @@
 package org.dl4jamp.engine;
 
+import java.util.Optional;
 import org.deeplearning4j.nn.api.Layer;
 import org.dl4jamp.Precision;
+import org.dl4jamp.layer.Surroundings;
+import org.dl4jamp.policy.PrecisionPlan;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**
@@ -14,11 +17,20 @@ import org.nd4j.linalg.api.buffer.DataType;
  * @param storage the half type of activations in this network; FLOAT if there is none
  * @param input the type of the activations that the layer is given
  * @param output the type of the activations that it hands on
+ * @param surroundings what stands before and after it
+ * @param fusion the fusion that it takes part in, if it does
  */
 public record TwinRequest(
-        String name, Layer master, Precision precision, DataType storage, DataType input, DataType output) {
+        String name,
+        Layer master,
+        Precision precision,
+        DataType storage,
+        DataType input,
+        DataType output,
+        Surroundings surroundings,
+        Optional<PrecisionPlan.Fusion> fusion) {
     /** For a layer between half layers. */
     public TwinRequest(String name, Layer master, Precision precision, DataType storage) {
-        this(name, master, precision, storage, storage, storage);
+        this(name, master, precision, storage, storage, storage, Surroundings.CHAIN, Optional.empty());
     }
 }

@@ -21,4 +21,24 @@ public interface Casting {
      * @return the array itself if it has the type already
      */
     INDArray cast(INDArray array, DataType type, LayerWorkspaceMgr workspaceMgr, ArrayType destination);
+
+    /**
+     * The same numbers in the order in memory that DL4J's own code expects.
+     *
+     * @param array what to reorder; may be null
+     * @return the array itself if it's in that order already, or the engine knows no other
+     */
+    default INDArray usualOrder(INDArray array, LayerWorkspaceMgr workspaceMgr, ArrayType destination) {
+        return array;
+    }
+
+    /**
+     * A gradient to which DL4J adds, with {@link INDArray#addi(INDArray)}, those of other consumers of the same activations.
+     *
+     * @param gradient the first of them; may be null
+     * @return an array over the same memory
+     */
+    default INDArray summable(INDArray gradient) {
+        return gradient;
+    }
 }

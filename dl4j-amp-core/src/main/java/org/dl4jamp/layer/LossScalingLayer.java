@@ -25,8 +25,14 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
 
     /** Takes what {@link TwinLayer} takes; master and twin are output layers. */
     public LossScalingLayer(
-            Layer master, Twin twin, DataType rounded, DataType output, GradientScale gradientScale, StepGuard guard) {
-        super(master, twin, rounded, output, gradientScale, guard);
+            Layer master,
+            Twin twin,
+            DataType rounded,
+            DataType output,
+            Surroundings surroundings,
+            GradientScale gradientScale,
+            StepGuard guard) {
+        super(master, twin, rounded, output, surroundings, gradientScale, guard);
     }
 
     private IOutputLayer outputLayer() {

@@ -16,8 +16,14 @@ public final class RecurrentTwinLayer extends TwinLayer implements RecurrentLaye
 
     /** Takes what {@link TwinLayer} takes. */
     public RecurrentTwinLayer(
-            Layer master, Twin twin, DataType rounded, DataType output, GradientScale gradientScale, StepGuard guard) {
-        super(master, twin, rounded, output, gradientScale, guard);
+            Layer master,
+            Twin twin,
+            DataType rounded,
+            DataType output,
+            Surroundings surroundings,
+            GradientScale gradientScale,
+            StepGuard guard) {
+        super(master, twin, rounded, output, surroundings, gradientScale, guard);
     }
 
     /** Whether a layer keeps state between time steps, itself or through what it wraps. */

@@ -10,13 +10,14 @@ import org.nd4j.linalg.api.buffer.DataType;
  * layer that it stands for.
  *
  * @param compute the layer that computes
- * @param dataType the type of the arrays that it takes and returns
+ * @param dataType the type of the input that it takes, and of its gradient
  * @param roundsInput whether its input is to be rounded to the precision of the plan if it isn't in it already; not so for layers that stay
  *     in FP32, nor for embeddings, whose input is row numbers
  * @param retention what is kept of the input between forward and backward pass
  * @param dropout the input dropout that the wrapper has to apply because {@code compute} is without; null if there is none
  * @param weights keeps the weights of {@code compute} in step with the master weights
  * @param casting how arrays get into the twin's type and out of it
+ * @param outputType the type of the output that it returns, and of the epsilon that it takes
  */
 public record Twin(
         Layer compute,
@@ -25,7 +26,8 @@ public record Twin(
         Retention retention,
         IDropout dropout,
         Weights weights,
-        Casting casting) {
+        Casting casting,
+        DataType outputType) {
 
     /** What a wrapper keeps of its input between forward and backward pass. */
     public enum Retention {
@@ -59,6 +61,7 @@ public record Twin(
         Objects.requireNonNull(retention, "retention");
         Objects.requireNonNull(weights, "weights");
         Objects.requireNonNull(casting, "casting");
+        Objects.requireNonNull(outputType, "outputType");
     }
 
     /** A twin whose arrays are cast with ND4J's operations. */
@@ -69,11 +72,11 @@ public record Twin(
             Retention retention,
             IDropout dropout,
             Weights weights) {
-        this(compute, dataType, roundsInput, retention, dropout, weights, Casting.ND4J);
+        this(compute, dataType, roundsInput, retention, dropout, weights, Casting.ND4J, dataType);
     }
 
     /** The same twin with other casts. */
     public Twin with(Casting other) {
-        return new Twin(compute, dataType, roundsInput, retention, dropout, weights, other);
+        return new Twin(compute, dataType, roundsInput, retention, dropout, weights, other, outputType);
     }
 }

@@ -21,6 +21,7 @@ public class TwinLayer extends PairedLayer {
     private final transient Twin twin;
     private final DataType rounded;
     private final DataType output;
+    private final transient Surroundings surroundings;
     private final transient GradientScale gradientScale;
     private final transient StepGuard guard;
 
@@ -35,15 +36,23 @@ public class TwinLayer extends PairedLayer {
      * @param twin what computes
      * @param rounded the precision that inputs are rounded to if the twin wants them rounded
      * @param output the type of the activations that are handed on
+     * @param surroundings what stands before and after it
      * @param gradientScale tells the scale of gradients
      * @param guard tells whether the last step was skipped
      */
     public TwinLayer(
-            Layer master, Twin twin, DataType rounded, DataType output, GradientScale gradientScale, StepGuard guard) {
+            Layer master,
+            Twin twin,
+            DataType rounded,
+            DataType output,
+            Surroundings surroundings,
+            GradientScale gradientScale,
+            StepGuard guard) {
         super(master, twin);
         this.twin = twin;
         this.rounded = rounded;
         this.output = output;
+        this.surroundings = surroundings;
         this.gradientScale = gradientScale;
         this.guard = guard;
         if (master.getGradientsViewArray() != null) {
@@ -127,9 +136,12 @@ public class TwinLayer extends PairedLayer {
         if (training) {
             applyDropout(workspaceMgr, ArrayType.FF_WORKING_MEM);
         }
-        boolean castsOut = output != twin.dataType();
+        boolean castsOut = output != twin.outputType();
         LayerWorkspaceMgr inner = prepare(workspaceMgr, ArrayType.FF_WORKING_MEM, castsOut, ArrayType.ACTIVATIONS);
-        return twin.casting().cast(forward.run(inner), output, workspaceMgr, ArrayType.ACTIVATIONS);
+        INDArray activations = twin.casting().cast(forward.run(inner), output, workspaceMgr, ArrayType.ACTIVATIONS);
+        return surroundings.foreignConsumer()
+                ? twin.casting().usualOrder(activations, workspaceMgr, ArrayType.ACTIVATIONS)
+                : activations;
     }
 
     /** Sets the twin's input, cast if need be, and says where it is to put what it makes. */
@@ -163,7 +175,10 @@ public class TwinLayer extends PairedLayer {
         twin.weights().reload();
         boolean castsOut = givenType != twin.dataType() || twin.dropout() != null;
         LayerWorkspaceMgr inner = prepare(workspaceMgr, ArrayType.BP_WORKING_MEM, castsOut, ArrayType.ACTIVATION_GRAD);
-        INDArray own = twin.casting().cast(epsilon, twin.dataType(), workspaceMgr, ArrayType.BP_WORKING_MEM);
+        if (surroundings.firstInNetwork() && compute() instanceof SparingTwin sparing) {
+            sparing.spareInputGradient(InputGradients.areDropped());
+        }
+        INDArray own = twin.casting().cast(epsilon, twin.outputType(), workspaceMgr, ArrayType.BP_WORKING_MEM);
         Pair<Gradient, INDArray> result = backward.run(own, inner);
         unscaleParameterGradients();
         INDArray next = result.getSecond();
@@ -177,8 +192,16 @@ public class TwinLayer extends PairedLayer {
 
     /** Casts an epsilon to the type of the activations it belongs to. */
     INDArray handBack(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        INDArray cast = twin.casting().cast(epsilon, givenType, workspaceMgr, ArrayType.ACTIVATION_GRAD);
-        return cast == null ? null : workspaceMgr.leverageTo(ArrayType.ACTIVATION_GRAD, cast);
+        Casting casting = twin.casting();
+        INDArray cast = casting.cast(epsilon, givenType, workspaceMgr, ArrayType.ACTIVATION_GRAD);
+        if (cast == null) {
+            return null;
+        }
+        INDArray ordered = surroundings.foreignProducer()
+                ? casting.usualOrder(cast, workspaceMgr, ArrayType.ACTIVATION_GRAD)
+                : cast;
+        INDArray own = workspaceMgr.leverageTo(ArrayType.ACTIVATION_GRAD, ordered);
+        return surroundings.inputShared() ? casting.summable(own) : own;
     }
 
     /** Whether the parameter gradients that the twin writes carry the scale. Those of an output layer don't. */

@@ -1,33 +1,23 @@
 package org.dl4jamp.layer;
 
 import java.util.Map;
-import org.deeplearning4j.nn.api.Layer;
-import org.deeplearning4j.nn.api.MaskState;
-import org.deeplearning4j.nn.api.TrainingConfig;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
-import org.deeplearning4j.nn.graph.vertex.VertexIndices;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** Stands in a graph for a vertex that has parameters of its own, such as attention, and takes the loss scale out of their gradients. */
-public final class UnscalingVertex implements GraphVertex {
+public final class UnscalingVertex extends DelegatingVertex {
     private static final long serialVersionUID = 1L;
 
-    private final GraphVertex master;
     private final transient GradientScale gradientScale;
 
     private transient Map<String, INDArray> gradients = Map.of();
 
     public UnscalingVertex(GraphVertex master, GradientScale gradientScale) {
-        this.master = master;
+        super(master);
         this.gradientScale = gradientScale;
-    }
-
-    /** The graph's own vertex. */
-    public GraphVertex master() {
-        return master;
     }
 
     /** The parameters' gradients of the last backward pass, by name. DL4J's SameDiff vertices don't tell their gradient view. */
@@ -37,172 +27,11 @@ public final class UnscalingVertex implements GraphVertex {
 
     @Override
     public Pair<Gradient, INDArray[]> doBackward(boolean tbptt, LayerWorkspaceMgr workspaceMgr) {
-        Pair<Gradient, INDArray[]> result = master.doBackward(tbptt, workspaceMgr);
+        Pair<Gradient, INDArray[]> result = super.doBackward(tbptt, workspaceMgr);
         gradients = result.getFirst().gradientForVariable();
         if (gradientScale.factor() != 1) {
             gradients.values().forEach(gradient -> gradient.muli(gradientScale.inverse()));
         }
         return result;
-    }
-
-    @Override
-    public String getVertexName() {
-        return master.getVertexName();
-    }
-
-    @Override
-    public int getVertexIndex() {
-        return master.getVertexIndex();
-    }
-
-    @Override
-    public int getNumInputArrays() {
-        return master.getNumInputArrays();
-    }
-
-    @Override
-    public int getNumOutputConnections() {
-        return master.getNumOutputConnections();
-    }
-
-    @Override
-    public VertexIndices[] getInputVertices() {
-        return master.getInputVertices();
-    }
-
-    @Override
-    public void setInputVertices(VertexIndices[] inputVertices) {
-        master.setInputVertices(inputVertices);
-    }
-
-    @Override
-    public VertexIndices[] getOutputVertices() {
-        return master.getOutputVertices();
-    }
-
-    @Override
-    public void setOutputVertices(VertexIndices[] outputVertices) {
-        master.setOutputVertices(outputVertices);
-    }
-
-    @Override
-    public boolean hasLayer() {
-        return master.hasLayer();
-    }
-
-    @Override
-    public boolean isInputVertex() {
-        return master.isInputVertex();
-    }
-
-    @Override
-    public boolean isOutputVertex() {
-        return master.isOutputVertex();
-    }
-
-    @Override
-    public void setOutputVertex(boolean outputVertex) {
-        master.setOutputVertex(outputVertex);
-    }
-
-    @Override
-    public Layer getLayer() {
-        return master.getLayer();
-    }
-
-    @Override
-    public void setInput(int inputNumber, INDArray input, LayerWorkspaceMgr workspaceMgr) {
-        master.setInput(inputNumber, input, workspaceMgr);
-    }
-
-    @Override
-    public void setEpsilon(INDArray epsilon) {
-        master.setEpsilon(epsilon);
-    }
-
-    @Override
-    public void clear() {
-        master.clear();
-    }
-
-    @Override
-    public boolean canDoForward() {
-        return master.canDoForward();
-    }
-
-    @Override
-    public boolean canDoBackward() {
-        return master.canDoBackward();
-    }
-
-    @Override
-    public INDArray doForward(boolean training, LayerWorkspaceMgr workspaceMgr) {
-        return master.doForward(training, workspaceMgr);
-    }
-
-    @Override
-    public INDArray[] getInputs() {
-        return master.getInputs();
-    }
-
-    @Override
-    public INDArray getEpsilon() {
-        return master.getEpsilon();
-    }
-
-    @Override
-    public void setInputs(INDArray... inputs) {
-        master.setInputs(inputs);
-    }
-
-    @Override
-    public void setBackpropGradientsViewArray(INDArray backpropGradientsViewArray) {
-        master.setBackpropGradientsViewArray(backpropGradientsViewArray);
-    }
-
-    @Override
-    public Pair<INDArray, MaskState> feedForwardMaskArrays(
-            INDArray[] maskArrays, MaskState currentMaskState, int minibatchSize) {
-        return master.feedForwardMaskArrays(maskArrays, currentMaskState, minibatchSize);
-    }
-
-    @Override
-    public void setLayerAsFrozen() {
-        master.setLayerAsFrozen();
-    }
-
-    @Override
-    public void clearVertex() {
-        master.clearVertex();
-    }
-
-    @Override
-    public Map<String, INDArray> paramTable(boolean backpropOnly) {
-        return master.paramTable(backpropOnly);
-    }
-
-    @Override
-    public TrainingConfig getConfig() {
-        return master.getConfig();
-    }
-
-    @Override
-    public long numParams() {
-        return master.numParams();
-    }
-
-    @Override
-    public INDArray params() {
-        return master.params();
-    }
-
-    @Override
-    public boolean updaterDivideByMinibatch(String paramName) {
-        return master.updaterDivideByMinibatch(paramName);
-    }
-
-    @Override
-    public INDArray getGradientsViewArray() {
-        return master.getGradientsViewArray();
     }
 }

@@ -50,7 +50,7 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
     /** Sets the type that a vertex without layer casts to. Returns the type that it had, empty if it has none. */
     Optional<DataType> setVertexType(String name, DataType type);
 
-    /** The vertices without layer that have parameters. */
+    /** Where its vertices without layer stand, network inputs and frozen ones aside. */
     List<VertexPlace> vertices();
 
     /** The FP32 gradients of all parameters, in the order of the parameters. Made if need be. */

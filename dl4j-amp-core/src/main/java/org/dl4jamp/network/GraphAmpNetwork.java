@@ -74,7 +74,7 @@ record GraphAmpNetwork(ComputationGraph model) implements AmpNetwork {
         List<VertexPlace> places = new ArrayList<>();
         for (int i = 0; i < vertices.length; i++) {
             int index = i;
-            if (!vertices[i].hasLayer() && vertices[i].numParams() > 0 && !(vertices[i] instanceof FrozenVertex)) {
+            if (!vertices[i].hasLayer() && !vertices[i].isInputVertex() && !(vertices[i] instanceof FrozenVertex)) {
                 places.add(new VertexPlace(
                         vertices[i].getVertexName(), () -> vertices[index], vertex -> vertices[index] = vertex));
             }

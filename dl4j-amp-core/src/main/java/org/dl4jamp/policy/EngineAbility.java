@@ -1,6 +1,7 @@
 package org.dl4jamp.policy;
 
 import java.util.Optional;
+import org.deeplearning4j.nn.conf.graph.GraphVertex;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.Precision;
 
@@ -25,6 +26,24 @@ public interface EngineAbility {
      * {@link #how} are asked for {@link Precision#FLOAT}, too.
      */
     default boolean computesFloat() {
+        return false;
+    }
+
+    /**
+     * Whether the engine computes a vertex without layer and parameters in a precision. Otherwise DL4J does, in whatever type its inputs have.
+     */
+    default boolean computes(GraphVertex vertex, Precision precision) {
+        return false;
+    }
+
+    /**
+     * Whether the engine computes, in training, a layer in one pass with the layer or vertex before it, whose only consumer it is. Both are
+     * the engine's.
+     *
+     * @param first what comes first
+     * @param then the layer
+     */
+    default boolean fuses(NetworkGraph.Node first, Layer then) {
         return false;
     }
 

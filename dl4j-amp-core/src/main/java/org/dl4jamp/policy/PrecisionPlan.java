@@ -2,6 +2,7 @@ package org.dl4jamp.policy;
 
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.Optional;
 import org.dl4jamp.Precision;
 
 /**
@@ -9,8 +10,9 @@ import org.dl4jamp.Precision;
  *
  * @param precision the precision of the layers in lower precision: HALF or BFLOAT16, or FLOAT if there are none
  * @param rows one row per layer or vertex, in topological order
+ * @param fusions what is computed in one pass in training
  */
-public record PrecisionPlan(Precision precision, List<Row> rows) {
+public record PrecisionPlan(Precision precision, List<Row> rows, List<Fusion> fusions) {
     /**
      * One layer or vertex.
      *
@@ -31,10 +33,35 @@ public record PrecisionPlan(Precision precision, List<Row> rows) {
             Precision input,
             Precision output,
             String engine,
-            String reason) {}
+            String reason) {
+        Row withReason(String other) {
+            return new Row(name, className, kind, precision, input, output, engine, other);
+        }
+    }
+
+    /**
+     * A layer that is computed, in training, in one pass with what comes before it.
+     *
+     * @param first name of the layer or vertex that comes first: what it hands on is the result of both
+     * @param then name of the layer
+     */
+    public record Fusion(String first, String then) {}
 
     public PrecisionPlan {
         rows = List.copyOf(rows);
+        fusions = List.copyOf(fusions);
+    }
+
+    /** A plan without fusions. */
+    public PrecisionPlan(Precision precision, List<Row> rows) {
+        this(precision, rows, List.of());
+    }
+
+    /** The fusion that a layer or vertex takes part in, as the first or as the second; empty if there is none. */
+    public Optional<Fusion> fusion(String name) {
+        return fusions.stream()
+                .filter(fusion -> fusion.first().equals(name) || fusion.then().equals(name))
+                .findFirst();
     }
 
     /**

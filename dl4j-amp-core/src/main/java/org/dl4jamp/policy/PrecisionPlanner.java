@@ -74,10 +74,12 @@ public final class PrecisionPlanner {
             return planner.allFloat("opt level O0 is FP32 throughout");
         }
         if (precision.isHalf()) {
-            return planner.mixed();
+            return Fusions.in(planner.mixed(), graph, ability);
         }
         String reason = note == null ? "precision FLOAT was asked for" : note;
-        return ability.computesFloat() ? planner.floatOnEngine(reason) : planner.allFloat(reason);
+        return ability.computesFloat()
+                ? Fusions.in(planner.floatOnEngine(reason), graph, ability)
+                : planner.allFloat(reason);
     }
 
     private PrecisionPlan allFloat(String reason) {
@@ -98,7 +100,9 @@ public final class PrecisionPlanner {
 
     private PrecisionPlan.Row floatOnEngine(NetworkGraph.Node node, String reason) {
         if (!node.isLayer()) {
-            return floatRow(node, UNTOUCHED, reason);
+            return ability.computes(node.vertex(), Precision.FLOAT)
+                    ? floatRow(node, ability.name(), "FP32")
+                    : floatRow(node, UNTOUCHED, reason);
         }
         return ability.cannot(node.layer(), Precision.FLOAT)
                 .map(why -> floatRow(node, UNTOUCHED, ability.name() + " can't: " + why))
@@ -197,12 +201,14 @@ public final class PrecisionPlanner {
                     case FULL -> false;
                     case FOLLOW -> in;
                 };
-        boolean touched = node.isLayer() && (in || out || computesHalf);
+        Precision computed = computesHalf ? precision : Precision.FLOAT;
+        boolean touched =
+                node.isLayer() ? in || out || computesHalf : computesHalf && ability.computes(node.vertex(), computed);
         return new PrecisionPlan.Row(
                 node.name(),
                 node.className(),
                 choice.kind(),
-                computesHalf ? precision : Precision.FLOAT,
+                computed,
                 in ? precision : Precision.FLOAT,
                 out ? precision : Precision.FLOAT,
                 touched ? ability.name() : UNTOUCHED,

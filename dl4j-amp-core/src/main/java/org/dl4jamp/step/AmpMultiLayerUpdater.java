@@ -4,6 +4,7 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.MultiLayerUpdater;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.engine.WorkEvent;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** DL4J's updater of a MultiLayerNetwork, which does nothing in a step that doesn't count. */
@@ -25,8 +26,10 @@ public final class AmpMultiLayerUpdater extends MultiLayerUpdater {
     public synchronized void update(
             Gradient gradient, int iteration, int epoch, int batchSize, LayerWorkspaceMgr workspaceMgr) {
         if (step.admits(gradient, iteration)) {
+            WorkEvent event = WorkEvent.begin(WorkEvent.UPDATER, "DL4J's updater");
             Gradient own = OwnGradient.of(getFlattenedGradientsView(), gradient);
             super.update(own, step.optimizerSteps(iteration), epoch, batchSize, workspaceMgr);
+            event.commit();
         }
     }
 }

@@ -13,6 +13,7 @@ import org.deeplearning4j.nn.updater.UpdaterBlock;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.engine.StepKernels;
+import org.dl4jamp.engine.WorkEvent;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.layer.UnscalingVertex;
@@ -127,7 +128,9 @@ public final class TrainingStep implements StepGuard {
     boolean admits(Gradient gradient, int iteration) {
         INDArray gradients = gradient.gradient();
         double loss = network.model().score();
+        WorkEvent event = WorkEvent.begin(WorkEvent.CHECK, "gradients");
         boolean finite = kernels.allFinite(gradients);
+        event.commit();
         if (finite && Double.isFinite(loss)) {
             counts = counts.afterTaken();
             skippedLast = false;

@@ -74,6 +74,7 @@ class ScoreOfBackwardPassTest {
                 new Twin(scoring, DataType.FLOAT, false, Twin.Retention.INPUT, null, Twin.Weights.MASTER),
                 DataType.FLOAT,
                 DataType.FLOAT,
+                Surroundings.CHAIN,
                 new GradientScale(() -> 1, false),
                 NO_STEP);
     }

@@ -19,7 +19,12 @@ import picocli.CommandLine.UnmatchedArgumentException;
         description = "Trains networks in FP32 and in mixed precision, side by side.",
         synopsisSubcommandLabel = "COMMAND",
         subcommands = {SineCommand.class, DigitsCommand.class},
-        footer = {"", "Exit codes: 0 success, 1 failure, 2 wrong usage.", "'amp COMMAND --help' explains a command."})
+        footer = {
+            "",
+            "'amp bench' is the benchmark against DL4J, PyTorch and oneDNN alone; the launcher builds it with the profile benchmarks.",
+            "Exit codes: 0 success, 1 failure, 2 wrong usage.",
+            "'amp COMMAND --help' explains a command."
+        })
 public final class AmpCommand implements Runnable {
     @Spec
     private CommandSpec spec;

@@ -11,17 +11,24 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** An element-wise activation function of an array of any rank, computed in FP32 and rounded once. */
-final class ActivationTwin extends ActivationLayer implements AutoCloseable {
+final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;
     private final transient Eltwise eltwise;
     private final transient KernelCache<Layout, EltwiseKernels> kernels = new KernelCache<>(Twins.SHAPES);
 
+    private transient FusedRelu fused;
+
     ActivationTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
         this.context = context;
         this.eltwise = Eltwise.of(layerConf().getActivationFn()).orElseThrow();
+    }
+
+    @Override
+    public void fuse(FusedRelu with) {
+        fused = with;
     }
 
     private EltwiseKernels kernels(INDArray array) {
@@ -32,8 +39,11 @@ final class ActivationTwin extends ActivationLayer implements AutoCloseable {
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
-        INDArray x = context.channelsLast(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
-        INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, x.shape());
+        if (fused != null && fused.takes(input)) {
+            return workspaceMgr.leverageTo(ArrayType.ACTIVATIONS, input);
+        }
+        INDArray x = context.inEitherOrder(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
+        INDArray output = Workspaces.like(x, workspaceMgr, ArrayType.ACTIVATIONS);
         kernels(x).forward(x, output);
         return output;
     }
@@ -41,9 +51,10 @@ final class ActivationTwin extends ActivationLayer implements AutoCloseable {
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
-        INDArray x = context.channelsLast(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
-        INDArray delta = context.channelsLast(epsilon, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
-        INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, x.shape());
+        INDArray x = context.inEitherOrder(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        Rejection.ofEpsilon(layerId(), epsilon, x.shape());
+        INDArray delta = context.inOrderOf(x, epsilon, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray next = Workspaces.like(x, workspaceMgr, ArrayType.ACTIVATION_GRAD);
         kernels(x).backward(x, delta, next);
         return new Pair<>(new DefaultGradient(), next);
     }

@@ -24,11 +24,15 @@ final class BatchNormKernels implements AutoCloseable {
     private final Kernel training;
     private final Kernel inference;
     private final Kernel backward;
+    private final OneDnnContext context;
+    private final boolean writesMask;
 
-    private BatchNormKernels(OneDnnContext context, String what, Layout layout, long channels, float epsilon) {
+    private BatchNormKernels(
+            OneDnnContext context, String what, Layout layout, long channels, float epsilon, boolean relu) {
         memory.desc array = layout.descriptor();
         memory.desc perChannel = Layout.dense(DataType.FLOAT, channels).descriptor();
-        batch_normalization_forward.primitive_desc train = forward(array, epsilon, PARAMETERS, true);
+        batch_normalization_forward.primitive_desc train =
+                forward(array, epsilon, PARAMETERS | (relu ? dnnl.dnnl_fuse_norm_relu : 0), true);
         batch_normalization_forward.primitive_desc infer =
                 forward(array, epsilon, PARAMETERS | dnnl.dnnl_use_global_stats, false);
         batch_normalization_backward.primitive_desc back = new batch_normalization_backward.primitive_desc(
@@ -39,13 +43,21 @@ final class BatchNormKernels implements AutoCloseable {
                 array,
                 epsilon,
                 PARAMETERS,
-                train,
+                relu ? forward(array, epsilon, PARAMETERS, true) : train,
                 OneDnnContext.attributes(),
                 false);
         training = perChannel(
                 new Kernel(context, what + " in training", train, new batch_normalization_forward(train)),
                 array,
                 perChannel);
+        writesMask = relu;
+        this.context = context;
+        if (relu) {
+            // Where ReLU let pass: the layer whose ReLU it is looks at its output instead.
+            memory.desc mask = train.workspace_desc();
+            context.unwanted().reserve(mask.get_size());
+            training.argument(dnnl.DNNL_ARG_WORKSPACE, mask);
+        }
         inference = perChannel(
                 new Kernel(context, what + " in inference", infer, new batch_normalization_forward(infer)),
                 array,
@@ -61,10 +73,13 @@ final class BatchNormKernels implements AutoCloseable {
                 .argument(dnnl.DNNL_ARG_DIFF_SHIFT, perChannel);
     }
 
-    static BatchNormKernels make(OneDnnContext context, String layer, Layout layout, double epsilon) {
-        String what = layer + ": batch normalization of " + layout;
+    /**
+     * @param relu whether training applies ReLU to what it normalized
+     */
+    static BatchNormKernels make(OneDnnContext context, String layer, Layout layout, double epsilon, boolean relu) {
+        String what = layer + ": batch normalization " + (relu ? "and ReLU " : "") + "of " + layout;
         return OneDnnContext.make(
-                what, () -> new BatchNormKernels(context, what, layout, layout.shape()[1], (float) epsilon));
+                what, () -> new BatchNormKernels(context, what, layout, layout.shape()[1], (float) epsilon, relu));
     }
 
     private static batch_normalization_forward.primitive_desc forward(
@@ -89,8 +104,11 @@ final class BatchNormKernels implements AutoCloseable {
                 .argument(dnnl.DNNL_ARG_SHIFT, perChannel);
     }
 
-    /** Normalizes with the statistics of the minibatch, and writes those. */
+    /** Normalizes with the statistics of the minibatch, writes those, and applies ReLU if it was asked for. */
     void train(INDArray input, Channels channels, INDArray output) {
+        if (writesMask) {
+            training.bind(dnnl.DNNL_ARG_WORKSPACE, context.unwanted().address());
+        }
         run(training, input, channels, output);
     }
 

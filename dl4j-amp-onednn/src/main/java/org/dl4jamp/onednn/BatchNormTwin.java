@@ -14,13 +14,15 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Batch normalization of {@code [minibatch, features]} or {@code [minibatch, channels, height, width]}. Statistics, parameters and arithmetic
+ * Batch normalization of {@code [minibatch, features]}, {@code [minibatch, channels, height, width]} or {@code [minibatch,
+ * height, width, channels]}. Statistics, parameters and arithmetic
  * are FP32 whatever the type of the activations. Of the forward pass it keeps mean and variance per channel.
  */
-final class BatchNormTwin extends BatchNormalization implements AutoCloseable {
+final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partner, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;
+    private final transient ChannelAxis axis;
     private final transient KernelCache<Layout, BatchNormKernels> kernels = new KernelCache<>(Twins.SHAPES);
     private final transient FloatPointer mean;
     private final transient FloatPointer variance;
@@ -29,9 +31,12 @@ final class BatchNormTwin extends BatchNormalization implements AutoCloseable {
     private final transient FloatPointer fixedBeta;
     private final transient FloatPointer unwantedGradients;
 
+    private transient FusedRelu relu;
+
     BatchNormTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
         this.context = context;
+        this.axis = ChannelAxis.of(layerConf().getCnn2DFormat());
         long channels = layerConf().getNOut();
         this.mean = new FloatPointer(channels);
         this.variance = new FloatPointer(channels);
@@ -39,6 +44,11 @@ final class BatchNormTwin extends BatchNormalization implements AutoCloseable {
         this.fixedGamma = filled(channels, layerConf().getGamma());
         this.fixedBeta = filled(channels, layerConf().getBeta());
         this.unwantedGradients = new FloatPointer(2 * channels);
+    }
+
+    @Override
+    public void fuse(FusedRelu with) {
+        relu = with;
     }
 
     private static FloatPointer filled(long length, double value) {
@@ -54,7 +64,7 @@ final class BatchNormTwin extends BatchNormalization implements AutoCloseable {
         return kernels.get(
                 layout,
                 () -> BatchNormKernels.make(
-                        context, layerId(), layout, layerConf().getEps()));
+                        context, layerId(), layout, layerConf().getEps(), relu != null));
     }
 
     private boolean accepts(INDArray x) {
@@ -62,15 +72,19 @@ final class BatchNormTwin extends BatchNormalization implements AutoCloseable {
     }
 
     @Override
-    public INDArray preOutput(INDArray given, TrainingMode training, LayerWorkspaceMgr workspaceMgr) {
+    public INDArray preOutput(INDArray images, TrainingMode training, LayerWorkspaceMgr workspaceMgr) {
+        INDArray given = axis.toSecond(images);
         if (!accepts(given)) {
             // DL4J's layer says what it thinks of the shape.
-            return super.preOutput(given, training, workspaceMgr);
+            return super.preOutput(images, training, workspaceMgr);
         }
         INDArray x = context.channelsLast(given, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
         INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, x.shape());
         if (training == TrainingMode.TRAIN) {
             kernels(x).train(x, channels(mean.address(), variance.address()), output);
+            if (relu != null) {
+                relu.made(output);
+            }
         } else {
             kernels(x)
                     .infer(
@@ -78,7 +92,7 @@ final class BatchNormTwin extends BatchNormalization implements AutoCloseable {
                             channels(address(BatchNormalizationParamInitializer.GLOBAL_MEAN), runningVariance()),
                             output);
         }
-        return output;
+        return axis.fromSecond(output);
     }
 
     private BatchNormKernels.Channels channels(long meanAddress, long varianceAddress) {
@@ -105,8 +119,8 @@ final class BatchNormTwin extends BatchNormalization implements AutoCloseable {
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
-        INDArray x = context.channelsLast(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
-        INDArray above = context.channelsLast(epsilon, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray x = context.channelsLast(axis.toSecond(input), dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray above = context.channelsLast(axis.toSecond(epsilon), dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
         INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, x.shape());
         Gradient gradient = new DefaultGradient();
         BatchNormKernels.Channels channels = channels(mean.address(), variance.address());
@@ -120,7 +134,7 @@ final class BatchNormTwin extends BatchNormalization implements AutoCloseable {
             kernels(x).backward(x, above, channels, Workspaces.address(gamma), Workspaces.address(beta), next);
         }
         updateRunningStatistics(gradient);
-        return new Pair<>(gradient, next);
+        return new Pair<>(gradient, axis.fromSecond(next));
     }
 
     private INDArray view(Gradient gradient, String parameter) {

@@ -9,7 +9,7 @@ import org.bytedeco.dnnl.primitive_attr;
 import org.bytedeco.dnnl.primitive_desc;
 
 /**
- * oneDNN's convolution.
+ * oneDNN's convolution, grouped if the weights have an axis for it.
  *
  * @param geometry kernel, stride, padding and dilation
  */
@@ -24,36 +24,20 @@ record ConvolutionPrimitives(WindowGeometry geometry) implements ProductPrimitiv
     @Override
     public convolution_forward.primitive_desc forward(
             memory.desc input, memory.desc weights, memory.desc bias, memory.desc output, primitive_attr attributes) {
-        dnnl.prop_kind training = dnnl.prop_kind.forward_training;
-        WindowGeometry g = geometry;
-        return bias == null
-                ? new convolution_forward.primitive_desc(
-                        OneDnnContext.cpu(),
-                        training,
-                        ALGORITHM,
-                        input,
-                        weights,
-                        output,
-                        g.strides(),
-                        g.gaps(),
-                        g.before(),
-                        g.after(),
-                        attributes,
-                        false)
-                : new convolution_forward.primitive_desc(
-                        OneDnnContext.cpu(),
-                        training,
-                        ALGORITHM,
-                        input,
-                        weights,
-                        bias,
-                        output,
-                        g.strides(),
-                        g.gaps(),
-                        g.before(),
-                        g.after(),
-                        attributes,
-                        false);
+        return new convolution_forward.primitive_desc(
+                OneDnnContext.cpu(),
+                dnnl.prop_kind.forward_training,
+                ALGORITHM,
+                input,
+                weights,
+                bias,
+                output,
+                geometry.strides(),
+                geometry.gaps(),
+                geometry.before(),
+                geometry.after(),
+                attributes,
+                false);
     }
 
     @Override
@@ -63,17 +47,16 @@ record ConvolutionPrimitives(WindowGeometry geometry) implements ProductPrimitiv
             memory.desc output,
             convolution_forward.primitive_desc hint,
             primitive_attr attributes) {
-        WindowGeometry g = geometry;
         return new convolution_backward_data.primitive_desc(
                 OneDnnContext.cpu(),
                 ALGORITHM,
                 input,
                 weights,
                 output,
-                g.strides(),
-                g.gaps(),
-                g.before(),
-                g.after(),
+                geometry.strides(),
+                geometry.gaps(),
+                geometry.before(),
+                geometry.after(),
                 hint,
                 attributes,
                 false);
@@ -87,34 +70,19 @@ record ConvolutionPrimitives(WindowGeometry geometry) implements ProductPrimitiv
             memory.desc output,
             convolution_forward.primitive_desc hint,
             primitive_attr attributes) {
-        WindowGeometry g = geometry;
-        return bias == null
-                ? new convolution_backward_weights.primitive_desc(
-                        OneDnnContext.cpu(),
-                        ALGORITHM,
-                        input,
-                        weights,
-                        output,
-                        g.strides(),
-                        g.gaps(),
-                        g.before(),
-                        g.after(),
-                        hint,
-                        attributes,
-                        false)
-                : new convolution_backward_weights.primitive_desc(
-                        OneDnnContext.cpu(),
-                        ALGORITHM,
-                        input,
-                        weights,
-                        bias,
-                        output,
-                        g.strides(),
-                        g.gaps(),
-                        g.before(),
-                        g.after(),
-                        hint,
-                        attributes,
-                        false);
+        return new convolution_backward_weights.primitive_desc(
+                OneDnnContext.cpu(),
+                ALGORITHM,
+                input,
+                weights,
+                bias,
+                output,
+                geometry.strides(),
+                geometry.gaps(),
+                geometry.before(),
+                geometry.after(),
+                hint,
+                attributes,
+                false);
     }
 }

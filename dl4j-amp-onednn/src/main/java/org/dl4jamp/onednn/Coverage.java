@@ -6,7 +6,11 @@ import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.recurrent.LastTimeStep;
+import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
+import org.deeplearning4j.util.TimeSeriesUtils;
 import org.dl4jamp.Precision;
 
 /** Which layers have a twin. */
@@ -14,9 +18,11 @@ final class Coverage {
     private static final Map<Class<?>, LayerKernels<?>> KERNELS = Stream.of(
                     ProductLayers.kernels(),
                     OutputLayers.kernels(),
+                    RecurrentLayers.kernels(),
                     PoolingLayers.kernels(),
                     NormalizationLayers.kernels(),
-                    ElementWiseLayers.kernels())
+                    ElementWiseLayers.kernels(),
+                    ShapeLayers.kernels())
             .flatMap(List::stream)
             .collect(Collectors.toUnmodifiableMap(LayerKernels::type, Function.identity()));
 
@@ -27,8 +33,16 @@ final class Coverage {
         return Optional.ofNullable(KERNELS.get(layer.getClass()));
     }
 
-    /** Why a layer has no twin in a precision, empty if it has one. */
+    /** Why a layer has no twin in a precision, empty if it has one. DL4J's wrappers stay, and what they wrap gets a twin. */
     static Optional<String> without(Layer layer, Precision precision) {
+        if (layer instanceof LastTimeStep last) {
+            return without(last.getUnderlying(), precision);
+        }
+        if (layer instanceof MaskZeroLayer mask) {
+            return TimeSeriesUtils.getFormatFromRnnLayer(mask) == RNNFormat.NWC
+                    ? Optional.of("DL4J finds the time steps to mask by the class of the layer, if features come last")
+                    : without(mask.getUnderlying(), precision);
+        }
         return of(layer)
                 .map(kernels -> kernels.without(layer, precision))
                 .orElseGet(() -> LayerKernels.because(layer.getClass().getSimpleName()));

@@ -25,12 +25,8 @@ record DensePrimitives() implements ProductPrimitives<inner_product_forward.prim
     @Override
     public inner_product_forward.primitive_desc forward(
             memory.desc input, memory.desc weights, memory.desc bias, memory.desc output, primitive_attr attributes) {
-        dnnl.prop_kind training = dnnl.prop_kind.forward_training;
-        return bias == null
-                ? new inner_product_forward.primitive_desc(
-                        OneDnnContext.cpu(), training, input, weights, output, attributes, false)
-                : new inner_product_forward.primitive_desc(
-                        OneDnnContext.cpu(), training, input, weights, bias, output, attributes, false);
+        return new inner_product_forward.primitive_desc(
+                OneDnnContext.cpu(), dnnl.prop_kind.forward_training, input, weights, bias, output, attributes, false);
     }
 
     @Override
@@ -52,10 +48,7 @@ record DensePrimitives() implements ProductPrimitives<inner_product_forward.prim
             memory.desc output,
             inner_product_forward.primitive_desc hint,
             primitive_attr attributes) {
-        return bias == null
-                ? new inner_product_backward_weights.primitive_desc(
-                        OneDnnContext.cpu(), input, weights, output, hint, attributes, false)
-                : new inner_product_backward_weights.primitive_desc(
-                        OneDnnContext.cpu(), input, weights, bias, output, hint, attributes, false);
+        return new inner_product_backward_weights.primitive_desc(
+                OneDnnContext.cpu(), input, weights, bias, output, hint, attributes, false);
     }
 }

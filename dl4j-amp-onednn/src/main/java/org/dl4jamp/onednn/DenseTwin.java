@@ -6,6 +6,7 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.feedforward.dense.DenseLayer;
 import org.deeplearning4j.nn.params.DefaultParamInitializer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.layer.SparingTwin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -13,7 +14,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /**
  * A dense layer of {@code [minibatch, nIn]} over the FP32 master weights, which it rounds itself. Gradients of the parameters are FP32.
  */
-final class DenseTwin extends DenseLayer implements AutoCloseable {
+final class DenseTwin extends DenseLayer implements SparingTwin, OutputKeeper, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;
@@ -23,7 +24,18 @@ final class DenseTwin extends DenseLayer implements AutoCloseable {
     DenseTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
         this.context = context;
-        this.passes = new ProductPasses(context, type, layerConf().getActivationFn());
+        this.passes =
+                new ProductPasses(context, type, ChannelAxis.SECOND, layerConf().getActivationFn());
+    }
+
+    @Override
+    public void spareInputGradient(boolean unwanted) {
+        passes.spareInputGradient(unwanted);
+    }
+
+    @Override
+    public void outputStays() {
+        passes.outputStays();
     }
 
     private ProductPasses.Parameters parameters() {
@@ -32,13 +44,12 @@ final class DenseTwin extends DenseLayer implements AutoCloseable {
                 hasBias() ? getParam(DefaultParamInitializer.BIAS_KEY) : null);
     }
 
-    private ProductKernels kernels(LayerWorkspaceMgr workspaceMgr) {
+    private ProductKernels kernels() {
         INDArray weights = getParam(DefaultParamInitializer.WEIGHT_KEY);
         if (input.rank() != 2 || input.size(1) != weights.size(0)) {
-            // DL4J's layer has a message for each of the two, and throws it before it computes.
-            super.preOutput(false, workspaceMgr);
+            Rejection.of(conf, paramsFlattened, index, input);
         }
-        Layout rows = Layout.channelsLast(dataType, input.shape());
+        Layout rows = Layout.dense(dataType, input.shape());
         return kernels.get(
                 rows,
                 () -> ProductKernels.make(
@@ -50,13 +61,15 @@ final class DenseTwin extends DenseLayer implements AutoCloseable {
                                 Layout.of(weights.transpose()),
                                 hasBias(),
                                 Layout.dense(dataType, input.size(0), weights.size(1)),
-                                passes.appliesRelu())));
+                                passes.fusedFunction())));
     }
 
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
-        INDArray output = passes.forward(kernels(workspaceMgr), input, parameters(), training, workspaceMgr);
+        ProductKernels ours = kernels();
+        INDArray x = passes.inputForward(input, workspaceMgr);
+        INDArray output = passes.forward(ours, x, parameters(), training, workspaceMgr);
         if (maskArray != null) {
             applyMask(output);
         }
@@ -66,8 +79,8 @@ final class DenseTwin extends DenseLayer implements AutoCloseable {
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
-        ProductKernels ours = kernels(workspaceMgr);
-        INDArray x = passes.input(input, workspaceMgr);
+        ProductKernels ours = kernels();
+        INDArray x = passes.inputBackward(input, workspaceMgr);
         INDArray delta = passes.delta(ours, x, parameters(), epsilon, workspaceMgr);
         if (maskArray != null) {
             applyMask(delta);

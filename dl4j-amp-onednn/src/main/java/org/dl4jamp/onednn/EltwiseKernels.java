@@ -27,7 +27,7 @@ final class EltwiseKernels implements AutoCloseable {
                     array,
                     array,
                     eltwise.alpha(),
-                    0,
+                    eltwise.beta(),
                     OneDnnContext.attributes(),
                     false);
             eltwise_backward.primitive_desc backward = new eltwise_backward.primitive_desc(
@@ -37,7 +37,7 @@ final class EltwiseKernels implements AutoCloseable {
                     array,
                     array,
                     eltwise.alpha(),
-                    0,
+                    eltwise.beta(),
                     forward,
                     OneDnnContext.attributes(),
                     false);

@@ -7,8 +7,10 @@ import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.primitive;
 import org.bytedeco.dnnl.primitive_desc_base;
+import org.bytedeco.dnnl.reorder;
 import org.bytedeco.javacpp.Pointer;
 import org.dl4jamp.AmpException;
+import org.dl4jamp.engine.WorkEvent;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
@@ -18,6 +20,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 final class Kernel implements AutoCloseable {
     private final OneDnnContext context;
     private final String what;
+    private final String kind;
     private final primitive compiled;
     private final IntMemoryMap arguments;
     private final Map<Integer, memory> memories = new HashMap<>();
@@ -33,12 +36,13 @@ final class Kernel implements AutoCloseable {
     Kernel(OneDnnContext context, String what, primitive_desc_base description, primitive made) {
         this.context = context;
         this.what = what;
+        this.kind = made instanceof reorder ? WorkEvent.COPY : WorkEvent.PRIMITIVE;
         this.compiled = made.retainReference();
         this.arguments = new IntMemoryMap().retainReference();
         memory.desc scratchpad = description.scratchpad_desc();
         this.needsScratchpad = scratchpad.get_size() > 0;
         if (needsScratchpad) {
-            context.reserveScratchpad(scratchpad.get_size());
+            context.scratchpad().reserve(scratchpad.get_size());
             argument(dnnl.DNNL_ARG_SCRATCHPAD, scratchpad);
         }
     }
@@ -66,13 +70,15 @@ final class Kernel implements AutoCloseable {
 
     void run() {
         if (needsScratchpad) {
-            bind(dnnl.DNNL_ARG_SCRATCHPAD, context.scratchpadAddress());
+            bind(dnnl.DNNL_ARG_SCRATCHPAD, context.scratchpad().address());
         }
+        WorkEvent event = WorkEvent.begin(kind, what);
         try {
             compiled.execute(context.stream(), arguments);
         } catch (RuntimeException e) {
             throw new AmpException("oneDNN can't run " + what + ": " + e.getMessage(), e);
         }
+        event.commit();
     }
 
     @Override

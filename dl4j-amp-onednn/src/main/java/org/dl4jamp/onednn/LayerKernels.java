@@ -1,6 +1,7 @@
 package org.dl4jamp.onednn;
 
 import java.util.Optional;
+import java.util.function.Function;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.Precision;
@@ -14,10 +15,43 @@ import org.nd4j.linalg.api.buffer.DataType;
  * @param limits why a layer of the class has no twin
  * @param maker makes the twin
  * @param dropsInput whether DL4J's layer applies input dropout, which the wrapper does for the twin
+ * @param channels which axis of a layer's arrays holds the channels
+ * @param arrays what type the twin's arrays have
  */
-record LayerKernels<L extends Layer>(Class<L> type, Limits<L> limits, Maker maker, boolean dropsInput) {
+record LayerKernels<L extends Layer>(
+        Class<L> type,
+        Limits<L> limits,
+        Maker maker,
+        boolean dropsInput,
+        Function<L, ChannelAxis> channels,
+        ArrayTypes arrays) {
     /** What {@link Limits} returns if there are none. */
     static final Optional<String> COVERED = Optional.empty();
+
+    /** What type the arrays have that a twin takes and returns. */
+    enum ArrayTypes {
+        /** That of the plan: what the layer computes in. */
+        AS_PLANNED,
+        /** BFLOAT16 if those are BFLOAT16 that the layer is given and hands on, although the plan has it compute in FP32. */
+        HALF_ON_BOTH_SIDES,
+        /** What it's given is taken as it is, and summed up in FP32, which is also what it returns. */
+        SUMMED_IN_FLOAT
+    }
+
+    /** For layers whose channels are the second axis, and that compute in the type of their arrays. */
+    LayerKernels(Class<L> type, Limits<L> limits, Maker maker, boolean dropsInput) {
+        this(type, limits, maker, dropsInput, layer -> ChannelAxis.SECOND, ArrayTypes.AS_PLANNED);
+    }
+
+    /** The same for layers that say where their channels are. */
+    LayerKernels<L> in(Function<L, ChannelAxis> ownChannels) {
+        return new LayerKernels<>(type, limits, maker, dropsInput, ownChannels, arrays);
+    }
+
+    /** The same for arrays of another type. */
+    LayerKernels<L> with(ArrayTypes ownArrays) {
+        return new LayerKernels<>(type, limits, maker, dropsInput, channels, ownArrays);
+    }
 
     /** Tells why a layer has no twin in a precision. */
     interface Limits<L extends Layer> {
@@ -32,6 +66,10 @@ record LayerKernels<L extends Layer>(Class<L> type, Limits<L> limits, Maker make
 
     Optional<String> without(Layer layer, Precision precision) {
         return limits.of(type.cast(layer), precision);
+    }
+
+    ChannelAxis channelsOf(Layer layer) {
+        return channels.apply(type.cast(layer));
     }
 
     /** The reason for the lack of a kernel for something. */

@@ -29,6 +29,11 @@ final class Layout {
         return new Layout(type, shape, strides(shape, axesOfChannelsLast(shape.length)));
     }
 
+    /** Any other order. */
+    static Layout strided(DataType type, long[] shape, long... strides) {
+        return new Layout(type, shape, strides);
+    }
+
     /** That of an array. */
     static Layout of(INDArray array) {
         long[] shape = array.shape();
@@ -69,6 +74,22 @@ final class Layout {
             }
         }
         return true;
+    }
+
+    /** The same memory, its axes counted in another order. */
+    Layout permuted(int... axes) {
+        long[] ownShape = new long[axes.length];
+        long[] ownStrides = new long[axes.length];
+        for (int axis = 0; axis < axes.length; axis++) {
+            ownShape[axis] = shape[axes[axis]];
+            ownStrides[axis] = strides[axes[axis]];
+        }
+        return new Layout(type, ownShape, ownStrides);
+    }
+
+    /** Shape and order in memory, of another type. */
+    Layout as(DataType other) {
+        return new Layout(other, shape, strides);
     }
 
     DataType type() {

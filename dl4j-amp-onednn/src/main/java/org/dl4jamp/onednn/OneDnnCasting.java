@@ -11,8 +11,13 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * layers expect.
  *
  * @param context what does it
+ * @param channels which axis of the arrays holds the channels
  */
-record OneDnnCasting(OneDnnContext context) implements Casting {
+record OneDnnCasting(OneDnnContext context, ChannelAxis channels) implements Casting {
+    OneDnnCasting(OneDnnContext context) {
+        this(context, ChannelAxis.SECOND);
+    }
+
     @Override
     public INDArray cast(INDArray array, DataType type, LayerWorkspaceMgr workspaceMgr, ArrayType destination) {
         if (array == null || array.dataType() == type) {
@@ -21,10 +26,20 @@ record OneDnnCasting(OneDnnContext context) implements Casting {
         if (!Layout.isReadable(array) || !Layout.isKnown(type)) {
             return Casting.ND4J.cast(array, type, workspaceMgr, destination);
         }
-        INDArray cast = type == DataType.BFLOAT16
+        INDArray cast = type == DataType.BFLOAT16 && channels == ChannelAxis.SECOND
                 ? Workspaces.channelsLast(workspaceMgr, destination, type, array.shape())
                 : Workspaces.dense(workspaceMgr, destination, type, array.shape());
         context.copy(array, cast);
         return cast;
+    }
+
+    @Override
+    public INDArray usualOrder(INDArray array, LayerWorkspaceMgr workspaceMgr, ArrayType destination) {
+        return array == null ? null : context.dense(array, workspaceMgr, destination);
+    }
+
+    @Override
+    public INDArray summable(INDArray gradient) {
+        return gradient == null ? null : GradientSum.of(gradient);
     }
 }

@@ -7,7 +7,6 @@ import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.primitive_attr;
 import org.bytedeco.dnnl.reorder;
 import org.bytedeco.dnnl.stream;
-import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
@@ -17,15 +16,14 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** What the twins of one network share: the stream they run in, their scratchpad, and copies between types and orders in memory. */
 final class OneDnnContext implements AutoCloseable {
-    private static final int COPIES = 128;
-    private static final int ALIGNMENT = 4096;
+    private static final int COPIES = 1024;
 
     private record Copy(Layout from, Layout to) {}
 
     private final stream queue = new stream(OneDnnLibrary.cpu());
     private final KernelCache<Copy, Kernel> copies = new KernelCache<>(COPIES);
-    private BytePointer scratchpad = new BytePointer(0L);
-    private long scratchpadBytes;
+    private final AlignedMemory scratchpad = new AlignedMemory();
+    private final AlignedMemory unwanted = new AlignedMemory();
 
     static engine cpu() {
         return OneDnnLibrary.cpu();
@@ -35,17 +33,14 @@ final class OneDnnContext implements AutoCloseable {
         return queue;
     }
 
-    /** Makes sure that the scratchpad, which all kernels share, is large enough for one. */
-    void reserveScratchpad(long bytes) {
-        if (bytes > scratchpadBytes) {
-            scratchpad.deallocate();
-            scratchpad = new BytePointer(bytes + ALIGNMENT).retainReference();
-            scratchpadBytes = bytes;
-        }
+    /** The scratchpad of all kernels. */
+    AlignedMemory scratchpad() {
+        return scratchpad;
     }
 
-    long scratchpadAddress() {
-        return (scratchpad.address() + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    /** Where a kernel may write what nobody wants. */
+    AlignedMemory unwanted() {
+        return unwanted;
     }
 
     /** Attributes of a primitive whose scratchpad is this context's: oneDNN's own belongs to the thread that made the primitive. */
@@ -118,11 +113,58 @@ final class OneDnnContext implements AutoCloseable {
         return copy;
     }
 
+    /**
+     * An array in ND4J's order {@code c}.
+     *
+     * @param place where a copy goes
+     * @return the array itself if it's in that order already, or in one that oneDNN can't read
+     */
+    INDArray dense(INDArray array, LayerWorkspaceMgr workspaceMgr, ArrayType place) {
+        if (!Layout.isReadable(array)
+                || Layout.dense(array.dataType(), array.shape()).isThatOf(array)) {
+            return array;
+        }
+        INDArray copy = Workspaces.dense(workspaceMgr, place, array.dataType(), array.shape());
+        copy(array, copy);
+        return copy;
+    }
+
+    /**
+     * An array of a type in order {@code c} or channels-last order, whichever it has.
+     *
+     * @param working where a copy goes
+     * @return the array itself if it's that already
+     */
+    INDArray inEitherOrder(INDArray array, DataType type, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+        return Layout.dense(type, array.shape()).isThatOf(array)
+                ? array
+                : channelsLast(array, type, workspaceMgr, working);
+    }
+
+    /**
+     * An array in the type and order of another of its shape.
+     *
+     * @param working where a copy goes
+     * @return the array itself if it's that already
+     */
+    INDArray inOrderOf(INDArray model, INDArray array, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+        if (Layout.of(model).isThatOf(array)) {
+            return array;
+        }
+        INDArray copy = Workspaces.like(model, workspaceMgr, working);
+        if (Layout.isReadable(array)) {
+            copy(array, copy);
+        } else {
+            copy.assign(array);
+        }
+        return copy;
+    }
+
     @Override
     public void close() {
         copies.close();
-        scratchpad.deallocate();
-        scratchpadBytes = 0;
+        scratchpad.close();
+        unwanted.close();
         queue.deallocate();
     }
 }

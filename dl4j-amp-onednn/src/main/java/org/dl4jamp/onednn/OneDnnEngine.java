@@ -1,11 +1,15 @@
 package org.dl4jamp.onednn;
 
 import java.util.Optional;
+import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
+import org.deeplearning4j.nn.conf.graph.GraphVertex;
+import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.Precision;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.nd4j.Nd4jEngine;
+import org.dl4jamp.policy.NetworkGraph;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
@@ -64,6 +68,24 @@ public final class OneDnnEngine implements ComputeEngine {
     @Override
     public Optional<String> cannot(Layer layer, Precision precision) {
         return Coverage.without(layer, precision);
+    }
+
+    @Override
+    public boolean computes(GraphVertex vertex, Precision precision) {
+        return VertexCoverage.has(vertex);
+    }
+
+    @Override
+    public boolean fuses(NetworkGraph.Node first, Layer then) {
+        boolean isRelu = then.getClass() == ActivationLayer.class
+                && Eltwise.of(((ActivationLayer) then).getActivationFn())
+                        .filter(Eltwise.RELU::equals)
+                        .isPresent();
+        boolean producesInOnePass = first.isLayer()
+                ? first.layer() instanceof BatchNormalization
+                        && Coverage.without(first.layer(), Precision.FLOAT).isEmpty()
+                : first.vertex() instanceof ElementWiseVertex;
+        return isRelu && producesInOnePass;
     }
 
     @Override

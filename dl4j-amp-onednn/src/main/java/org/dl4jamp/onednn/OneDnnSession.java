@@ -1,17 +1,22 @@
 package org.dl4jamp.onednn;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.deeplearning4j.nn.conf.CacheMode;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.dropout.IDropout;
-import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.graph.vertex.GraphVertex;
+import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.TwinRequest;
+import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.layer.Casting;
 import org.dl4jamp.layer.Twin;
+import org.dl4jamp.policy.PrecisionPlan;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.slf4j.Logger;
@@ -27,6 +32,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
     private final OneDnnContext context = new OneDnnContext();
     private final Casting casting = new OneDnnCasting(context);
     private final List<AutoCloseable> twins = new ArrayList<>();
+    private final Map<PrecisionPlan.Fusion, FusedRelu> fusedRelus = new HashMap<>();
     private final ComputeEngine.EngineSession portable;
     private final boolean masterWeights;
 
@@ -38,16 +44,18 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
     @Override
     public Twin twin(TwinRequest request) {
         Layer layer = request.master().conf().getLayer();
-        if (Coverage.without(layer, request.precision()).isPresent()) {
+        // The configuration of DL4J's wrappers is that of the layer that they wrap.
+        boolean wrapper = request.master() instanceof BaseWrapperLayer;
+        if (wrapper || Coverage.without(layer, request.precision()).isPresent()) {
             return portable.twin(request).with(casting);
         }
-        DataType type = type(request, layer);
+        LayerKernels<?> kernels = Coverage.of(layer).orElseThrow();
+        DataType type = type(request, kernels.arrays());
         if (type == DataType.BFLOAT16 && twins.isEmpty() && OneDnnLibrary.bfloat16() != OneDnnLibrary.Bfloat16.NATIVE) {
             LOG.warn("This CPU has no instructions for products of BFLOAT16: FLOAT is faster on it");
         }
         NeuralNetConfiguration conf = request.master().conf().clone();
         conf.setCacheMode(CacheMode.NONE);
-        LayerKernels<?> kernels = Coverage.of(layer).orElseThrow();
         IDropout dropout = kernels.dropsInput() ? conf.getLayer().getIDropout() : null;
         conf.getLayer().setIDropout(null);
         boolean rounds = type == DataType.BFLOAT16;
@@ -60,13 +68,22 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
                 Twin.Retention.INPUT,
                 dropout,
                 weights(request),
-                compute instanceof OwnCasting own ? own.casting() : casting);
+                compute instanceof OwnCasting own
+                        ? own.casting()
+                        : new OneDnnCasting(context, kernels.channelsOf(layer)),
+                kernels.arrays() == LayerKernels.ArrayTypes.SUMMED_IN_FLOAT ? DataType.FLOAT : type);
     }
 
-    private static DataType type(TwinRequest request, Layer layer) {
-        boolean halfOnBothSides = request.input() == DataType.BFLOAT16 && request.output() == DataType.BFLOAT16;
-        boolean normalizes = layer instanceof BatchNormalization;
-        return request.precision().isHalf() || (normalizes && halfOnBothSides) ? DataType.BFLOAT16 : DataType.FLOAT;
+    private static DataType type(TwinRequest request, LayerKernels.ArrayTypes arrays) {
+        boolean halfInput = request.input() == DataType.BFLOAT16;
+        boolean half =
+                switch (arrays) {
+                    case AS_PLANNED -> request.precision().isHalf();
+                    case HALF_ON_BOTH_SIDES ->
+                        request.precision().isHalf() || (halfInput && request.output() == DataType.BFLOAT16);
+                    case SUMMED_IN_FLOAT -> request.precision().isHalf() || halfInput;
+                };
+        return half ? DataType.BFLOAT16 : DataType.FLOAT;
     }
 
     private Twin.Weights weights(TwinRequest request) {
@@ -83,9 +100,25 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
             twin.setParamsViewArray(parameters);
             twin.setParamTable(twin.conf().getLayer().initializer().init(twin.conf(), parameters, false));
         }
+        request.fusion().ifPresent(fusion -> ((FusedRelu.Partner) twin).fuse(relu(fusion)));
+        if (twin instanceof OutputKeeper keeper && !request.surroundings().foreignConsumer()) {
+            keeper.outputStays();
+        }
         twin.setIndex(request.master().getIndex());
         twin.setIterationCount(request.master().getIterationCount());
         twin.setEpochCount(request.master().getEpochCount());
+        return twin;
+    }
+
+    private FusedRelu relu(PrecisionPlan.Fusion fusion) {
+        return fusedRelus.computeIfAbsent(fusion, key -> new FusedRelu());
+    }
+
+    @Override
+    public GraphVertex vertex(VertexRequest request) {
+        VertexTwin twin = VertexCoverage.make(request, context);
+        twins.add(twin);
+        request.fusion().ifPresent(fusion -> ((FusedRelu.Partner) twin).fuse(relu(fusion)));
         return twin;
     }
 

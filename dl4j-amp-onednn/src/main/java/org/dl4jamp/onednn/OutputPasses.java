@@ -63,7 +63,7 @@ final class OutputPasses implements AutoCloseable {
                                 parameters.bias() != null,
                                 Layout.dense(
                                         type, rows.size(0), parameters.weights().size(0)),
-                                false)));
+                                null)));
     }
 
     /**

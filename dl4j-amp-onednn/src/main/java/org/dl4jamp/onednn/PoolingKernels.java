@@ -1,5 +1,6 @@
 package org.dl4jamp.onednn;
 
+import java.util.Arrays;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.pooling_backward;
@@ -15,43 +16,34 @@ final class PoolingKernels implements AutoCloseable {
     private final long[] outputShape;
 
     private PoolingKernels(
-            OneDnnContext context, String what, dnnl.algorithm kind, WindowGeometry geometry, Layout in, Layout out) {
+            OneDnnContext context, String what, PoolingForm form, WindowGeometry geometry, Layout in, Layout out) {
+        DataType sums = form.addsUpGradients() ? DataType.FLOAT : in.type();
         memory.desc input = in.descriptor();
         memory.desc output = out.descriptor();
-        pooling_forward.primitive_desc first = new pooling_forward.primitive_desc(
-                OneDnnContext.cpu(),
-                dnnl.prop_kind.forward_training,
-                kind,
-                input,
-                output,
-                geometry.strides(),
-                geometry.kernel(),
-                geometry.gaps(),
-                geometry.before(),
-                geometry.after(),
-                OneDnnContext.attributes(),
-                false);
+        memory.desc inputGradient = in.as(sums).descriptor();
+        memory.desc outputGradient = out.as(sums).descriptor();
+        pooling_forward.primitive_desc first = forward(form, geometry, input, output);
         pooling_backward.primitive_desc back = new pooling_backward.primitive_desc(
                 OneDnnContext.cpu(),
-                kind,
-                input,
-                output,
+                form.kind(),
+                inputGradient,
+                outputGradient,
                 geometry.strides(),
                 geometry.kernel(),
                 geometry.gaps(),
                 geometry.before(),
                 geometry.after(),
-                first,
+                sums == in.type() ? first : forward(form, geometry, inputGradient, outputGradient),
                 OneDnnContext.attributes(),
                 false);
         forward = new Kernel(context, what, first, new pooling_forward(first))
                 .argument(dnnl.DNNL_ARG_SRC, input)
                 .argument(dnnl.DNNL_ARG_DST, output);
         backward = new Kernel(context, what + ", backward", back, new pooling_backward(back))
-                .argument(dnnl.DNNL_ARG_DIFF_DST, output)
-                .argument(dnnl.DNNL_ARG_DIFF_SRC, input);
+                .argument(dnnl.DNNL_ARG_DIFF_DST, outputGradient)
+                .argument(dnnl.DNNL_ARG_DIFF_SRC, inputGradient);
         outputShape = out.shape();
-        if (kind == dnnl.algorithm.pooling_max) {
+        if (form.kind() == dnnl.algorithm.pooling_max) {
             places = new memory(first.workspace_desc(), OneDnnContext.cpu()).retainReference();
             forward.argument(dnnl.DNNL_ARG_WORKSPACE, places);
             backward.argument(dnnl.DNNL_ARG_WORKSPACE, places);
@@ -60,17 +52,35 @@ final class PoolingKernels implements AutoCloseable {
         }
     }
 
-    static PoolingKernels make(
-            OneDnnContext context,
-            String layer,
-            dnnl.algorithm kind,
-            WindowGeometry geometry,
-            DataType type,
-            long[] input) {
-        Layout in = Layout.channelsLast(type, input);
-        Layout out = Layout.channelsLast(type, input[0], input[1], geometry.output()[0], geometry.output()[1]);
-        String what = layer + ": " + kind + " with " + geometry + " of " + in;
-        return OneDnnContext.make(what, () -> new PoolingKernels(context, what, kind, geometry, in, out));
+    private static pooling_forward.primitive_desc forward(
+            PoolingForm form, WindowGeometry geometry, memory.desc input, memory.desc output) {
+        return new pooling_forward.primitive_desc(
+                OneDnnContext.cpu(),
+                dnnl.prop_kind.forward_training,
+                form.kind(),
+                input,
+                output,
+                geometry.strides(),
+                geometry.kernel(),
+                geometry.gaps(),
+                geometry.before(),
+                geometry.after(),
+                OneDnnContext.attributes(),
+                false);
+    }
+
+    /**
+     * Kernels for a shape.
+     *
+     * @param layer for error messages
+     * @param in how the input lies in memory, its channels as the second axis
+     */
+    static PoolingKernels make(OneDnnContext context, String layer, PoolingForm form, Layout in) {
+        long[] shape = in.shape();
+        WindowGeometry geometry = form.window().over(Arrays.copyOfRange(shape, 2, shape.length));
+        Layout out = Layout.channelsLast(in.type(), Workspaces.shape(shape[0], shape[1], geometry.output()));
+        String what = layer + ": " + form.kind() + " with " + geometry + " of " + in;
+        return OneDnnContext.make(what, () -> new PoolingKernels(context, what, form, geometry, in, out));
     }
 
     /** A copy of the output's shape. */
@@ -82,7 +92,10 @@ final class PoolingKernels implements AutoCloseable {
         forward.bind(dnnl.DNNL_ARG_SRC, input).bind(dnnl.DNNL_ARG_DST, output).run();
     }
 
-    /** The backward pass of the last {@link #forward}, whose maxima have left their places here. */
+    /**
+     * The backward pass of the last {@link #forward}, whose maxima have left their places here. Arrays are FP32 if {@linkplain
+     * PoolingForm#addsUpGradients gradients are added up}.
+     */
     void backward(INDArray epsilon, INDArray inputGradient) {
         backward.bind(dnnl.DNNL_ARG_DIFF_DST, epsilon)
                 .bind(dnnl.DNNL_ARG_DIFF_SRC, inputGradient)

@@ -1,11 +1,11 @@
 package org.dl4jamp.onednn;
 
-import org.bytedeco.dnnl.global.dnnl;
+import org.deeplearning4j.nn.api.MaskState;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
-import org.deeplearning4j.nn.conf.layers.PoolingType;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.Subsampling1DLayer;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
-import org.deeplearning4j.nn.layers.convolution.subsampling.SubsamplingLayer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.common.primitives.Pair;
@@ -13,71 +13,93 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Maximum or average pooling of {@code [minibatch, channels, height, width]}. In BFLOAT16 the gradients of overlapping maxima are added up in
- * it, a handful at most.
+ * Maximum or average of windows along one, two or three axes of {@code [minibatch, channels, ...]} or {@code [minibatch, ..., channels]}. The
+ * gradients of overlapping averages are added up in FP32; those of overlapping maxima, a handful at most, in the arrays' type.
  */
-final class PoolingTwin extends SubsamplingLayer implements AutoCloseable {
+final class PoolingTwin extends ParameterlessTwin<Layer> {
     private static final long serialVersionUID = 1L;
 
-    private final transient OneDnnContext context;
+    private final transient PoolingForm form;
     private final transient KernelCache<Layout, PoolingKernels> kernels = new KernelCache<>(Twins.SHAPES);
 
     PoolingTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
-        super(conf, type);
-        this.helper = null;
-        this.context = context;
+        this(conf, type, context, PoolingForm.of(conf.getLayer()));
     }
 
-    private dnnl.algorithm algorithm() {
-        if (layerConf().getPoolingType() == PoolingType.MAX) {
-            return dnnl.algorithm.pooling_max;
-        }
-        return layerConf().isAvgPoolIncludePadInDivisor()
-                ? dnnl.algorithm.pooling_avg_include_padding
-                : dnnl.algorithm.pooling_avg_exclude_padding;
+    private PoolingTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context, PoolingForm form) {
+        super(conf, type, context, form.channels());
+        this.form = form;
     }
 
     private PoolingKernels kernels() {
-        return kernels.get(Layout.channelsLast(dataType, input.shape()), () -> {
-            WindowGeometry geometry = WindowGeometry.of(
-                    input,
-                    layerConf().getKernelSize(),
-                    layerConf().getStride(),
-                    layerConf().getPadding(),
-                    layerConf().getDilation(),
-                    convolutionMode);
-            return PoolingKernels.make(context, layerId(), algorithm(), geometry, dataType, input.shape());
+        INDArray given = given();
+        Layout layout = Layout.channelsLast(dataType, given.shape());
+        return kernels.get(layout, () -> {
+            if (given.rank() != form.window().axes() + 2) {
+                reject();
+            }
+            if (!form.window().fits(Workspaces.extents(given))) {
+                rejectUnlessDl4jTakes();
+            }
+            return PoolingKernels.make(context(), layerId(), form, layout);
         });
     }
 
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
-        if (input.rank() != 4) {
-            // DL4J's layer says what it thinks of the shape.
-            return super.activate(training, workspaceMgr);
-        }
-        INDArray x = context.channelsLast(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
         PoolingKernels ours = kernels();
+        INDArray x = ready(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
         INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, ours.outputShape());
         ours.forward(x, output);
-        return output;
+        if (masksSteps()) {
+            SequenceMask.of((Subsampling1DLayer) layerConf(), maskArray).applyTo(output);
+        }
+        return handedOn(output);
+    }
+
+    private boolean masksSteps() {
+        return maskArray != null && layerConf() instanceof Subsampling1DLayer;
     }
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
         PoolingKernels ours = kernels();
-        INDArray above = context.channelsLast(epsilon, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        DataType sums = form.addsUpGradients() ? DataType.FLOAT : dataType;
+        INDArray above = ready(masked(epsilon, workspaceMgr), sums, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        Rejection.ofEpsilon(layerId(), above, ours.outputShape());
         if (ours.remembersPlaces()) {
             // Another forward pass, such as one that evaluates, may have come in between.
-            INDArray x = context.channelsLast(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+            INDArray x = ready(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
             ours.forward(
                     x, Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, dataType, ours.outputShape()));
         }
-        INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, input.shape());
-        ours.backward(above, next);
-        return new Pair<>(new DefaultGradient(), next);
+        long[] shape = given().shape();
+        INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, shape);
+        if (sums == dataType) {
+            ours.backward(above, next);
+        } else {
+            INDArray unrounded = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, sums, shape);
+            ours.backward(above, unrounded);
+            context().copy(unrounded, next);
+        }
+        return new Pair<>(new DefaultGradient(), handedOn(next));
+    }
+
+    private INDArray masked(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        if (!masksSteps()) {
+            return epsilon;
+        }
+        INDArray own = workspaceMgr.dup(ArrayType.BP_WORKING_MEM, epsilon);
+        SequenceMask.of((Subsampling1DLayer) layerConf(), maskArray).applyTo(own);
+        return own;
+    }
+
+    /** DL4J's layers look at the mask of their input only if they were given one themselves. */
+    @Override
+    public Pair<INDArray, MaskState> feedForwardMaskArray(INDArray mask, MaskState state, int minibatchSize) {
+        return new Pair<>(mask, state);
     }
 
     @Override

@@ -19,12 +19,13 @@ final class ProductKernels implements AutoCloseable {
      *
      * @param layer for error messages
      * @param input how the input lies in memory
-     * @param weights how the master weights lie in memory, {@code [nOut, nIn, ...]}
+     * @param weights how the master weights lie in memory, {@code [nOut, nIn, ...]} or {@code [groups, nOut, nIn, ...]}, which is also
+     *     how their gradients do
      * @param hasBias whether there is a bias
      * @param output how the output lies in memory
-     * @param relu whether ReLU is applied to the output
+     * @param function the activation function that is applied to the output; null if there is none
      */
-    record Task(String layer, Layout input, Layout weights, boolean hasBias, Layout output, boolean relu) {
+    record Task(String layer, Layout input, Layout weights, boolean hasBias, Layout output, Eltwise function) {
         String describe(String primitive) {
             return layer + ": " + primitive + " of " + input + " by weights " + weights + " to " + output;
         }
@@ -40,6 +41,7 @@ final class ProductKernels implements AutoCloseable {
     private final boolean hasBias;
     private final long[] outputShape;
     private boolean backwardHasWeights;
+    private final String layer;
 
     static <F extends primitive_desc> ProductKernels make(
             OneDnnContext context, ProductPrimitives<F> primitives, Task task) {
@@ -51,6 +53,7 @@ final class ProductKernels implements AutoCloseable {
             OneDnnContext context, ProductPrimitives<F> primitives, Task task) {
         String what = task.describe(primitives.name());
         hasBias = task.hasBias();
+        layer = task.layer();
         outputShape = task.output().shape();
         memory.desc input = task.input().descriptor();
         memory.desc output = task.output().descriptor();
@@ -60,13 +63,16 @@ final class ProductKernels implements AutoCloseable {
         memory.desc wantedGradient = primitives.weights(DataType.FLOAT, task.weights());
         memory.desc master = task.weights().descriptor();
         memory.desc bias =
-                hasBias ? Layout.dense(DataType.FLOAT, outputShape[1]).descriptor() : null;
+                hasBias ? Layout.dense(DataType.FLOAT, outputShape[1]).descriptor() : new memory.desc();
 
         primitive_attr attributes = OneDnnContext.attributes();
-        if (task.relu()) {
-            post_ops relu = new post_ops();
-            relu.append_eltwise(Eltwise.RELU.function(), Eltwise.RELU.alpha(), 0);
-            attributes.set_post_ops(relu);
+        if (task.function() != null) {
+            post_ops function = new post_ops();
+            function.append_eltwise(
+                    task.function().function(),
+                    task.function().alpha(),
+                    task.function().beta());
+            attributes.set_post_ops(function);
         }
         F first = primitives.forward(input, wanted, bias, output, attributes);
         memory.desc inner = first.weights_desc();
@@ -118,8 +124,8 @@ final class ProductKernels implements AutoCloseable {
                 .argument(dnnl.DNNL_ARG_DIFF_DST, output);
     }
 
-    private static Kernel withBias(Kernel kernel, memory.desc bias, int argument) {
-        return bias == null ? kernel : kernel.argument(argument, bias);
+    private Kernel withBias(Kernel kernel, memory.desc bias, int argument) {
+        return hasBias ? kernel.argument(argument, bias) : kernel;
     }
 
     /**
@@ -134,12 +140,17 @@ final class ProductKernels implements AutoCloseable {
         backwardHasWeights = training && weightsBackward == weights;
     }
 
+    /** The layer that they are for. */
+    String layer() {
+        return layer;
+    }
+
     /** A copy of the output's shape. */
     long[] outputShape() {
         return outputShape.clone();
     }
 
-    /** Product, bias and, if it was asked for, ReLU. */
+    /** Product, bias and, if there is one, activation function. */
     void forward(INDArray input, INDArray bias, INDArray output) {
         run(forward, input, bias, output);
     }

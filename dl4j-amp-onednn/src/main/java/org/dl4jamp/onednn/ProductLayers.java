@@ -2,10 +2,17 @@ package org.dl4jamp.onednn;
 
 import java.util.List;
 import java.util.Optional;
+import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
+import org.deeplearning4j.nn.conf.layers.Convolution1D;
+import org.deeplearning4j.nn.conf.layers.Convolution1DLayer;
 import org.deeplearning4j.nn.conf.layers.Convolution2D;
+import org.deeplearning4j.nn.conf.layers.Convolution3D;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
+import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
+import org.deeplearning4j.nn.conf.layers.Deconvolution3D;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
 import org.dl4jamp.Precision;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.activations.impl.ActivationIdentity;
@@ -18,8 +25,19 @@ final class ProductLayers {
     static List<LayerKernels<?>> kernels() {
         return List.of(
                 new LayerKernels<>(DenseLayer.class, ProductLayers::dense, DenseTwin::new, true),
-                new LayerKernels<>(ConvolutionLayer.class, ProductLayers::convolution, ConvolutionTwin::new, true),
-                new LayerKernels<>(Convolution2D.class, ProductLayers::convolution, ConvolutionTwin::new, true));
+                convolution(ConvolutionLayer.class),
+                convolution(Convolution2D.class),
+                convolution(Convolution1DLayer.class),
+                convolution(Convolution1D.class),
+                convolution(Convolution3D.class),
+                convolution(Deconvolution2D.class),
+                convolution(Deconvolution3D.class),
+                convolution(DepthwiseConvolution2D.class));
+    }
+
+    private static <L extends ConvolutionLayer> LayerKernels<L> convolution(Class<L> type) {
+        return new LayerKernels<>(type, ProductLayers::convolution, ConvolutionTwin::new, true)
+                .in(layer -> ConvolutionForm.of(layer).channels());
     }
 
     private static Optional<String> dense(DenseLayer layer, Precision precision) {
@@ -27,7 +45,10 @@ final class ProductLayers {
     }
 
     private static Optional<String> convolution(ConvolutionLayer layer, Precision precision) {
-        return Images.without(layer.getCnn2dDataFormat()).or(() -> product(layer));
+        boolean sequencesLast =
+                layer instanceof Convolution1DLayer sequence && sequence.getRnnDataFormat() == RNNFormat.NWC;
+        // DL4J's own backward pass fails in it.
+        return sequencesLast ? LayerKernels.because("format NWC") : product(layer);
     }
 
     private static Optional<String> product(BaseLayer layer) {

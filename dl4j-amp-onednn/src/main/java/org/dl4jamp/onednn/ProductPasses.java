@@ -3,13 +3,12 @@ package org.dl4jamp.onednn;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.linalg.activations.IActivation;
-import org.nd4j.linalg.activations.impl.ActivationIdentity;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * What dense layers and convolutions share: the product with bias, then the activation function. Identity and ReLU are oneDNN's; other
- * functions are ND4J's, on the sums in FP32, and rounded once.
+ * What layers with products share: the product with bias, then the activation function. Functions that oneDNN knows are part of its product;
+ * others are ND4J's, on the sums in FP32, and rounded once.
  */
 final class ProductPasses implements AutoCloseable {
     /**
@@ -22,35 +21,60 @@ final class ProductPasses implements AutoCloseable {
 
     private final OneDnnContext context;
     private final DataType type;
+    private final ChannelAxis channels;
     private final IActivation activation;
-    private final boolean identity;
-    private final boolean relu;
-    private final KernelCache<Layout, EltwiseKernels> reluKernels = new KernelCache<>(Twins.SHAPES);
+    private final Eltwise function;
+    private final KernelCache<Layout, EltwiseKernels> functionKernels = new KernelCache<>(Twins.SHAPES);
     private INDArray keptOutput;
+    private boolean outputStays;
+    private boolean inputGradientUnwanted;
 
-    ProductPasses(OneDnnContext context, DataType type, IActivation activation) {
+    ProductPasses(OneDnnContext context, DataType type, ChannelAxis channels, IActivation activation) {
         this.context = context;
         this.type = type;
+        this.channels = channels;
         this.activation = activation;
-        this.identity = activation.getClass() == ActivationIdentity.class;
-        this.relu = Eltwise.of(activation).filter(Eltwise.RELU::equals).isPresent();
+        this.function = Eltwise.of(activation).orElse(null);
     }
 
-    boolean appliesRelu() {
-        return relu;
+    void outputStays() {
+        outputStays = true;
     }
 
+    /** The activation function that the product's kernels are to apply; null if they aren't to. */
+    Eltwise fusedFunction() {
+        return isIdentity() ? null : function;
+    }
+
+    private boolean isIdentity() {
+        return Eltwise.IDENTITY.equals(function);
+    }
+
+    /** The input of a forward pass as the kernels want it. */
+    INDArray inputForward(INDArray input, LayerWorkspaceMgr workspaceMgr) {
+        return context.channelsLast(channels.toSecond(input), type, workspaceMgr, ArrayType.FF_WORKING_MEM);
+    }
+
+    /** The input of a backward pass as the kernels want it. */
+    INDArray inputBackward(INDArray input, LayerWorkspaceMgr workspaceMgr) {
+        return context.channelsLast(channels.toSecond(input), type, workspaceMgr, ArrayType.BP_WORKING_MEM);
+    }
+
+    /**
+     * The forward pass.
+     *
+     * @param x the input as the kernels want it
+     */
     INDArray forward(
             ProductKernels kernels,
-            INDArray input,
+            INDArray x,
             Parameters parameters,
             boolean training,
             LayerWorkspaceMgr workspaceMgr) {
         keptOutput = null;
-        INDArray x = context.channelsLast(input, type, workspaceMgr, ArrayType.FF_WORKING_MEM);
         kernels.takeWeights(parameters.weights(), training);
         INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, type, kernels.outputShape());
-        if (identity || relu) {
+        if (function != null) {
             kernels.forward(x, parameters.bias(), output);
             keptOutput = training && canKeep(workspaceMgr) ? output : null;
         } else {
@@ -59,50 +83,66 @@ final class ProductPasses implements AutoCloseable {
             kernels.forwardInFloat(x, parameters.bias(), z);
             context.copy(activation.getActivation(Workspaces.contiguous(z), training), Workspaces.contiguous(output));
         }
-        return output;
+        return channels.fromSecond(output);
     }
 
     /**
-     * Whether the output will be the same when the backward pass comes. It isn't if it was only a stop before a cast, and in FP32 a layer of
-     * DL4J's may be next, which applies dropout in place.
+     * Whether the output will be the same when the backward pass comes. It isn't if it was only a stop before a cast, nor for sure in FP32 if a
+     * layer of DL4J's is next, which may apply dropout in place.
      */
     private boolean canKeep(LayerWorkspaceMgr workspaceMgr) {
-        return relu
-                && type == DataType.BFLOAT16
+        return Eltwise.RELU.equals(function)
+                && (type == DataType.BFLOAT16 || outputStays)
                 && Workspaces.isSeparate(workspaceMgr, ArrayType.ACTIVATIONS, ArrayType.FF_WORKING_MEM);
     }
 
-    /** The gradient of what is before the activation function. */
+    /**
+     * The gradient of what is before the activation function, as the kernels want it.
+     *
+     * @param x the input as the kernels want it
+     * @param epsilon the gradient of the output
+     */
     INDArray delta(
             ProductKernels kernels,
             INDArray x,
             Parameters parameters,
             INDArray epsilon,
             LayerWorkspaceMgr workspaceMgr) {
-        if (identity) {
-            return context.channelsLast(epsilon, type, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray given = channels.toSecond(epsilon);
+        Rejection.ofEpsilon(kernels.layer(), given, kernels.outputShape());
+        if (isIdentity()) {
+            return context.channelsLast(given, type, workspaceMgr, ArrayType.BP_WORKING_MEM);
         }
-        INDArray delta = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, type, epsilon.shape());
+        INDArray delta = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, type, given.shape());
         if (keptOutput != null) {
-            INDArray above = context.channelsLast(epsilon, type, workspaceMgr, ArrayType.BP_WORKING_MEM);
+            INDArray above = context.channelsLast(given, type, workspaceMgr, ArrayType.BP_WORKING_MEM);
             // ReLU is positive where its input was.
-            reluBackward(keptOutput, above, delta);
+            functionBackward(kernels, keptOutput, above, delta);
             keptOutput = null;
             return delta;
         }
-        INDArray z = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, epsilon.shape());
+        INDArray z = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, given.shape());
         kernels.takeWeights(parameters.weights(), true);
         kernels.forwardInFloat(x, parameters.bias(), z);
+        return throughFunction(kernels, z, given, delta, workspaceMgr);
+    }
+
+    private INDArray throughFunction(
+            ProductKernels kernels, INDArray z, INDArray epsilon, INDArray delta, LayerWorkspaceMgr workspaceMgr) {
         INDArray above = context.channelsLast(epsilon, DataType.FLOAT, workspaceMgr, ArrayType.BP_WORKING_MEM);
-        if (relu && type == DataType.FLOAT) {
-            reluBackward(z, above, delta);
-        } else {
-            context.copy(
-                    activation
-                            .backprop(Workspaces.contiguous(z), ownCopy(above, epsilon, workspaceMgr))
-                            .getFirst(),
-                    Workspaces.contiguous(delta));
+        if (function == null) {
+            INDArray own = ownCopy(above, epsilon, workspaceMgr);
+            context.copy(activation.backprop(Workspaces.contiguous(z), own).getFirst(), Workspaces.contiguous(delta));
+            return delta;
         }
+        if (type == DataType.FLOAT) {
+            functionBackward(kernels, z, above, delta);
+            return delta;
+        }
+        INDArray unrounded =
+                Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, above.shape());
+        functionBackward(kernels, z, above, unrounded);
+        context.copy(unrounded, delta);
         return delta;
     }
 
@@ -117,14 +157,23 @@ final class ProductPasses implements AutoCloseable {
         return Workspaces.contiguous(own);
     }
 
-    private void reluBackward(INDArray input, INDArray above, INDArray delta) {
+    private void functionBackward(ProductKernels kernels, INDArray input, INDArray above, INDArray delta) {
         Layout layout = Layout.of(input);
-        reluKernels
-                .get(layout, () -> EltwiseKernels.make(context, "ReLU of a product", Eltwise.RELU, layout))
+        functionKernels
+                .get(layout, () -> EltwiseKernels.make(context, kernels.layer(), function, layout))
                 .backward(input, above, delta);
     }
 
-    /** Both gradients: of the parameters, into their views, and of the input. */
+    /** Whether {@link #backward} may leave out the gradient of the input. */
+    void spareInputGradient(boolean unwanted) {
+        inputGradientUnwanted = unwanted;
+    }
+
+    /**
+     * Both gradients: of the parameters, into their views, and of the input, null if nobody wants it.
+     *
+     * @param x the input as the kernels want it
+     */
     INDArray backward(
             ProductKernels kernels,
             INDArray x,
@@ -133,14 +182,12 @@ final class ProductPasses implements AutoCloseable {
             Parameters gradients,
             LayerWorkspaceMgr workspaceMgr) {
         kernels.backwardWeights(x, delta, gradients.weights(), gradients.bias());
+        if (inputGradientUnwanted) {
+            return null;
+        }
         INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, type, x.shape());
         kernels.backwardData(delta, parameters.weights(), next);
-        return next;
-    }
-
-    /** The input, as the kernels want it. */
-    INDArray input(INDArray input, LayerWorkspaceMgr workspaceMgr) {
-        return context.channelsLast(input, type, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        return channels.fromSecond(next);
     }
 
     void clear() {
@@ -150,6 +197,6 @@ final class ProductPasses implements AutoCloseable {
     @Override
     public void close() {
         clear();
-        reluKernels.close();
+        functionKernels.close();
     }
 }

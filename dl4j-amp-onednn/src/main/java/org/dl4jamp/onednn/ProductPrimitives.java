@@ -6,7 +6,7 @@ import org.bytedeco.dnnl.primitive_desc;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**
- * The three primitives of a layer that multiplies its input by weights. A bias that is null means that there is none.
+ * The three primitives of a layer that multiplies its input by weights. A bias without shape means that there is none.
  *
  * @param <F> oneDNN's description of the forward primitive, which the others take as a hint
  */

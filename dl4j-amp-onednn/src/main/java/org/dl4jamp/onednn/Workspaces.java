@@ -1,10 +1,13 @@
 package org.dl4jamp.onednn;
 
 import java.util.Arrays;
+import org.bytedeco.javacpp.Pointer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.indexing.INDArrayIndex;
+import org.nd4j.linalg.indexing.NDArrayIndex;
 
 /** ND4J arrays as oneDNN wants them, in DL4J's workspaces. */
 final class Workspaces {
@@ -30,10 +33,24 @@ final class Workspaces {
         }
         int rank = shape.length;
         long[] stored = new long[rank];
-        int[] axes = new int[rank];
         Arrays.setAll(stored, axis -> axis == 0 ? shape[0] : axis == rank - 1 ? shape[1] : shape[axis + 1]);
-        Arrays.setAll(axes, axis -> axis == 0 ? 0 : axis == 1 ? rank - 1 : axis - 1);
-        return dense(workspaceMgr, place, type, stored).permute(axes);
+        return lastAxisSecond(dense(workspaceMgr, place, type, stored));
+    }
+
+    /** A new array with arbitrary content, of shape and type of another, and in its order, {@code c} or channels-last. */
+    static INDArray like(INDArray model, LayerWorkspaceMgr workspaceMgr, ArrayType place) {
+        DataType type = model.dataType();
+        return Layout.dense(type, model.shape()).isThatOf(model)
+                ? dense(workspaceMgr, place, type, model.shape())
+                : channelsLast(workspaceMgr, place, type, model.shape());
+    }
+
+    /** Fills an array that is contiguous in memory with zeros. */
+    static void clear(INDArray array) {
+        Pointer.memset(
+                new Handle().at(address(array)),
+                0,
+                array.length() * array.dataType().width());
     }
 
     /** The same numbers as {@link #channelsLast} made them, with the channels as last axis: contiguous in ND4J's sense. */
@@ -45,6 +62,39 @@ final class Workspaces {
         int[] axes = new int[rank];
         Arrays.setAll(axes, place -> place == 0 ? 0 : place == rank - 1 ? 1 : place + 1);
         return channelsLast.permute(axes);
+    }
+
+    /** A view of a range of an array along one of its axes. */
+    static INDArray range(INDArray array, int axis, long start, long length) {
+        INDArrayIndex[] indices = new INDArrayIndex[array.rank()];
+        Arrays.fill(indices, NDArrayIndex.all());
+        indices[axis] = NDArrayIndex.interval(start, start + length);
+        return array.get(indices);
+    }
+
+    /** The reverse of {@link #contiguous}: a view whose second axis is the last of an array. */
+    static INDArray lastAxisSecond(INDArray array) {
+        int rank = array.rank();
+        if (rank < 3) {
+            return array;
+        }
+        int[] axes = new int[rank];
+        Arrays.setAll(axes, axis -> axis == 0 ? 0 : axis == 1 ? rank - 1 : axis - 1);
+        return array.permute(axes);
+    }
+
+    /** Sizes of an array's axes behind the second: height and width of images. */
+    static long[] extents(INDArray array) {
+        return Arrays.copyOfRange(array.shape(), 2, array.rank());
+    }
+
+    /** A shape of images, sequences or volumes. */
+    static long[] shape(long minibatch, long channels, long... extents) {
+        long[] shape = new long[2 + extents.length];
+        shape[0] = minibatch;
+        shape[1] = channels;
+        System.arraycopy(extents, 0, shape, 2, extents.length);
+        return shape;
     }
 
     /** Whether what is put in one place outlives what is put in another: DL4J may have one workspace for both. */

@@ -34,6 +34,30 @@ final class Agreement {
         assertClose(what, full, twin, rounding + FLOAT_ERROR);
     }
 
+    /**
+     * The terms of sums were rounded, and then the sums: each may be off by that part of the sum of its terms' magnitudes, besides FP32's
+     * error.
+     *
+     * @param magnitude the sums of the terms' magnitudes
+     * @param termError of a term, relative
+     */
+    static void assertSummedOfRounded(
+            String what, INDArray expected, INDArray actual, INDArray magnitude, double termError) {
+        double[] full = values(expected);
+        double[] twin = values(actual);
+        double[] magnitudes = values(magnitude);
+        assertArrayEquals(expected.shape(), actual.shape(), what);
+        double rounding = actual.dataType() == DataType.BFLOAT16 ? ROUNDING : 0;
+        double slack = FLOAT_ERROR * norm(magnitudes) / Math.sqrt(full.length);
+        for (int i = 0; i < full.length; i++) {
+            double bound =
+                    termError * Math.abs(magnitudes[i]) * (1 + 2 * ROUNDING) + rounding * Math.abs(full[i]) + slack;
+            assertTrue(
+                    Math.abs(full[i] - twin[i]) <= bound,
+                    what + "[" + i + "]: DL4J " + full[i] + ", twin " + twin[i] + ", bound " + bound);
+        }
+    }
+
     /** Each element is off by the rounding of what it's summed up from, at most, besides FP32's error. */
     static void assertBounded(String what, INDArray expected, INDArray actual, INDArray magnitudes) {
         assertArrayEquals(expected.shape(), actual.shape(), what);

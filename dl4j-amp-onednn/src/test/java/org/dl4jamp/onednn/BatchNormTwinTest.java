@@ -4,6 +4,7 @@ import static org.dl4jamp.onednn.Layers.gaussian;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import java.util.Random;
+import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
@@ -17,15 +18,17 @@ import org.nd4j.linalg.ops.transforms.Transforms;
 class BatchNormTwinTest {
     @ParameterizedTest
     @CsvSource({
-        // rank, minibatch, channels, logarithm of the deviation, gamma and beta locked
-        "4, 3, 16, true, false",
-        "4, 2, 7, false, false",
-        "4, 1, 33, true, true",
-        "2, 8, 5, true, false",
-        "2, 6, 32, false, true"
+        // rank, minibatch, channels, logarithm of the deviation, gamma and beta locked, format
+        "4, 3, 16, true, false, NCHW",
+        "4, 2, 7, false, false, NCHW",
+        "4, 2, 7, false, false, NHWC",
+        "4, 1, 33, true, true, NCHW",
+        "2, 8, 5, true, false, NCHW",
+        "2, 8, 5, true, false, NHWC",
+        "2, 6, 32, false, true, NCHW"
     })
     void agreesWithDl4jsLayerInTrainingAndInference(
-            int rank, int minibatch, int channels, boolean useLogStd, boolean lock) {
+            int rank, int minibatch, int channels, boolean useLogStd, boolean lock, CNN2DFormat format) {
         BatchNormalization conf = new BatchNormalization.Builder()
                 .nIn(channels)
                 .nOut(channels)
@@ -34,12 +37,16 @@ class BatchNormTwinTest {
                 .gamma(1.5)
                 .beta(-0.5)
                 .decay(0.8)
+                .dataFormat(format)
                 .build();
         Random random = new Random(channels);
         INDArray params = Transforms.abs(
                         gaussian(random, 0.3, conf.initializer().numParams(conf)))
                 .addi(0.1);
-        long[] shape = rank == 4 ? new long[] {minibatch, channels, 5, 4} : new long[] {minibatch, channels};
+        long[] images = format == CNN2DFormat.NCHW
+                ? new long[] {minibatch, channels, 5, 4}
+                : new long[] {minibatch, 5, 4, channels};
+        long[] shape = rank == 4 ? images : new long[] {minibatch, channels};
         INDArray input = gaussian(random, 2, shape);
         INDArray epsilon = gaussian(random, 1, shape);
         org.deeplearning4j.nn.api.Layer dl4j = Layers.dl4j(conf, params);

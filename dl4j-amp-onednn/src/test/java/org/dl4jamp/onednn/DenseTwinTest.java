@@ -2,7 +2,6 @@ package org.dl4jamp.onednn;
 
 import static org.dl4jamp.onednn.Layers.gaussian;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.util.List;
@@ -14,7 +13,6 @@ import org.deeplearning4j.exception.DL4JInvalidInputException;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
-import org.dl4jamp.layer.TwinLayer;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -39,33 +37,9 @@ class DenseTwinTest {
                 .hasBias(bias)
                 .activation(ACTIVATIONS.get(choice))
                 .build();
-        boolean exactDelta = choice < 2;
-        INDArray params = gaussian(random, 0.5, conf.initializer().numParams(conf));
-        INDArray input = gaussian(random, 1, batch, nIn);
-        INDArray epsilon = gaussian(random, 1, input.size(0), conf.getNOut());
-        Layers.Result expected = Layers.run(Layers.dl4j(conf, params), input, epsilon);
-        for (DataType type : Types.here()) {
-            try (EngineSession session = new OneDnnEngine().session(params.length(), true)) {
-                TwinLayer twin = Layers.twin(session, conf, params, type);
-                assertInstanceOf(DenseTwin.class, twin.twin().compute());
-                Layers.Result actual = Layers.run(twin, input.castTo(type), epsilon.castTo(type));
-                double rounding = type == DataType.FLOAT ? 0 : Agreement.ROUNDING;
-                Agreement.assertRoundedOnce(type + " output", expected.output(), actual.output());
-                Agreement.assertWithin(
-                        type + " input",
-                        expected.inputGradient(),
-                        actual.inputGradient(),
-                        1e-5 + (exactDelta ? 1.01 : 3) * rounding);
-                for (String parameter :
-                        expected.gradient().gradientForVariable().keySet()) {
-                    Agreement.assertWithin(
-                            type + " " + parameter,
-                            expected.gradient().getGradientFor(parameter),
-                            actual.gradient().getGradientFor(parameter),
-                            1e-5 + (exactDelta ? 0 : 2) * rounding);
-                }
-            }
-        }
+        TwinCheck.of(conf, DenseTwin.class, random)
+                .roundingDelta(choice < 2 ? 0 : 1)
+                .agrees(gaussian(random, 1, batch, nIn));
     }
 
     @Test
@@ -102,9 +76,7 @@ class DenseTwinTest {
             INDArray input = gaussian(new Random(2), 1, shape);
             String expected = messageOf(Layers.dl4j(conf, params), input);
             try (EngineSession session = new OneDnnEngine().session(1, true)) {
-                assertEquals(
-                        expected.replace("DenseLayer", "DenseTwin"),
-                        messageOf(Layers.twin(session, conf, params, DataType.FLOAT), input));
+                assertEquals(expected, messageOf(Layers.twin(session, conf, params, DataType.FLOAT), input));
             }
         }
     }

@@ -13,6 +13,7 @@ import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.StepGuard;
+import org.dl4jamp.layer.Surroundings;
 import org.dl4jamp.layer.TwinLayer;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -52,14 +53,19 @@ final class Layers {
 
     /** The layer on this engine: takes and returns arrays of a type. */
     static TwinLayer twin(ComputeEngine.EngineSession session, Layer conf, INDArray params, DataType type) {
-        org.deeplearning4j.nn.api.Layer master = dl4j(conf, params);
-        boolean lower = type == DataType.BFLOAT16 && !(conf instanceof BatchNormalization);
+        return twin(session, dl4j(conf, params), type);
+    }
+
+    /** The twin of a layer. */
+    static TwinLayer twin(ComputeEngine.EngineSession session, org.deeplearning4j.nn.api.Layer master, DataType type) {
+        boolean lower = type == DataType.BFLOAT16 && !(master.conf().getLayer() instanceof BatchNormalization);
         Precision precision = lower ? Precision.BFLOAT16 : Precision.FLOAT;
         return new TwinLayer(
                 master,
                 session.twin(new TwinRequest("layer", master, precision, type)),
                 type,
                 type,
+                Surroundings.CHAIN,
                 new GradientScale(() -> 1, false),
                 NO_STEP);
     }

@@ -3,16 +3,27 @@ package org.dl4jamp.onednn;
 import static org.dl4jamp.onednn.Layers.gaussian;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
+import java.util.List;
 import java.util.Random;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.DoubleRange;
+import net.jqwik.api.constraints.IntRange;
+import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
+import org.deeplearning4j.nn.conf.dropout.GaussianDropout;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
+import org.deeplearning4j.nn.conf.layers.DropoutLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.Precision;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
+import org.dl4jamp.layer.TwinLayer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -20,13 +31,29 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 
 /** Activation and pooling layers. */
 class LayersWithoutParametersTest {
     @ParameterizedTest
     @EnumSource(
             value = Activation.class,
-            names = {"RELU", "LEAKYRELU", "TANH", "SIGMOID", "ELU"})
+            names = {
+                "RELU",
+                "LEAKYRELU",
+                "TANH",
+                "SIGMOID",
+                "ELU",
+                "GELU",
+                "SWISH",
+                "SOFTPLUS",
+                "MISH",
+                "CUBE",
+                "HARDSIGMOID",
+                "HARDTANH",
+                "RELU6",
+                "IDENTITY"
+            })
     void activationFunctionsAgreeWithDl4js(Activation activation) {
         for (long[] shape : new long[][] {{3, 5}, {2, 3, 4}, {2, 7, 3, 5}, {1, 2, 3, 2, 2}}) {
             check(new ActivationLayer(activation), shape, new Random(shape.length));
@@ -67,6 +94,43 @@ class LayersWithoutParametersTest {
         check(conf, new long[] {2, 3, 7, 8}, new Random(kernelHeight));
     }
 
+    @Property(tries = 30)
+    void localResponseNormalizationAgreesWithDl4js(
+            @ForAll long seed,
+            @ForAll @IntRange(min = 1, max = 3) int batch,
+            @ForAll @IntRange(min = 1, max = 40) int channels,
+            @ForAll @IntRange(min = 2, max = 7) int neighbours,
+            @ForAll @DoubleRange(min = 0.1, max = 1) double beta,
+            @ForAll boolean last) {
+        LocalResponseNormalization conf = new LocalResponseNormalization.Builder(neighbours, 0.3, beta, 2)
+                .dataFormat(last ? CNN2DFormat.NHWC : CNN2DFormat.NCHW)
+                .build();
+        Random random = new Random(seed);
+        long[] shape = last ? new long[] {batch, 3, 5, channels} : new long[] {batch, channels, 3, 5};
+        TwinCheck.of(conf, LrnTwin.class, random).agrees(gaussian(random, 1, shape));
+    }
+
+    @Test
+    void dropoutLayersDrawDl4jsNumbers() {
+        for (Layer conf : List.of(new DropoutLayer(0.6), new DropoutLayer.Builder(new GaussianDropout(0.3)).build())) {
+            for (DataType type : Types.here()) {
+                INDArray input = gaussian(new Random(1), 1, 4, 7, 3, 3);
+                INDArray epsilon = gaussian(new Random(2), 1, 4, 7, 3, 3);
+                Nd4j.getRandom().setSeed(7);
+                org.deeplearning4j.nn.api.Layer dl4j = Layers.dl4j(conf, null);
+                Layers.Result expected = Layers.run(dl4j, input.dup(), epsilon);
+                Nd4j.getRandom().setSeed(7);
+                try (EngineSession session = new OneDnnEngine().session(0, true)) {
+                    TwinLayer twin = Layers.twin(session, conf, null, type);
+                    assertInstanceOf(DropoutTwin.class, twin.twin().compute());
+                    Layers.Result actual = Layers.run(twin, input.castTo(type), epsilon.castTo(type));
+                    Agreement.assertRoundedOnce(type + " output", expected.output(), actual.output());
+                    Agreement.assertRoundedOnce(type + " input", expected.inputGradient(), actual.inputGradient());
+                }
+            }
+        }
+    }
+
     private static void check(Layer conf, long[] shape, Random random) {
         INDArray input = distinct(gaussian(random, 1, shape));
         org.deeplearning4j.nn.api.Layer dl4j = Layers.dl4j(conf, null);
@@ -75,10 +139,6 @@ class LayersWithoutParametersTest {
         INDArray epsilon = gaussian(random, 1, output);
         Layers.Result expected = Layers.run(dl4j, input, epsilon);
         for (DataType type : Types.here()) {
-            if (type == DataType.BFLOAT16
-                    && Coverage.without(conf, Precision.BFLOAT16).isPresent()) {
-                continue;
-            }
             try (EngineSession session = new OneDnnEngine().session(0, true)) {
                 Layers.Result actual =
                         Layers.run(Layers.twin(session, conf, null, type), input.castTo(type), epsilon.castTo(type));
@@ -102,8 +162,8 @@ class LayersWithoutParametersTest {
         assertFalse(Coverage.without(new ActivationLayer(Activation.TANH), Precision.BFLOAT16)
                 .isPresent());
         assertEquals(
-                "it has no kernel for activation function cube",
-                Coverage.without(new ActivationLayer(Activation.CUBE), Precision.BFLOAT16)
+                "it has no kernel for activation function selu",
+                Coverage.without(new ActivationLayer(Activation.SELU), Precision.BFLOAT16)
                         .orElseThrow());
         assertEquals(
                 "it has no kernel for PNORM pooling",

@@ -28,6 +28,7 @@ import org.dl4jamp.engine.nd4j.TwinHarness.Way;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.RecurrentTwinLayer;
+import org.dl4jamp.layer.Surroundings;
 import org.dl4jamp.layer.Twin;
 import org.dl4jamp.layer.TwinLayer;
 import org.junit.jupiter.api.Test;
@@ -277,10 +278,13 @@ class HalfProductNetworksTest {
         Precision precision = lower ? Precision.HALF : Precision.FLOAT;
         Twin twin = session.twin(new TwinRequest("layer", master, precision, DataType.HALF));
         if (master instanceof IOutputLayer) {
-            return new LossScalingLayer(master, twin, DataType.HALF, DataType.FLOAT, scale, TwinHarness.NO_STEP);
+            return new LossScalingLayer(
+                    master, twin, DataType.HALF, DataType.FLOAT, Surroundings.CHAIN, scale, TwinHarness.NO_STEP);
         }
         return RecurrentTwinLayer.isRecurrent(master)
-                ? new RecurrentTwinLayer(master, twin, DataType.HALF, DataType.HALF, scale, TwinHarness.NO_STEP)
-                : new TwinLayer(master, twin, DataType.HALF, DataType.HALF, scale, TwinHarness.NO_STEP);
+                ? new RecurrentTwinLayer(
+                        master, twin, DataType.HALF, DataType.HALF, Surroundings.CHAIN, scale, TwinHarness.NO_STEP)
+                : new TwinLayer(
+                        master, twin, DataType.HALF, DataType.HALF, Surroundings.CHAIN, scale, TwinHarness.NO_STEP);
     }
 }

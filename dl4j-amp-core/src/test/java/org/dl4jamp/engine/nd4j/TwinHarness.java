@@ -12,6 +12,7 @@ import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.RecurrentTwinLayer;
 import org.dl4jamp.layer.StepGuard;
+import org.dl4jamp.layer.Surroundings;
 import org.dl4jamp.layer.Twin;
 import org.dl4jamp.layer.TwinLayer;
 import org.nd4j.common.primitives.Pair;
@@ -70,8 +71,9 @@ final class TwinHarness {
         Twin twin = session.twin(new TwinRequest("layer", master, Precision.HALF, DataType.HALF));
         GradientScale unscaled = new GradientScale(() -> 1, false);
         return RecurrentTwinLayer.isRecurrent(master)
-                ? new RecurrentTwinLayer(master, twin, DataType.HALF, DataType.HALF, unscaled, NO_STEP)
-                : new TwinLayer(master, twin, DataType.HALF, DataType.HALF, unscaled, NO_STEP);
+                ? new RecurrentTwinLayer(
+                        master, twin, DataType.HALF, DataType.HALF, Surroundings.CHAIN, unscaled, NO_STEP)
+                : new TwinLayer(master, twin, DataType.HALF, DataType.HALF, Surroundings.CHAIN, unscaled, NO_STEP);
     }
 
     /** What a forward and a backward pass give. */

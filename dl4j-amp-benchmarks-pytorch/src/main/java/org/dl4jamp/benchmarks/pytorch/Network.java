@@ -1,0 +1,149 @@
+package org.dl4jamp.benchmarks.pytorch;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorOptional;
+import org.bytedeco.pytorch.TensorVector;
+import org.bytedeco.pytorch.global.torch;
+import org.dl4jamp.benchmarks.blueprint.Blueprint;
+import org.dl4jamp.benchmarks.blueprint.Model;
+import org.dl4jamp.benchmarks.blueprint.Operation;
+import org.dl4jamp.benchmarks.blueprint.Parameter;
+import org.dl4jamp.benchmarks.blueprint.Window;
+
+/** A blueprint as PyTorch computes it. */
+final class Network {
+    private static final long[] NO_GAPS = {1, 1};
+
+    /** Makes an operation's output from its inputs. */
+    @FunctionalInterface
+    private interface Function {
+        Tensor of(List<Tensor> inputs);
+    }
+
+    private record Node(Operation operation, Function function) {}
+
+    private final Model model;
+    private final List<Node> nodes = new ArrayList<>();
+    private final List<Tensor> parameters = new ArrayList<>();
+
+    Network(Model model) {
+        this.model = model;
+        for (Operation operation : model.blueprint().operations()) {
+            nodes.add(new Node(operation, function(operation)));
+        }
+    }
+
+    /** What is trained. */
+    List<Tensor> parameters() {
+        return List.copyOf(parameters);
+    }
+
+    /** The output of the last operation. */
+    Tensor forward(Tensor features) {
+        Map<String, Tensor> outputs = new HashMap<>();
+        outputs.put(Blueprint.INPUT, features);
+        Tensor last = features;
+        for (Node node : nodes) {
+            last = node.function()
+                    .of(node.operation().inputs().stream().map(outputs::get).toList());
+            outputs.put(node.operation().name(), last);
+        }
+        return last;
+    }
+
+    private Function function(Operation operation) {
+        if (operation instanceof Operation.Convolution convolution) {
+            return convolution(convolution);
+        }
+        if (operation instanceof Operation.BatchNormalization normalization) {
+            return batchNormalization(normalization);
+        }
+        if (operation instanceof Operation.Relu) {
+            return inputs -> torch.relu(inputs.get(0));
+        }
+        if (operation instanceof Operation.MaxPooling pooling) {
+            Window window = pooling.window();
+            return inputs ->
+                    torch.max_pool2d(inputs.get(0), size(window), stride(window), padding(window), NO_GAPS, false);
+        }
+        if (operation instanceof Operation.Flatten) {
+            return inputs -> inputs.get(0).flatten(1, -1);
+        }
+        if (operation instanceof Operation.Dense) {
+            Tensor weights = parameter(operation, Parameter.WEIGHTS);
+            TensorOptional bias = new TensorOptional(parameter(operation, Parameter.BIAS));
+            return inputs -> torch.linear(inputs.get(0), weights, bias);
+        }
+        if (operation instanceof Operation.Lstm) {
+            return lstm(operation);
+        }
+        if (operation instanceof Operation.Add) {
+            return inputs -> inputs.get(0).add(inputs.get(1));
+        }
+        throw new IllegalArgumentException("PyTorch's side doesn't know " + operation);
+    }
+
+    private Function convolution(Operation.Convolution convolution) {
+        Tensor weights = parameter(convolution, Parameter.WEIGHTS);
+        TensorOptional bias = new TensorOptional(parameter(convolution, Parameter.BIAS));
+        Window window = convolution.window();
+        return inputs -> torch.conv2d(inputs.get(0), weights, bias, stride(window), padding(window), NO_GAPS, 1);
+    }
+
+    private Function batchNormalization(Operation.BatchNormalization normalization) {
+        Tensor gamma = parameter(normalization, Parameter.SCALE);
+        TensorOptional scale = new TensorOptional(gamma);
+        TensorOptional shift = new TensorOptional(parameter(normalization, Parameter.SHIFT));
+        TensorOptional mean = new TensorOptional(Tensors.zeros(gamma.numel()));
+        TensorOptional variance = new TensorOptional(Tensors.ones(gamma.numel()));
+        return inputs -> torch.batch_norm(
+                inputs.get(0),
+                scale,
+                shift,
+                mean,
+                variance,
+                true,
+                1 - normalization.decay(),
+                normalization.epsilon(),
+                false);
+    }
+
+    /** PyTorch adds two biases to each gate. The second is zero here and isn't trained, or the bias would move twice as far in a step. */
+    private Function lstm(Operation operation) {
+        Tensor bias = parameter(operation, Parameter.BIAS);
+        TensorVector weights = new TensorVector(
+                parameter(operation, Parameter.INPUT_WEIGHTS),
+                parameter(operation, Parameter.RECURRENT_WEIGHTS),
+                bias,
+                Tensors.zerosLike(bias));
+        long hidden = bias.numel() / 4;
+        return inputs -> {
+            Tensor start = Tensors.zeros(1, inputs.get(0).size(0), hidden);
+            return torch.lstm(inputs.get(0), new TensorVector(start, start), weights, true, 1, 0, true, false, true)
+                    .get0();
+        };
+    }
+
+    private Tensor parameter(Operation operation, Parameter parameter) {
+        Tensor made = Tensors.copy(model.tensors().get(operation, parameter));
+        made.set_requires_grad(true);
+        parameters.add(made);
+        return made;
+    }
+
+    private static long[] size(Window window) {
+        return new long[] {window.height(), window.width()};
+    }
+
+    private static long[] stride(Window window) {
+        return new long[] {window.strideY(), window.strideX()};
+    }
+
+    private static long[] padding(Window window) {
+        return new long[] {window.padY(), window.padX()};
+    }
+}

@@ -1,0 +1,62 @@
+package org.dl4jamp.benchmarks.pytorch;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.deeplearning4j.nn.api.NeuralNetwork;
+import org.dl4jamp.benchmarks.blueprint.Model;
+import org.dl4jamp.benchmarks.dl4j.BenchmarkCase;
+import org.dl4jamp.benchmarks.dl4j.BlueprintBuilder;
+import org.dl4jamp.benchmarks.dl4j.Dl4jTraining;
+import org.dl4jamp.benchmarks.dl4j.LenetCase;
+import org.dl4jamp.benchmarks.dl4j.LstmCase;
+import org.dl4jamp.benchmarks.dl4j.MlpCase;
+import org.dl4jamp.benchmarks.dl4j.Resnet50Case;
+import org.dl4jamp.benchmarks.dl4j.SineCase;
+import org.dl4jamp.benchmarks.side.Training;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Small versions of all cases: DL4J and PyTorch begin at the same loss and go on to the same losses. */
+class FrameworksAgreeTest {
+    private static final int STEPS = 4;
+
+    static Stream<BenchmarkCase> cases() {
+        return Stream.of(
+                new SineCase(8, 16),
+                new MlpCase(20, 30, 7, 5),
+                new LstmCase(9, 6, 4, 5),
+                new LenetCase(3),
+                new Resnet50Case(160, 2, 10));
+    }
+
+    /** FP32 may differ by what the order of sums and small steps of an updater make of rounding, bf16 by its own digits. */
+    @ParameterizedTest
+    @MethodSource("cases")
+    void pyTorchFollowsDl4j(BenchmarkCase benchmark) {
+        NeuralNetwork network = benchmark.network();
+        Model model = BlueprintBuilder.build(benchmark.name(), network, benchmark.batch());
+        List<Double> dl4j = losses(
+                Dl4jTraining.stock(network, benchmark.batch(), model.blueprint().loss()));
+        List<Double> fp32 = losses(new PyTorchTraining(model, false));
+        List<Double> bf16 = losses(new PyTorchTraining(model, true));
+        assertTrue(dl4j.get(STEPS - 1) < dl4j.get(0), dl4j.toString());
+        for (int step = 0; step < STEPS; step++) {
+            assertEquals(dl4j.get(step), fp32.get(step), 1e-3 * dl4j.get(step), benchmark + " step " + step);
+            assertEquals(dl4j.get(step), bf16.get(step), 0.02 * dl4j.get(step), benchmark + " step " + step);
+        }
+    }
+
+    private static List<Double> losses(Training training) {
+        try (training) {
+            List<Double> losses = new ArrayList<>();
+            for (int step = 0; step < STEPS; step++) {
+                losses.add(training.step());
+            }
+            return losses;
+        }
+    }
+}

@@ -1,0 +1,74 @@
+package org.dl4jamp.benchmarks;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.dl4jamp.benchmarks.side.UnavailableException;
+
+/**
+ * What the processes of the sides run with.
+ *
+ * @param own this process's class path, with DL4J, our engine and oneDNN
+ * @param pytorch the build folder of the module with PyTorch's sides, or null
+ * @param helpers a folder with ND4J's build with oneDNN, or null
+ */
+record ClassPaths(String own, Path pytorch, Path helpers) {
+    /** System property that names {@link #pytorch}; the launcher sets it. */
+    static final String PYTORCH_PROPERTY = "amp.bench.pytorch";
+
+    /** System property that names {@link #helpers}; the launcher sets it. */
+    static final String HELPERS_PROPERTY = "amp.bench.helpers";
+
+    private static final String CLASS_PATH_FILE = "classpath.txt";
+
+    static ClassPaths ofThisProcess() {
+        return new ClassPaths(
+                System.getProperty("java.class.path"), folder(PYTORCH_PROPERTY), folder(HELPERS_PROPERTY));
+    }
+
+    private static Path folder(String property) {
+        String name = System.getProperty(property);
+        return name == null ? null : Path.of(name);
+    }
+
+    /**
+     * That of a side.
+     *
+     * @throws UnavailableException if something it needs isn't there
+     */
+    String of(Side side) throws IOException {
+        if (side.isPyTorch()) {
+            return ofPyTorch();
+        }
+        return side == Side.DL4J_HELPERS_FP32 ? own + File.pathSeparator + helperJars() : own;
+    }
+
+    private String ofPyTorch() throws IOException {
+        if (pytorch == null || !Files.exists(pytorch.resolve(CLASS_PATH_FILE))) {
+            throw new UnavailableException("the module dl4j-amp-benchmarks-pytorch isn't built, or the system property "
+                    + PYTORCH_PROPERTY + " doesn't name its build folder");
+        }
+        return pytorch.resolve("classes")
+                + File.pathSeparator
+                + Files.readString(pytorch.resolve(CLASS_PATH_FILE)).trim();
+    }
+
+    private String helperJars() throws IOException {
+        List<Path> jars = List.of();
+        if (helpers != null && Files.isDirectory(helpers)) {
+            try (Stream<Path> files = Files.list(helpers)) {
+                jars = files.filter(file -> file.toString().endsWith(".jar")).toList();
+            }
+        }
+        if (jars.isEmpty()) {
+            throw new UnavailableException(
+                    "ND4J's build with oneDNN isn't there: it is released for x86-64 only, and the system property "
+                            + HELPERS_PROPERTY + " has to name its folder");
+        }
+        return jars.stream().map(Path::toString).collect(Collectors.joining(File.pathSeparator));
+    }
+}

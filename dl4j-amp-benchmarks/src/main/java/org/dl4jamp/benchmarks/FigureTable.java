@@ -1,0 +1,108 @@
+package org.dl4jamp.benchmarks;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/** The figures of a case as rows of text: for a terminal, and for Markdown. */
+final class FigureTable {
+    private static final List<String> HEADER = List.of(
+            "side", "ms/step", "spread", "x dl4j-fp32", "x pytorch-bf16", "floors", "peak MB", "activation MB", "loss");
+
+    private final CaseFigures figures;
+
+    FigureTable(CaseFigures figures) {
+        this.figures = figures;
+    }
+
+    /** In columns, with what is unavailable below. */
+    String text() {
+        List<List<String>> rows = rows();
+        List<Integer> widths = new ArrayList<>();
+        for (int column = 0; column < HEADER.size(); column++) {
+            int index = column;
+            widths.add(
+                    rows.stream().mapToInt(row -> row.get(index).length()).max().orElse(0));
+        }
+        StringBuilder text = new StringBuilder(figures.name() + ": " + figures.description() + "\n\n");
+        for (List<String> row : rows) {
+            StringBuilder line = new StringBuilder(pad(row.get(0), -widths.get(0)));
+            for (int column = 1; column < row.size(); column++) {
+                line.append("  ").append(pad(row.get(column), widths.get(column)));
+            }
+            text.append(line.toString().stripTrailing()).append('\n');
+        }
+        unavailable()
+                .forEach((side, reason) ->
+                        text.append('\n').append(side).append(" unavailable: ").append(reason));
+        return text.toString();
+    }
+
+    private static String pad(String cell, int width) {
+        return String.format(Locale.ROOT, "%" + width + "s", cell);
+    }
+
+    /** As a Markdown section. */
+    String markdown() {
+        StringBuilder text = new StringBuilder("### " + figures.name() + "\n\n" + figures.description() + ".\n\n");
+        List<List<String>> rows = rows();
+        text.append(line(rows.get(0)));
+        text.append(line(rows.get(0).stream()
+                .map(cell -> cell.equals(HEADER.get(0)) ? "---" : "--:")
+                .toList()));
+        rows.subList(1, rows.size()).forEach(row -> text.append(line(row)));
+        unavailable().forEach((side, reason) -> text.append("\n`")
+                .append(side)
+                .append("` unavailable: ")
+                .append(reason.lines().findFirst().orElse(""))
+                .append('\n'));
+        return text.toString();
+    }
+
+    private static String line(List<String> cells) {
+        return cells.stream().collect(Collectors.joining(" | ", "| ", " |\n"));
+    }
+
+    private List<List<String>> rows() {
+        List<List<String>> rows = new ArrayList<>(List.of(HEADER));
+        for (Side side : Side.values()) {
+            figures.measured(side).ifPresent(measured -> rows.add(row(side, measured)));
+        }
+        return rows;
+    }
+
+    private List<String> row(Side side, SideFigures measured) {
+        return List.of(
+                side.key(),
+                number("%.2f", 1e3 * measured.secondsPerStep()),
+                number("%.2f", 1e3 * measured.spread()),
+                times(figures.ratio(Side.DL4J_FP32, side)),
+                times(figures.ratio(Side.PYTORCH_BF16, side)),
+                times(figures.ratio(side, side.floor())),
+                megabytes(measured.peakRssBytes()),
+                megabytes(measured.activationBytes()),
+                number("%.5g", measured.loss()));
+    }
+
+    private Map<String, String> unavailable() {
+        return figures.sides().entrySet().stream()
+                .filter(entry -> !entry.getValue().isAvailable())
+                .collect(Collectors.toMap(
+                        Map.Entry::getKey, entry -> entry.getValue().unavailable()));
+    }
+
+    private static String times(Optional<Double> ratio) {
+        return ratio.map(value -> number("%.2f", value)).orElse("");
+    }
+
+    private static String megabytes(Long bytes) {
+        return bytes == null ? "" : number("%.0f", bytes / 1e6);
+    }
+
+    private static String number(String format, double value) {
+        return String.format(Locale.ROOT, format, value);
+    }
+}

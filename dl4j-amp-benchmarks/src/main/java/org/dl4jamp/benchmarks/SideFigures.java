@@ -1,0 +1,65 @@
+package org.dl4jamp.benchmarks;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import java.util.List;
+import java.util.Objects;
+import org.dl4jamp.benchmarks.side.Profile;
+import org.dl4jamp.benchmarks.side.Repetition;
+
+/**
+ * What a side took.
+ *
+ * @param secondsPerStep the median of the repetitions' medians
+ * @param spread the largest of the repetitions' medians minus the smallest, in seconds
+ * @param repetitions how many there were
+ * @param steps how many were measured, in all repetitions
+ * @param firstLoss mean loss at the initial weights
+ * @param loss mean loss after as many steps as on the other sides; of a floor, whose weights stay, the first
+ * @param peakRssBytes the most memory of a process of this side
+ * @param activationBytes DL4J's workspace for activations, on DL4J's sides
+ * @param profile where the time went in the first repetition, null if nobody asked
+ * @param unavailable why there are no figures, null if there are
+ */
+@JsonInclude(JsonInclude.Include.NON_NULL)
+record SideFigures(
+        Double secondsPerStep,
+        Double spread,
+        Integer repetitions,
+        Integer steps,
+        Double firstLoss,
+        Double loss,
+        Long peakRssBytes,
+        Long activationBytes,
+        Profile profile,
+        String unavailable) {
+    static SideFigures unavailable(String reason) {
+        return new SideFigures(null, null, null, null, null, null, null, null, null, reason);
+    }
+
+    /** From all repetitions of a side, one at least. */
+    static SideFigures of(List<Repetition> repetitions) {
+        List<Double> medians = repetitions.stream()
+                .map(each -> Statistics.median(each.seconds()))
+                .toList();
+        Repetition first = repetitions.get(0);
+        return new SideFigures(
+                Statistics.median(medians),
+                Statistics.range(medians),
+                repetitions.size(),
+                repetitions.stream().mapToInt(each -> each.seconds().size()).sum(),
+                first.firstLoss(),
+                first.loss(),
+                largest(repetitions.stream().map(Repetition::peakRssBytes).toList()),
+                largest(repetitions.stream().map(Repetition::activationBytes).toList()),
+                first.profile(),
+                null);
+    }
+
+    private static Long largest(List<Long> bytes) {
+        return bytes.stream().filter(Objects::nonNull).max(Long::compare).orElse(null);
+    }
+
+    boolean isAvailable() {
+        return unavailable == null;
+    }
+}

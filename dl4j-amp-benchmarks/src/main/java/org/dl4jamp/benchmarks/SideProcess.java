@@ -1,0 +1,106 @@
+package org.dl4jamp.benchmarks;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.dl4jamp.benchmarks.dl4j.ProfiledExecutioner;
+import org.dl4jamp.benchmarks.side.Repetition;
+import org.dl4jamp.benchmarks.side.UnavailableException;
+
+/** Runs repetitions of sides, each in a JVM of its own with the JVM's default settings. */
+final class SideProcess {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final String PYTORCH_MAIN = "org.dl4jamp.benchmarks.pytorch.PyTorchMain";
+    private static final int TAIL_LINES = 15;
+
+    private final ClassPaths classPaths;
+    private final int threads;
+    private final Duration limit;
+    private final boolean profile;
+
+    /**
+     * @param threads of all native libraries
+     * @param limit the most time for one repetition
+     * @param profile whether ND4J's operations are to be seen in flight recordings
+     */
+    SideProcess(ClassPaths classPaths, int threads, Duration limit, boolean profile) {
+        this.classPaths = classPaths;
+        this.threads = threads;
+        this.limit = limit;
+        this.profile = profile;
+    }
+
+    /**
+     * One repetition.
+     *
+     * @param folder with the case's model and job
+     * @return what the process saw; if it failed or took too long, why, with the end of what it wrote
+     */
+    Repetition run(Side side, Path folder) throws IOException, InterruptedException {
+        Path result = folder.resolve("result.json");
+        Path log = folder.resolve(side.key() + ".log");
+        Files.deleteIfExists(result);
+        List<String> command;
+        try {
+            command = command(side, folder, result);
+        } catch (UnavailableException e) {
+            return Repetition.unavailable(e.getMessage());
+        }
+        ProcessBuilder builder =
+                new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());
+        setThreads(builder.environment());
+        Process process = builder.start();
+        try {
+            if (!process.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS)) {
+                return Repetition.unavailable(
+                        "a repetition took longer than " + limit.toSeconds() + " s (--time-limit)");
+            }
+        } finally {
+            process.destroyForcibly().waitFor();
+        }
+        if (process.exitValue() != 0 || Files.notExists(result)) {
+            return Repetition.unavailable("its process ended with " + process.exitValue() + ":\n" + tail(log));
+        }
+        return JSON.readValue(result.toFile(), Repetition.class);
+    }
+
+    private List<String> command(Side side, Path folder, Path result) throws IOException {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:+IgnoreUnrecognizedVMOptions",
+                "--enable-native-access=ALL-UNNAMED",
+                "--sun-misc-unsafe-memory-access=allow",
+                "-cp",
+                classPaths.of(side)));
+        if (side == Side.DL4J_HELPERS_FP32) {
+            command.add("-Dorg.bytedeco.javacpp.platform.extension=-onednn");
+            command.add("-Dorg.eclipse.deeplearning4j.helpers.disable=false");
+        }
+        if (profile) {
+            command.add("-D" + ProfiledExecutioner.PROPERTY + "=" + ProfiledExecutioner.class.getName());
+        }
+        command.add(side.isPyTorch() ? PYTORCH_MAIN : SideMain.class.getName());
+        command.addAll(List.of(folder.toString(), side.key(), result.toString()));
+        return command;
+    }
+
+    private void setThreads(Map<String, String> environment) {
+        for (String variable : List.of("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")) {
+            environment.put(variable, Integer.toString(threads));
+        }
+    }
+
+    private static String tail(Path log) throws IOException {
+        List<String> lines = new String(Files.readAllBytes(log), StandardCharsets.UTF_8)
+                .lines()
+                .toList();
+        return String.join("\n", lines.subList(Math.max(0, lines.size() - TAIL_LINES), lines.size()));
+    }
+}

@@ -1,0 +1,30 @@
+package org.dl4jamp.benchmarks;
+
+import java.util.Collection;
+
+/** Order statistics. */
+final class Statistics {
+    private Statistics() {}
+
+    /** The middle of the sorted numbers, or the mean of the two that are in the middle; there has to be one at least. */
+    static double median(Collection<Double> numbers) {
+        double[] sorted =
+                numbers.stream().mapToDouble(Double::doubleValue).sorted().toArray();
+        if (sorted.length == 0) {
+            throw new IllegalArgumentException("the median of no numbers");
+        }
+        int middle = sorted.length / 2;
+        return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+    }
+
+    /** The largest minus the smallest. */
+    static double range(Collection<Double> numbers) {
+        double smallest = Double.POSITIVE_INFINITY;
+        double largest = Double.NEGATIVE_INFINITY;
+        for (double number : numbers) {
+            smallest = Math.min(smallest, number);
+            largest = Math.max(largest, number);
+        }
+        return largest - smallest;
+    }
+}

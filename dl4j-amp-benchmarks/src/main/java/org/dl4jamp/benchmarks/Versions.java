@@ -1,0 +1,23 @@
+package org.dl4jamp.benchmarks;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Properties;
+import picocli.CommandLine.IVersionProvider;
+
+/** The versions that the build put together. */
+final class Versions implements IVersionProvider {
+    @Override
+    public String[] getVersion() throws IOException {
+        return new String[] {"dl4j-amp " + of("dl4j-amp"), "DL4J " + of("dl4j"), "PyTorch " + of("pytorch")};
+    }
+
+    /** That of dl4j-amp, dl4j or pytorch. */
+    static String of(String name) throws IOException {
+        Properties versions = new Properties();
+        try (InputStream file = Versions.class.getResourceAsStream("version.properties")) {
+            versions.load(file);
+        }
+        return versions.getProperty(name);
+    }
+}

@@ -1,0 +1,54 @@
+package org.dl4jamp.benchmarks.blueprint;
+
+import com.fasterxml.jackson.annotation.JsonSubTypes;
+import com.fasterxml.jackson.annotation.JsonTypeInfo;
+import java.util.List;
+
+/** A step of the forward pass. Its name is unique in its blueprint. */
+@JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "kind")
+@JsonSubTypes({
+    @JsonSubTypes.Type(value = Operation.Convolution.class, name = "convolution"),
+    @JsonSubTypes.Type(value = Operation.BatchNormalization.class, name = "batch-normalization"),
+    @JsonSubTypes.Type(value = Operation.Relu.class, name = "relu"),
+    @JsonSubTypes.Type(value = Operation.MaxPooling.class, name = "max-pooling"),
+    @JsonSubTypes.Type(value = Operation.Flatten.class, name = "flatten"),
+    @JsonSubTypes.Type(value = Operation.Dense.class, name = "dense"),
+    @JsonSubTypes.Type(value = Operation.Lstm.class, name = "lstm"),
+    @JsonSubTypes.Type(value = Operation.Add.class, name = "add"),
+})
+public sealed interface Operation {
+    /** Its name, and that of its output. */
+    String name();
+
+    /** What it takes: names of operations, or {@link Blueprint#INPUT}. */
+    List<String> inputs();
+
+    /** A convolution of images, with a bias. */
+    record Convolution(String name, List<String> inputs, Window window) implements Operation {}
+
+    /**
+     * Batch normalization with the statistics of the minibatch.
+     *
+     * @param epsilon added to the variance
+     * @param decay of the running statistics: how much of them stays in each step
+     */
+    record BatchNormalization(String name, List<String> inputs, double epsilon, double decay) implements Operation {}
+
+    /** The positive part. */
+    record Relu(String name, List<String> inputs) implements Operation {}
+
+    /** The largest number of each window. */
+    record MaxPooling(String name, List<String> inputs, Window window) implements Operation {}
+
+    /** Images as rows: channels, then height, then width. */
+    record Flatten(String name, List<String> inputs) implements Operation {}
+
+    /** A product with weights and a bias, on rows or on each step of a sequence. */
+    record Dense(String name, List<String> inputs) implements Operation {}
+
+    /** A long short-term memory over a sequence, from a state of zeros, without peepholes. */
+    record Lstm(String name, List<String> inputs) implements Operation {}
+
+    /** The sum of two inputs of the same shape. */
+    record Add(String name, List<String> inputs) implements Operation {}
+}

@@ -1,0 +1,237 @@
+package org.dl4jamp.benchmarks.dl4j;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.BiFunction;
+import org.deeplearning4j.nn.api.NeuralNetwork;
+import org.deeplearning4j.nn.conf.ConvolutionMode;
+import org.deeplearning4j.nn.conf.layers.ActivationLayer;
+import org.deeplearning4j.nn.conf.layers.BaseLayer;
+import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.conf.layers.CnnLossLayer;
+import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
+import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
+import org.deeplearning4j.nn.conf.layers.ZeroPaddingLayer;
+import org.deeplearning4j.nn.conf.preprocessor.CnnToFeedForwardPreProcessor;
+import org.deeplearning4j.nn.conf.preprocessor.FeedForwardToCnnPreProcessor;
+import org.dl4jamp.benchmarks.blueprint.Blueprint;
+import org.dl4jamp.benchmarks.blueprint.Loss;
+import org.dl4jamp.benchmarks.blueprint.Model;
+import org.dl4jamp.benchmarks.blueprint.Operation;
+import org.dl4jamp.benchmarks.blueprint.Parameter;
+import org.dl4jamp.benchmarks.blueprint.Tensor;
+import org.dl4jamp.benchmarks.blueprint.Tensors;
+import org.dl4jamp.benchmarks.blueprint.Updater;
+import org.dl4jamp.benchmarks.blueprint.Window;
+import org.nd4j.linalg.activations.IActivation;
+import org.nd4j.linalg.activations.impl.ActivationIdentity;
+import org.nd4j.linalg.activations.impl.ActivationReLU;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.learning.config.Adam;
+import org.nd4j.linalg.learning.config.IUpdater;
+import org.nd4j.linalg.learning.config.Nesterovs;
+
+/** Reads a blueprint and its numbers off a DL4J network, so that nobody writes a network twice. Refuses what blueprints don't have. */
+public final class BlueprintBuilder {
+    private final List<Operation> operations = new ArrayList<>();
+    private final Tensors tensors = new Tensors();
+    private final Map<String, String> outputs = new HashMap<>(Map.of(Blueprint.INPUT, Blueprint.INPUT));
+    private final Map<String, ZeroPaddingLayer> paddings = new HashMap<>();
+    private final DataSet batch;
+    private Tensor features;
+    private IUpdater updater;
+    private Loss loss;
+
+    private BlueprintBuilder(DataSet batch) {
+        this.batch = batch;
+        this.features = features(batch.getFeatures());
+    }
+
+    /**
+     * The model that a network and its batch are.
+     *
+     * @throws IllegalArgumentException if a blueprint can't describe it; the message names the layer
+     */
+    public static Model build(String name, NeuralNetwork network, DataSet batch) {
+        BlueprintBuilder builder = new BlueprintBuilder(batch);
+        Node.of(network).forEach(builder::add);
+        builder.tensors.put(Blueprint.FEATURES, builder.features);
+        builder.tensors.put(Blueprint.LABELS, builder.labels());
+        return new Model(new Blueprint(name, builder.operations, builder.loss, of(builder.updater)), builder.tensors);
+    }
+
+    private void add(Node node) {
+        if (node.layer().isEmpty()) {
+            List<String> inputs = node.inputs().stream().map(outputs::get).toList();
+            append(node.name(), new Operation.Add(node.name(), inputs));
+            return;
+        }
+        preProcess(node);
+        Layer layer = node.layer().get().conf().getLayer();
+        if (layer instanceof BaseLayer configured && node.layer().get().numParams() > 0) {
+            updater = configured.getIUpdater();
+        }
+        if (layer instanceof ZeroPaddingLayer padding) {
+            paddings.put(node.name(), padding);
+            outputs.put(node.name(), outputs.get(node.inputs().get(0)));
+        } else if (layer instanceof ConvolutionLayer convolution) {
+            Window window = window(
+                    node,
+                    convolution.getKernelSize(),
+                    convolution.getStride(),
+                    convolution.getPadding(),
+                    convolution.getConvolutionMode());
+            append(node, (name, inputs) -> new Operation.Convolution(name, inputs, padded(node, window)));
+            put(node, Parameter.WEIGHTS, parameter(node, "W"));
+            put(node, Parameter.BIAS, flat(parameter(node, "b")));
+            activation(node, convolution.getActivationFn());
+        } else if (layer instanceof BatchNormalization normalization) {
+            append(
+                    node,
+                    (name, inputs) -> new Operation.BatchNormalization(
+                            name, inputs, normalization.getEps(), normalization.getDecay()));
+            put(node, Parameter.SCALE, flat(parameter(node, "gamma")));
+            put(node, Parameter.SHIFT, flat(parameter(node, "beta")));
+        } else if (layer instanceof ActivationLayer activation) {
+            outputs.put(node.name(), outputs.get(node.inputs().get(0)));
+            activation(node, activation.getActivationFn());
+        } else if (layer instanceof SubsamplingLayer pooling
+                && pooling.getPoolingType() == org.deeplearning4j.nn.conf.layers.PoolingType.MAX) {
+            Window window = window(
+                    node,
+                    pooling.getKernelSize(),
+                    pooling.getStride(),
+                    pooling.getPadding(),
+                    pooling.getConvolutionMode());
+            append(node, (name, inputs) -> new Operation.MaxPooling(name, inputs, window));
+        } else if (layer instanceof DenseLayer dense) {
+            dense(node);
+            activation(node, dense.getActivationFn());
+        } else if (layer instanceof LSTM) {
+            append(node, Operation.Lstm::new);
+            put(node, Parameter.INPUT_WEIGHTS, LstmGates.reorder(parameter(node, "W")));
+            put(node, Parameter.RECURRENT_WEIGHTS, LstmGates.reorder(parameter(node, "RW")));
+            put(node, Parameter.BIAS, flat(LstmGates.reorder(parameter(node, "b"))));
+        } else if (layer instanceof OutputLayer || layer instanceof RnnOutputLayer) {
+            dense(node);
+            INDArray labels = batch.getLabels();
+            loss = new Loss(Loss.Kind.CROSS_ENTROPY, labels.length() / labels.size(1), labels.size(0));
+        } else if (layer instanceof CnnLossLayer) {
+            INDArray labels = batch.getLabels();
+            loss = new Loss(Loss.Kind.SQUARED_ERROR, labels.length(), labels.size(0));
+        } else {
+            throw new IllegalArgumentException(
+                    "a blueprint can't have layer " + node.name() + ", a " + layer.getClass());
+        }
+    }
+
+    private void preProcess(Node node) {
+        node.preProcessor().ifPresent(each -> {
+            String input = node.inputs().get(0);
+            if (each instanceof FeedForwardToCnnPreProcessor images && input.equals(Blueprint.INPUT)) {
+                features = features.reshape(
+                        features.size(0), images.getNumChannels(), images.getInputHeight(), images.getInputWidth());
+            } else if (each instanceof CnnToFeedForwardPreProcessor) {
+                String name = node.name() + "_flat";
+                operations.add(new Operation.Flatten(name, List.of(outputs.get(input))));
+                outputs.put(input, name);
+            } else {
+                throw new IllegalArgumentException(
+                        "a blueprint can't have the preprocessor of layer " + node.name() + ", a " + each.getClass());
+            }
+        });
+    }
+
+    private void dense(Node node) {
+        append(node, Operation.Dense::new);
+        put(node, Parameter.WEIGHTS, parameter(node, "W").transpose());
+        put(node, Parameter.BIAS, flat(parameter(node, "b")));
+    }
+
+    private void activation(Node node, IActivation function) {
+        if (function instanceof ActivationReLU) {
+            String name = node.name() + "_relu";
+            operations.add(new Operation.Relu(name, List.of(outputs.get(node.name()))));
+            outputs.put(node.name(), name);
+        } else if (!(function instanceof ActivationIdentity)) {
+            throw new IllegalArgumentException(
+                    "a blueprint can't have the activation of layer " + node.name() + ", " + function);
+        }
+    }
+
+    private static Window window(Node node, int[] kernel, int[] stride, int[] padding, ConvolutionMode mode) {
+        if (mode == ConvolutionMode.Same) {
+            boolean centred = kernel[0] % 2 == 1 && kernel[1] % 2 == 1 && stride[0] == 1 && stride[1] == 1;
+            boolean gapless = kernel[0] == stride[0] && kernel[1] == stride[1];
+            if (!centred && !gapless) {
+                throw new IllegalArgumentException(
+                        "a blueprint pads both sides alike, and the mode Same of layer " + node.name() + " may not");
+            }
+            int[] around = centred ? new int[] {kernel[0] / 2, kernel[1] / 2} : new int[] {0, 0};
+            return new Window(kernel[0], kernel[1], stride[0], stride[1], around[0], around[1]);
+        }
+        return new Window(kernel[0], kernel[1], stride[0], stride[1], padding[0], padding[1]);
+    }
+
+    /** Zeros that a layer of DL4J's put around the input are the convolution's own padding, as a PyTorch user writes it. */
+    private Window padded(Node node, Window window) {
+        ZeroPaddingLayer padding = paddings.get(node.inputs().get(0));
+        return padding == null ? window : window.padded(padding.getPadding()[0], padding.getPadding()[2]);
+    }
+
+    private void append(Node node, BiFunction<String, List<String>, Operation> maker) {
+        append(
+                node.name(),
+                maker.apply(node.name(), List.of(outputs.get(node.inputs().get(0)))));
+    }
+
+    private void append(String node, Operation operation) {
+        operations.add(operation);
+        outputs.put(node, operation.name());
+    }
+
+    private static INDArray parameter(Node node, String name) {
+        return node.layer().orElseThrow().getParam(name);
+    }
+
+    private static INDArray flat(INDArray array) {
+        return array.reshape(array.length());
+    }
+
+    private void put(Node node, Parameter parameter, INDArray numbers) {
+        tensors.put(node.name() + "/" + parameter, tensor(numbers));
+    }
+
+    private static Tensor features(INDArray array) {
+        return tensor(array.rank() == 3 ? array.permute(0, 2, 1) : array);
+    }
+
+    private Tensor labels() {
+        INDArray labels = batch.getLabels();
+        return loss.kind() == Loss.Kind.CROSS_ENTROPY
+                ? tensor(labels.argMax(1).castTo(org.nd4j.linalg.api.buffer.DataType.FLOAT))
+                : tensor(labels);
+    }
+
+    private static Tensor tensor(INDArray array) {
+        return new Tensor(array.shape(), array.dup('c').data().asFloat());
+    }
+
+    private static Updater of(IUpdater updater) {
+        if (updater instanceof Adam adam) {
+            return new Updater.Adam(adam.getLearningRate(), adam.getBeta1(), adam.getBeta2(), adam.getEpsilon());
+        }
+        if (updater instanceof Nesterovs nesterovs) {
+            return new Updater.Nesterov(nesterovs.getLearningRate(), nesterovs.getMomentum());
+        }
+        throw new IllegalArgumentException("a blueprint can't have the updater " + updater);
+    }
+}

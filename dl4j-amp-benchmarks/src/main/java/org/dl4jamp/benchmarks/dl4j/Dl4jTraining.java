@@ -1,0 +1,70 @@
+package org.dl4jamp.benchmarks.dl4j;
+
+import java.util.OptionalLong;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.api.NeuralNetwork;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Precision;
+import org.dl4jamp.benchmarks.blueprint.Loss;
+import org.dl4jamp.benchmarks.side.Training;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
+
+/** A DL4J network trained as DL4J's users do, with {@code fit}, plain or with mixed precision enabled. */
+public final class Dl4jTraining implements Training {
+    /** The name that DL4J gives to the workspace in which all layers' activations are kept until the backward pass. */
+    private static final String ACTIVATIONS = "WS_ALL_LAYERS_ACT";
+
+    private static final String ENGINE = "onednn";
+
+    private final NeuralNetwork network;
+    private final DataSet batch;
+    private final Loss loss;
+    private final MixedPrecision amp;
+
+    private Dl4jTraining(NeuralNetwork network, DataSet batch, Loss loss, MixedPrecision amp) {
+        this.network = network;
+        this.batch = batch;
+        this.loss = loss;
+        this.amp = amp;
+    }
+
+    /** Stock DL4J. */
+    public static Dl4jTraining stock(NeuralNetwork network, DataSet batch, Loss loss) {
+        return new Dl4jTraining(network, batch, loss, null);
+    }
+
+    /** The same network with this project's CPU engine. */
+    public static Dl4jTraining amp(NeuralNetwork network, DataSet batch, Loss loss, Precision precision) {
+        AmpConfig config =
+                AmpConfig.builder().precision(precision).engine(ENGINE).build();
+        MixedPrecision enabled = network instanceof ComputationGraph graph
+                ? MixedPrecision.enable(graph, config)
+                : MixedPrecision.enable((MultiLayerNetwork) network, config);
+        return new Dl4jTraining(network, batch, loss, enabled);
+    }
+
+    @Override
+    public double step() {
+        network.fit(batch);
+        return loss.mean(((Model) network).score());
+    }
+
+    @Override
+    public OptionalLong activationBytes() {
+        MemoryWorkspace workspace = Nd4j.getWorkspaceManager().getWorkspaceForCurrentThread(ACTIVATIONS);
+        return OptionalLong.of(workspace.getCurrentSize());
+    }
+
+    @Override
+    public void close() {
+        if (amp != null) {
+            amp.close();
+        }
+        ((Model) network).close();
+    }
+}

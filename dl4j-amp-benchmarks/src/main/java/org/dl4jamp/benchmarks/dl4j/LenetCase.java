@@ -1,0 +1,49 @@
+package org.dl4jamp.benchmarks.dl4j;
+
+import org.deeplearning4j.nn.api.NeuralNetwork;
+import org.deeplearning4j.zoo.model.LeNet;
+import org.dl4jamp.benchmarks.side.Schedule;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.learning.config.Adam;
+
+/**
+ * The LeNet of DL4J's zoo, on images of 28×28 pixels: layers so small that what isn't arithmetic decides. Adam in place of the zoo's
+ * AdaDelta, which PyTorch's C++ interface doesn't have.
+ *
+ * @param minibatch images
+ */
+public record LenetCase(int minibatch) implements BenchmarkCase {
+    private static final int CLASSES = 10;
+    private static final int SIDE = 28;
+
+    @Override
+    public String name() {
+        return "lenet";
+    }
+
+    @Override
+    public String description() {
+        return "LeNet of DL4J's zoo, batch " + minibatch + ", Adam";
+    }
+
+    @Override
+    public NeuralNetwork network() {
+        return (NeuralNetwork) LeNet.builder()
+                .seed(20260104)
+                .numClasses(CLASSES)
+                .updater(new Adam(1e-3))
+                .build()
+                .init();
+    }
+
+    @Override
+    public DataSet batch() {
+        RandomBatch random = new RandomBatch(minibatch);
+        return new DataSet(random.features(SIDE * SIDE), random.oneHot(CLASSES));
+    }
+
+    @Override
+    public Schedule schedule() {
+        return new Schedule(10, 6, 10, 4);
+    }
+}

@@ -1,0 +1,80 @@
+package org.dl4jamp.benchmarks.dl4j;
+
+import org.deeplearning4j.nn.api.NeuralNetwork;
+import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.weights.WeightInit;
+import org.dl4jamp.benchmarks.side.Schedule;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.learning.config.Adam;
+import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
+
+/**
+ * Two LSTM layers that guess the next character of a text.
+ *
+ * @param hidden units of a layer
+ * @param steps characters of a sequence
+ * @param minibatch sequences
+ * @param characters of the alphabet
+ */
+public record LstmCase(int hidden, int steps, int minibatch, int characters) implements BenchmarkCase {
+    @Override
+    public String name() {
+        return "lstm";
+    }
+
+    @Override
+    public String description() {
+        return "two LSTM layers of " + hidden + ", " + steps + " steps, batch " + minibatch + ", " + characters
+                + " characters, Adam";
+    }
+
+    @Override
+    public NeuralNetwork network() {
+        MultiLayerConfiguration configuration = new NeuralNetConfiguration.Builder()
+                .seed(20260103)
+                .weightInit(WeightInit.XAVIER)
+                .updater(new Adam(1e-3))
+                .list()
+                .layer(layer())
+                .layer(layer())
+                .layer(new RnnOutputLayer.Builder(LossFunction.MCXENT)
+                        .nOut(characters)
+                        .activation(Activation.SOFTMAX)
+                        .build())
+                .setInputType(InputType.recurrent(characters))
+                .build();
+        MultiLayerNetwork network = new MultiLayerNetwork(configuration);
+        network.init();
+        return network;
+    }
+
+    private LSTM layer() {
+        return new LSTM.Builder().nOut(hidden).activation(Activation.TANH).build();
+    }
+
+    @Override
+    public DataSet batch() {
+        int[][] text = new RandomBatch(minibatch).text(steps, characters);
+        float[][][] features = new float[minibatch][characters][steps];
+        float[][][] labels = new float[minibatch][characters][steps];
+        for (int line = 0; line < minibatch; line++) {
+            for (int step = 0; step < steps; step++) {
+                features[line][text[line][step]][step] = 1;
+                labels[line][text[line][step + 1]][step] = 1;
+            }
+        }
+        return new DataSet(Nd4j.createFromArray(features), Nd4j.createFromArray(labels));
+    }
+
+    @Override
+    public Schedule schedule() {
+        return new Schedule(3, 4, 4, 4);
+    }
+}

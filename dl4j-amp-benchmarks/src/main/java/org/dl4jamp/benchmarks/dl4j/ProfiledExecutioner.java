@@ -1,0 +1,79 @@
+package org.dl4jamp.benchmarks.dl4j;
+
+import org.dl4jamp.engine.WorkEvent;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.api.ops.BroadcastOp;
+import org.nd4j.linalg.api.ops.CustomOp;
+import org.nd4j.linalg.api.ops.IndexAccumulation;
+import org.nd4j.linalg.api.ops.Op;
+import org.nd4j.linalg.api.ops.OpContext;
+import org.nd4j.linalg.api.ops.ReduceOp;
+import org.nd4j.linalg.cpu.nativecpu.ops.NativeOpExecutioner;
+
+/**
+ * ND4J's executioner of operations, which tells the flight recorder of each. ND4J takes it if its name is in the system property {@value
+ * #PROPERTY}.
+ */
+public final class ProfiledExecutioner extends NativeOpExecutioner {
+    /** The kind of its events. */
+    public static final String KIND = "nd4j";
+
+    /** ND4J's property for the class of its executioner. */
+    public static final String PROPERTY = "opexec";
+
+    @Override
+    public INDArray exec(Op op) {
+        WorkEvent event = WorkEvent.begin(KIND, op.opName());
+        INDArray result = super.exec(op);
+        event.commit();
+        return result;
+    }
+
+    @Override
+    public INDArray exec(Op op, OpContext context) {
+        WorkEvent event = WorkEvent.begin(KIND, op.opName());
+        INDArray result = super.exec(op, context);
+        event.commit();
+        return result;
+    }
+
+    @Override
+    public INDArray exec(ReduceOp op) {
+        WorkEvent event = WorkEvent.begin(KIND, op.opName());
+        INDArray result = super.exec(op);
+        event.commit();
+        return result;
+    }
+
+    @Override
+    public INDArray exec(IndexAccumulation op) {
+        WorkEvent event = WorkEvent.begin(KIND, op.opName());
+        INDArray result = super.exec(op);
+        event.commit();
+        return result;
+    }
+
+    @Override
+    public INDArray exec(BroadcastOp op) {
+        WorkEvent event = WorkEvent.begin(KIND, op.opName());
+        INDArray result = super.exec(op);
+        event.commit();
+        return result;
+    }
+
+    @Override
+    public INDArray[] exec(CustomOp op) {
+        WorkEvent event = WorkEvent.begin(KIND, op.opName());
+        INDArray[] results = super.exec(op);
+        event.commit();
+        return results;
+    }
+
+    @Override
+    public INDArray[] exec(CustomOp op, OpContext context) {
+        WorkEvent event = WorkEvent.begin(KIND, op.opName());
+        INDArray[] results = super.exec(op, context);
+        event.commit();
+        return results;
+    }
+}

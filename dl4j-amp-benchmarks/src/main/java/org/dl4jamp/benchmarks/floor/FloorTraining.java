@@ -1,0 +1,148 @@
+package org.dl4jamp.benchmarks.floor;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.bytedeco.dnnl.memory;
+import org.dl4jamp.benchmarks.blueprint.Blueprint;
+import org.dl4jamp.benchmarks.blueprint.Model;
+import org.dl4jamp.benchmarks.blueprint.Operation;
+import org.dl4jamp.benchmarks.blueprint.Parameter;
+import org.dl4jamp.benchmarks.blueprint.Tensor;
+import org.dl4jamp.benchmarks.blueprint.Tensors;
+import org.dl4jamp.benchmarks.side.Training;
+
+/**
+ * The primitives of a training step, on channels-last plain memory, with ReLU fused into what comes before it and no gradient of the features
+ * where oneDNN can leave it out. Weights are in the order that each primitive likes best before the first step; none of them moves, so that
+ * the loss is the same in each step.
+ */
+public final class FloorTraining implements Training {
+    private final Tape tape;
+    private final Map<String, Flow> flows = new HashMap<>();
+    private final double loss;
+
+    /**
+     * @param half whether activations and weights are BFLOAT16, in place of FP32
+     */
+    public FloorTraining(Model model, boolean half) {
+        tape = new Tape(half ? memory.data_type.bf16 : memory.data_type.f32);
+        Blueprint blueprint = model.blueprint();
+        Tensors tensors = model.tensors();
+        Sequences sequences = new Sequences(blueprint);
+        flows.put(Blueprint.INPUT, features(sequences.timeFirst(tensors.get(Blueprint.FEATURES))));
+        Set<String> fused = fusedWithRelu(blueprint.operations());
+        List<Part> parts = new ArrayList<>();
+        Flow output = null;
+        for (Operation operation : blueprint.operations()) {
+            Flow input = flows.get(operation.inputs().get(0));
+            if (operation instanceof Operation.Relu || operation instanceof Operation.Flatten) {
+                flows.put(operation.name(), input);
+            } else {
+                Part part = part(operation, input, tensors, fused.contains(operation.name()));
+                parts.add(part);
+                flows.put(operation.name(), part.output());
+                output = part.output();
+            }
+        }
+        float[] labels = sequences.timeFirst(tensors.get(Blueprint.LABELS)).values();
+        LossPart lossPart = new LossPart(tape, output, blueprint.loss().kind(), labels);
+        Collections.reverse(parts);
+        parts.forEach(Part::backward);
+        tape.run();
+        loss = lossPart.value();
+    }
+
+    /** The operations whose output nothing but a ReLU reads. */
+    private static Set<String> fusedWithRelu(List<Operation> operations) {
+        Map<String, Long> readers = operations.stream()
+                .flatMap(operation -> operation.inputs().stream())
+                .collect(Collectors.groupingBy(name -> name, Collectors.counting()));
+        Set<String> fused = new HashSet<>();
+        for (Operation operation : operations) {
+            if (operation instanceof Operation.Relu) {
+                String before = operation.inputs().get(0);
+                if (readers.get(before) != 1 || before.equals(Blueprint.INPUT)) {
+                    throw new IllegalArgumentException(
+                            "the floor has ReLU only where nothing else reads its input: " + operation.name());
+                }
+                fused.add(before);
+            }
+        }
+        return fused;
+    }
+
+    private Flow features(Tensor features) {
+        long[] shape = features.shape();
+        boolean images = shape.length == 4;
+        memory.format_tag plainTag =
+                images ? memory.format_tag.abcd : shape.length == 3 ? memory.format_tag.abc : memory.format_tag.ab;
+        memory.desc wanted = tape.activations(images ? memory.format_tag.acdb : plainTag, shape);
+        return Flow.features(tape, tape.filled(features, tape.floats(plainTag, shape), wanted), wanted, shape);
+    }
+
+    private Part part(Operation operation, Flow input, Tensors tensors, boolean relu) {
+        if (operation instanceof Operation.Convolution convolution) {
+            return new ConvolutionPart(
+                    tape,
+                    input,
+                    convolution.window(),
+                    tensors.get(operation, Parameter.WEIGHTS),
+                    tensors.get(operation, Parameter.BIAS),
+                    relu);
+        }
+        if (operation instanceof Operation.BatchNormalization normalization) {
+            return new BatchNormPart(
+                    tape,
+                    input,
+                    normalization.epsilon(),
+                    tensors.get(operation, Parameter.SCALE),
+                    tensors.get(operation, Parameter.SHIFT),
+                    relu);
+        }
+        if (operation instanceof Operation.MaxPooling pooling) {
+            return new MaxPoolingPart(tape, input, pooling.window());
+        }
+        if (operation instanceof Operation.Dense) {
+            return new DensePart(
+                    tape,
+                    input,
+                    tensors.get(operation, Parameter.WEIGHTS),
+                    tensors.get(operation, Parameter.BIAS),
+                    relu);
+        }
+        if (operation instanceof Operation.Lstm) {
+            return new LstmPart(
+                    tape,
+                    input,
+                    tensors.get(operation, Parameter.INPUT_WEIGHTS),
+                    tensors.get(operation, Parameter.RECURRENT_WEIGHTS),
+                    tensors.get(operation, Parameter.BIAS));
+        }
+        if (operation instanceof Operation.Add) {
+            return new AddPart(tape, input, flows.get(operation.inputs().get(1)), relu);
+        }
+        throw new IllegalArgumentException("the floor has no primitives for " + operation);
+    }
+
+    /** How many primitives a step runs. */
+    int primitives() {
+        return tape.length();
+    }
+
+    @Override
+    public double step() {
+        tape.run();
+        return loss;
+    }
+
+    @Override
+    public void close() {
+        flows.clear();
+    }
+}

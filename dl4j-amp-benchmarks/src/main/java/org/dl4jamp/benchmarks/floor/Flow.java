@@ -1,0 +1,109 @@
+package org.dl4jamp.benchmarks.floor;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.bytedeco.dnnl.binary;
+import org.bytedeco.dnnl.global.dnnl;
+import org.bytedeco.dnnl.memory;
+
+/** What flows between operations: activations forward, their gradients backward. */
+final class Flow {
+    private final Tape tape;
+    private final long[] shape;
+    private final memory.desc description;
+    private final memory.desc gradientDescription;
+    private final memory value;
+    private final boolean needsGradient;
+    private final List<memory> gradients = new ArrayList<>();
+
+    private Flow(
+            Tape tape,
+            long[] shape,
+            memory.desc description,
+            memory.desc gradient,
+            memory value,
+            boolean needsGradient) {
+        this.tape = tape;
+        this.shape = shape;
+        this.description = description;
+        this.gradientDescription = gradient;
+        this.value = value;
+        this.needsGradient = needsGradient;
+    }
+
+    /** The features, which need no gradient. */
+    static Flow features(Tape tape, memory value, memory.desc description, long... shape) {
+        return new Flow(tape, shape, description, description, value, false);
+    }
+
+    /** The output of an operation, with gradients of the same type. */
+    static Flow output(Tape tape, memory.desc description, long... shape) {
+        return new Flow(tape, shape, description, description, tape.memory(description), true);
+    }
+
+    /** The output of an operation whose gradients are of another type. */
+    static Flow output(Tape tape, memory.desc description, memory.desc gradient, long... shape) {
+        return new Flow(tape, shape, description, gradient, tape.memory(description), true);
+    }
+
+    long size(int axis) {
+        return shape[axis];
+    }
+
+    int rank() {
+        return shape.length;
+    }
+
+    long[] shape() {
+        return shape.clone();
+    }
+
+    memory.desc description() {
+        return description;
+    }
+
+    memory.desc gradientDescription() {
+        return gradientDescription;
+    }
+
+    memory value() {
+        return value;
+    }
+
+    boolean needsGradient() {
+        return needsGradient;
+    }
+
+    /** New memory for what one consumer contributes to the gradient. */
+    memory newGradient() {
+        memory gradient = tape.memory(gradientDescription);
+        gradients.add(gradient);
+        return gradient;
+    }
+
+    /** Another consumer's contribution, in memory that others may read too. */
+    void addGradient(memory gradient) {
+        gradients.add(gradient);
+    }
+
+    /** The gradient, when all consumers have contributed: their sum. */
+    memory gradient() {
+        memory sum = gradients.get(0);
+        for (memory next : gradients.subList(1, gradients.size())) {
+            memory target = tape.memory(gradientDescription);
+            binary.primitive_desc description = new binary.primitive_desc(
+                    tape.cpu(),
+                    dnnl.algorithm.binary_add,
+                    gradientDescription,
+                    gradientDescription,
+                    gradientDescription);
+            tape.add(
+                    new binary(description),
+                    new Tape.Argument(dnnl.DNNL_ARG_SRC_0, sum),
+                    new Tape.Argument(dnnl.DNNL_ARG_SRC_1, next),
+                    new Tape.Argument(dnnl.DNNL_ARG_DST, target));
+            sum = target;
+        }
+        return sum;
+    }
+}

@@ -1,0 +1,98 @@
+package org.dl4jamp.benchmarks.floor;
+
+import org.bytedeco.dnnl.binary;
+import org.bytedeco.dnnl.global.dnnl;
+import org.bytedeco.dnnl.memory;
+import org.bytedeco.dnnl.softmax_forward;
+import org.dl4jamp.benchmarks.blueprint.Loss;
+import org.dl4jamp.benchmarks.blueprint.Tensor;
+
+/** The loss's gradient: softmax where there are classes, then the difference from the labels. Up to a constant factor, which costs nothing. */
+final class LossPart {
+    private final Tape tape;
+    private final Flow output;
+    private final Loss.Kind kind;
+    private final float[] labels;
+
+    /**
+     * @param labels in the order of the output's rows: classes, or numbers of the output's shape
+     */
+    LossPart(Tape tape, Flow output, Loss.Kind kind, float[] labels) {
+        this.tape = tape;
+        this.output = output;
+        this.kind = kind;
+        this.labels = labels;
+        memory.desc numbers = output.description();
+        memory predicted = kind == Loss.Kind.CROSS_ENTROPY ? softmax() : output.value();
+        binary.primitive_desc difference = new binary.primitive_desc(
+                tape.cpu(), dnnl.algorithm.binary_sub, numbers, numbers, output.gradientDescription());
+        tape.add(
+                new binary(difference),
+                new Tape.Argument(dnnl.DNNL_ARG_SRC_0, predicted),
+                new Tape.Argument(dnnl.DNNL_ARG_SRC_1, targets()),
+                new Tape.Argument(dnnl.DNNL_ARG_DST, output.newGradient()));
+    }
+
+    private memory softmax() {
+        memory.desc numbers = output.description();
+        softmax_forward.primitive_desc description = new softmax_forward.primitive_desc(
+                tape.cpu(),
+                dnnl.prop_kind.forward_training,
+                dnnl.algorithm.softmax_accurate,
+                numbers,
+                numbers,
+                output.rank() - 1);
+        memory probabilities = tape.memory(numbers);
+        tape.add(
+                new softmax_forward(description),
+                new Tape.Argument(dnnl.DNNL_ARG_SRC, output.value()),
+                new Tape.Argument(dnnl.DNNL_ARG_DST, probabilities));
+        return probabilities;
+    }
+
+    private memory targets() {
+        memory.desc plain = tape.floats(plainTag(), output.shape());
+        float[] numbers = labels;
+        if (kind == Loss.Kind.CROSS_ENTROPY) {
+            int classes = (int) output.size(1);
+            numbers = new float[labels.length * classes];
+            for (int row = 0; row < labels.length; row++) {
+                numbers[row * classes + (int) labels[row]] = 1;
+            }
+        }
+        return tape.filled(new Tensor(output.shape(), numbers), plain, output.description());
+    }
+
+    /** The mean of the loss's terms, of the output that is there after a run. */
+    double value() {
+        float[] numbers = tape.read(output.value(), plainTag(), output.shape());
+        double sum = 0;
+        if (kind == Loss.Kind.SQUARED_ERROR) {
+            for (int i = 0; i < numbers.length; i++) {
+                sum += Math.pow((double) numbers[i] - labels[i], 2);
+            }
+            return sum / numbers.length;
+        }
+        int classes = numbers.length / labels.length;
+        for (int row = 0; row < labels.length; row++) {
+            sum += crossEntropy(numbers, row * classes, classes, (int) labels[row]);
+        }
+        return sum / labels.length;
+    }
+
+    private static double crossEntropy(float[] numbers, int from, int classes, int right) {
+        double largest = Double.NEGATIVE_INFINITY;
+        for (int i = from; i < from + classes; i++) {
+            largest = Math.max(largest, numbers[i]);
+        }
+        double exponentials = 0;
+        for (int i = from; i < from + classes; i++) {
+            exponentials += Math.exp(numbers[i] - largest);
+        }
+        return Math.log(exponentials) + largest - numbers[from + right];
+    }
+
+    private memory.format_tag plainTag() {
+        return output.rank() == 4 ? memory.format_tag.abcd : memory.format_tag.ab;
+    }
+}

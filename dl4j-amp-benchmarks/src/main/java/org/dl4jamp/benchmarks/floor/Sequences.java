@@ -1,0 +1,40 @@
+package org.dl4jamp.benchmarks.floor;
+
+import org.dl4jamp.benchmarks.blueprint.Blueprint;
+import org.dl4jamp.benchmarks.blueprint.Operation;
+import org.dl4jamp.benchmarks.blueprint.Tensor;
+
+/** oneDNN's recurrent primitives want time as the first axis; blueprints have the minibatch there. */
+final class Sequences {
+    private final boolean recurrent;
+
+    Sequences(Blueprint blueprint) {
+        recurrent = blueprint.operations().stream().anyMatch(Operation.Lstm.class::isInstance);
+    }
+
+    /** [minibatch, time] or [minibatch, time, features] as [time, minibatch, ...]; of a network without sequences the tensor itself. */
+    Tensor timeFirst(Tensor tensor) {
+        if (!recurrent) {
+            return tensor;
+        }
+        long[] shape = tensor.shape();
+        int minibatch = (int) shape[0];
+        int time = (int) shape[1];
+        int features = shape.length == 3 ? (int) shape[2] : 1;
+        float[] from = tensor.values();
+        float[] to = new float[from.length];
+        for (int example = 0; example < minibatch; example++) {
+            for (int step = 0; step < time; step++) {
+                System.arraycopy(
+                        from,
+                        (example * time + step) * features,
+                        to,
+                        (step * minibatch + example) * features,
+                        features);
+            }
+        }
+        shape[0] = time;
+        shape[1] = minibatch;
+        return new Tensor(shape, to);
+    }
+}

@@ -1,0 +1,100 @@
+package org.dl4jamp.benchmarks.floor;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.bytedeco.dnnl.IntMemoryMap;
+import org.bytedeco.dnnl.engine;
+import org.bytedeco.dnnl.memory;
+import org.bytedeco.dnnl.primitive;
+import org.bytedeco.dnnl.reorder;
+import org.bytedeco.dnnl.stream;
+import org.bytedeco.javacpp.FloatPointer;
+import org.dl4jamp.benchmarks.blueprint.Tensor;
+
+/** Primitives with their arguments, in the order in which they run, and the memory that they use. */
+final class Tape {
+    /** What a primitive takes: one of oneDNN's argument numbers and a memory. */
+    record Argument(int index, memory of) {}
+
+    private record Entry(primitive compiled, IntMemoryMap arguments) {}
+
+    private final engine cpu = new engine(engine.kind.cpu, 0);
+    private final stream queue = new stream(cpu);
+    private final memory.data_type type;
+    private final List<Entry> entries = new ArrayList<>();
+
+    /**
+     * @param type of activations and weights
+     */
+    Tape(memory.data_type type) {
+        this.type = type;
+    }
+
+    engine cpu() {
+        return cpu;
+    }
+
+    memory.data_type type() {
+        return type;
+    }
+
+    /** Adds a primitive at the end. */
+    void add(primitive compiled, Argument... arguments) {
+        IntMemoryMap map = new IntMemoryMap();
+        for (Argument argument : arguments) {
+            map.put(argument.index(), argument.of());
+        }
+        entries.add(new Entry(compiled, map));
+    }
+
+    /** How many there are. */
+    int length() {
+        return entries.size();
+    }
+
+    /** Runs all of them and waits for the last. */
+    void run() {
+        for (Entry entry : entries) {
+            entry.compiled().execute(queue, entry.arguments());
+        }
+        queue._wait();
+    }
+
+    memory memory(memory.desc description) {
+        return new memory(description, cpu);
+    }
+
+    /** Activations of a shape, which oneDNN takes in the order of a tag. */
+    memory.desc activations(memory.format_tag tag, long... shape) {
+        return new memory.desc(shape, type, tag);
+    }
+
+    /** FP32 numbers of a shape. */
+    memory.desc floats(memory.format_tag tag, long... shape) {
+        return new memory.desc(shape, memory.data_type.f32, tag);
+    }
+
+    /** Memory that holds a tensor's numbers, rounded and reordered as a primitive wants them. */
+    memory filled(Tensor tensor, memory.desc plain, memory.desc wanted) {
+        memory source = memory(plain);
+        new FloatPointer(source.get_data_handle()).put(tensor.values());
+        memory target = memory(wanted);
+        new reorder(source, target).execute(queue, source, target);
+        queue._wait();
+        return target;
+    }
+
+    /** The numbers in a memory, as FP32 in the order of a tag. */
+    float[] read(memory source, memory.format_tag tag, long... shape) {
+        memory target = memory(floats(tag, shape));
+        new reorder(source, target).execute(queue, source, target);
+        queue._wait();
+        long length = 1;
+        for (long size : shape) {
+            length *= size;
+        }
+        float[] numbers = new float[Math.toIntExact(length)];
+        new FloatPointer(target.get_data_handle()).get(numbers);
+        return numbers;
+    }
+}

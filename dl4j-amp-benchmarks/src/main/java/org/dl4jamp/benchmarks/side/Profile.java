@@ -1,0 +1,33 @@
+package org.dl4jamp.benchmarks.side;
+
+import java.util.List;
+
+/**
+ * Where the time of a step goes.
+ *
+ * @param secondsPerStep mean time of a step, with whatever isn't in the parts
+ * @param parts what was seen, the most expensive first
+ */
+public record Profile(double secondsPerStep, List<Part> parts) {
+    /**
+     * A part of a step.
+     *
+     * @param kind such as primitive or updater
+     * @param what which one of its kind
+     * @param secondsPerStep its time
+     * @param timesPerStep how often it ran
+     */
+    public record Part(String kind, String what, double secondsPerStep, double timesPerStep) {}
+
+    public Profile {
+        parts = List.copyOf(parts);
+    }
+
+    /** The time per step of all parts of a kind. */
+    public double secondsOf(String kind) {
+        return parts.stream()
+                .filter(part -> part.kind().equals(kind))
+                .mapToDouble(Part::secondsPerStep)
+                .sum();
+    }
+}

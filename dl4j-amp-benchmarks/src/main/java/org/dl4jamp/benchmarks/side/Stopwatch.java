@@ -1,0 +1,79 @@
+package org.dl4jamp.benchmarks.side;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+
+/** Runs one repetition of a side in this process. */
+public final class Stopwatch {
+    private Stopwatch() {}
+
+    /** Trains as long as the schedule says. */
+    public static Repetition run(Training training, Schedule schedule) throws IOException {
+        Losses losses = new Losses(schedule.lossStep());
+        repeat(training, losses, schedule.warmUpSteps(), schedule.warmUpSeconds());
+        return repetition(training, losses, repeat(training, losses, schedule.steps(), schedule.seconds()), null);
+    }
+
+    /** Trains as long as the schedule says, and records where the time of the measured steps goes. */
+    public static Repetition profile(Training training, Schedule schedule) throws IOException {
+        Losses losses = new Losses(schedule.lossStep());
+        repeat(training, losses, schedule.warmUpSteps(), schedule.warmUpSeconds());
+        try (FlightRecording recording = new FlightRecording()) {
+            List<Double> seconds = repeat(training, losses, schedule.steps(), schedule.seconds());
+            return repetition(training, losses, seconds, recording.stop(seconds));
+        }
+    }
+
+    private static Repetition repetition(Training training, Losses losses, List<Double> seconds, Profile profile)
+            throws IOException {
+        OptionalLong activations = training.activationBytes();
+        OptionalLong peak = PeakMemory.ofThisProcess();
+        return new Repetition(
+                seconds,
+                losses.first,
+                losses.agreed,
+                peak.isPresent() ? peak.getAsLong() : null,
+                activations.isPresent() ? activations.getAsLong() : null,
+                profile,
+                null);
+    }
+
+    private static List<Double> repeat(Training training, Losses losses, int steps, double seconds) {
+        List<Double> times = new ArrayList<>();
+        long begin = System.nanoTime();
+        while (times.size() < steps || secondsSince(begin) < seconds) {
+            long start = System.nanoTime();
+            double loss = training.step();
+            times.add(secondsSince(start));
+            losses.add(loss);
+        }
+        return times;
+    }
+
+    private static double secondsSince(long nanoTime) {
+        return (System.nanoTime() - nanoTime) / 1e9;
+    }
+
+    private static final class Losses {
+        private final int agreedStep;
+        private int steps;
+        private double first = Double.NaN;
+        private double agreed = Double.NaN;
+
+        Losses(int agreedStep) {
+            this.agreedStep = agreedStep;
+        }
+
+        void add(double loss) {
+            steps++;
+            if (steps == 1) {
+                first = loss;
+            }
+            if (steps == agreedStep) {
+                agreed = loss;
+            }
+        }
+    }
+}

@@ -1,0 +1,10 @@
+package org.dl4jamp.benchmarks.side;
+
+/** A side has nothing to measure in this case or on this machine. Its message says why. */
+public final class UnavailableException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    public UnavailableException(String reason) {
+        super(reason);
+    }
+}

@@ -1,0 +1,150 @@
+package org.dl4jamp.benchmarks;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.dl4jamp.benchmarks.side.Repetition;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import picocli.CommandLine;
+
+class AmpBenchTest {
+    @TempDir
+    private Path folder;
+
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    @Test
+    void helpNamesCasesSidesAndSucceeds() {
+        assertEquals(0, run("bench", "--help"));
+        assertTrue(out.toString().contains("Usage: amp bench"), out.toString());
+        assertTrue(out.toString().contains("resnet50") && out.toString().contains("pytorch-bf16"), out.toString());
+    }
+
+    @Test
+    void versionNamesWhatIsCompared() {
+        assertEquals(0, run("bench", "--version"));
+        assertTrue(out.toString().matches("(?s)dl4j-amp \\d.*DL4J 1\\..*PyTorch 2\\..*"), out.toString());
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "bench | Missing required parameter: 'CASE'",
+                "bench vgg | there is no case vgg: it has to be one of sine-64, sine-128, sine-256, resnet50, mlp, lstm, lenet",
+                "bench mlp --sides jax | --sides: there is no side jax: it has to be one of dl4j-fp32, dl4j-helpers-fp32, amp-fp32",
+                "bench mlp --repetitions 0 | --repetitions 0: must be at least 1",
+                "bench mlp --repetitions many | Invalid value for option '--repetitions'",
+                "bench mlp --warmup -1 | --warmup -1: must be at least 0",
+                "bench mlp --steps 0 | --steps 0: must be at least 1",
+                "bench mlp --seconds -1 | --seconds -1.0: must be at least 0",
+                "bench mlp --seconds NaN | --seconds NaN: must be at least 0",
+                "bench mlp --threads 0 | --threads 0: must be at least 1",
+                "bench mlp --time-limit 0 | --time-limit 0: must be at least 1",
+                "bench mlp --json no/such/folder/x.json | --json no/such/folder/x.json: can't be written",
+                "bench mlp --markdown . | --markdown .: can't be written",
+                "bench mlp --profile --sides pytorch-fp32 | --profile: there is none of pytorch-fp32",
+                "bench mlp --epochs 3 | Unknown option",
+            })
+    void wrongUsageIsSaidAtOnceAndEndsWithTwo(String arguments, String message) {
+        assertEquals(2, run(arguments.split(" ")), err.toString());
+        assertTrue(err.toString().startsWith("amp: "), err.toString());
+        assertTrue(err.toString().contains(message), err.toString());
+        assertTrue(err.toString().lines().count() <= 2, err.toString());
+        assertEquals("", out.toString());
+    }
+
+    @Test
+    void sidesRunInProcessesOfTheirOwnAndOneThatCantRunDoesntStopTheOthers() throws IOException {
+        Path json = folder.resolve("figures.json");
+        Path markdown = folder.resolve("figures.md");
+        int exit = run(
+                "bench",
+                "sine-8",
+                "--sides=floor-fp32,dl4j-fp32,amp-fp32,pytorch-fp32,dl4j-helpers-fp32",
+                "--repetitions=2",
+                "--warmup=1",
+                "--steps=2",
+                "--seconds=0",
+                "--threads=1",
+                "--json=" + json,
+                "--markdown=" + markdown);
+        assertEquals(0, exit, err.toString());
+        JsonNode figures = new ObjectMapper().readTree(json.toFile());
+        assertEquals("sine-8", figures.at("/case").asText());
+        assertEquals(1, figures.at("/method/threads").asInt());
+        assertEquals(3, figures.at("/method/lossStep").asInt());
+        for (String key :
+                List.of("cpu", "cores", "memoryBytes", "instructionSet", "os", "jdk", "dl4j", "pytorch", "onednn")) {
+            assertFalse(figures.at("/machine/" + key).asText().isEmpty(), key);
+        }
+        for (String side : List.of("dl4j-fp32", "amp-fp32", "floor-fp32")) {
+            JsonNode measured = figures.at("/sides/" + side);
+            assertTrue(measured.at("/secondsPerStep").asDouble() > 0, side + " " + measured);
+            assertTrue(measured.at("/spread").asDouble() >= 0, side);
+            assertTrue(measured.at("/loss").asDouble() > 0, side);
+            assertEquals(2, measured.at("/repetitions").asInt(), side);
+            assertEquals(4, measured.at("/steps").asInt(), side);
+            assertTrue(measured.at("/unavailable").isMissingNode(), side);
+        }
+        assertTrue(figures.at("/sides/amp-fp32/activationBytes").asLong() > 0);
+        assertTrue(figures.at("/sides/floor-fp32/activationBytes").isMissingNode());
+        assertTrue(figures.at("/sides/pytorch-fp32/unavailable").asText().contains("dl4j-amp-benchmarks-pytorch"));
+        assertTrue(figures.at("/sides/dl4j-helpers-fp32/unavailable").asText().contains("ND4J's build with oneDNN"));
+        assertEquals(
+                figures.at("/sides/dl4j-fp32/loss").asDouble(),
+                figures.at("/sides/amp-fp32/loss").asDouble(),
+                1e-3 * figures.at("/sides/dl4j-fp32/loss").asDouble());
+        assertTrue(out.toString().contains("amp-fp32"), out.toString());
+        assertFalse(out.toString().contains("disagree"), out.toString());
+        assertTrue(err.toString().contains("repetition 2 of 2: amp-fp32"), err.toString());
+        assertTrue(Files.readString(markdown).contains("| amp-fp32 |"));
+    }
+
+    @Test
+    void aProfileIsRecordedInASidesProcess() {
+        int exit = run(
+                "bench",
+                "sine-8",
+                "--profile",
+                "--sides=amp-bf16",
+                "--warmup=1",
+                "--steps=3",
+                "--seconds=0",
+                "--threads=1");
+        assertEquals(0, exit, err.toString());
+        assertTrue(out.toString().matches("(?s).*oneDNN primitives +\\d+\\.\\d+ +\\d.*"), out.toString());
+        assertTrue(out.toString().contains("updater: "), out.toString());
+        assertTrue(out.toString().contains("nd4j: "), out.toString());
+    }
+
+    @Test
+    void aProcessThatFailsOrTakesTooLongSaysWhy() throws Exception {
+        ClassPaths paths = ClassPaths.ofThisProcess();
+        Repetition failed = new SideProcess(paths, 1, Duration.ofMinutes(5), false).run(Side.FLOOR_FP32, folder);
+        assertTrue(failed.unavailable().startsWith("its process ended with 1:"), failed.unavailable());
+        assertTrue(failed.unavailable().contains("job.json"), failed.unavailable());
+        Repetition late = new SideProcess(paths, 1, Duration.ofMillis(1), false).run(Side.FLOOR_FP32, folder);
+        assertTrue(late.unavailable().contains("--time-limit"), late.unavailable());
+    }
+
+    private int run(String... arguments) {
+        CommandLine command =
+                AmpBench.commandLine().setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
+        return command.execute(arguments);
+    }
+}

@@ -1,0 +1,160 @@
+package org.dl4jamp.benchmarks;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.dl4jamp.benchmarks.side.Profile;
+import org.dl4jamp.benchmarks.side.Repetition;
+import org.dl4jamp.benchmarks.side.Schedule;
+import org.dl4jamp.engine.WorkEvent;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class FiguresTest {
+    private static final Machine MACHINE = new Machine(
+            "Some CPU", 2, 1L << 34, "avx512_core_bf16", "Linux 6", "X 17", "1.0", "2.10", "3.11", "PASSIVE");
+
+    @TempDir
+    private Path folder;
+
+    @Test
+    void medians() {
+        assertEquals(2, Statistics.median(List.of(3.0, 1.0, 2.0)));
+        assertEquals(2.5, Statistics.median(List.of(4.0, 1.0, 2.0, 3.0)));
+        assertEquals(3, Statistics.range(List.of(2.0, 1.0, 4.0)));
+        assertEquals(0, Statistics.range(List.of(2.0)));
+        assertThrows(IllegalArgumentException.class, () -> Statistics.median(List.of()));
+    }
+
+    @Test
+    void aSidesFiguresAreMediansOfMediansAndPeaks() {
+        SideFigures figures = SideFigures.of(List.of(
+                repetition(List.of(0.1, 0.2, 9.0), 100L, null),
+                repetition(List.of(0.3), 300L, null),
+                repetition(List.of(0.5), 200L, null)));
+        assertEquals(0.3, figures.secondsPerStep());
+        assertEquals(0.3, figures.spread(), 1e-12);
+        assertEquals(3, figures.repetitions());
+        assertEquals(5, figures.steps());
+        assertEquals(300, figures.peakRssBytes());
+        assertEquals(null, figures.activationBytes());
+        assertTrue(figures.isAvailable());
+    }
+
+    @Test
+    void theTableComparesWithDl4jPyTorchAndTheFloor() {
+        String text = new FigureTable(figures(1.0)).text();
+        assertTrue(text.startsWith("sine-8: a case\n"), text);
+        List<String> row = row(text, "amp-bf16");
+        assertEquals(List.of("amp-bf16", "100.00", "0.00", "10.00", "4.00", "2.00", "50", "20", "1.0000"), row);
+        assertEquals(
+                List.of("dl4j-fp32", "1000.00", "0.00", "1.00", "0.40", "50", "20", "1.0000"), row(text, "dl4j-fp32"));
+        assertTrue(text.contains("pytorch-fp32 unavailable: no such thing"), text);
+    }
+
+    @Test
+    void markdownHasARowForEachSideAndTheMachine() {
+        String markdown = MarkdownReport.of(List.of(figures(1.0)));
+        assertTrue(markdown.startsWith("Some CPU, 2 cores, 2 threads, 16384 MB, avx512_core_bf16;"), markdown);
+        assertTrue(markdown.contains("### sine-8"), markdown);
+        assertTrue(markdown.contains("| amp-bf16 | 100.00 | 0.00 | 10.00 |"), markdown);
+        assertTrue(markdown.contains("| --- | --: |"), markdown);
+        assertTrue(markdown.contains("`pytorch-fp32` unavailable: no such thing\n"), markdown);
+    }
+
+    @Test
+    void markdownGoesBetweenTheMarksOfAPageThatHasThem() throws IOException {
+        Path page = folder.resolve("page.md");
+        Files.writeString(page, "before\n" + MarkdownReport.BEGIN + "\nold\n" + MarkdownReport.END + "\nafter\n");
+        MarkdownReport.write(page, "new\n");
+        MarkdownReport.write(page, "newer\n");
+        assertEquals(
+                "before\n" + MarkdownReport.BEGIN + "\n\nnewer\n\n" + MarkdownReport.END + "\nafter\n",
+                Files.readString(page));
+        Path plain = folder.resolve("plain.md");
+        Files.writeString(plain, "old");
+        MarkdownReport.write(plain, "new\n");
+        assertEquals("new\n", Files.readString(plain));
+    }
+
+    @Test
+    void lossesThatDisagreeAreNamed() {
+        assertTrue(Losses.disagreements(figures(1.04)).isEmpty());
+        List<String> warnings = Losses.disagreements(figures(1.06));
+        assertEquals(1, warnings.size(), warnings.toString());
+        assertTrue(warnings.get(0).contains("amp-bf16 has 1.0600, dl4j-fp32 has 1.0000"), warnings.get(0));
+        assertEquals(1, Losses.disagreements(figures(Double.NaN)).size());
+    }
+
+    @Test
+    void aProfileShowsSharesAndTheRest() {
+        Profile profile = new Profile(
+                0.1,
+                List.of(
+                        new Profile.Part(
+                                WorkEvent.PRIMITIVE, "a convolution " + "x".repeat(200) + " backward", 0.06, 2),
+                        new Profile.Part(WorkEvent.UPDATER, "Adam", 0.03, 1)));
+        Map<String, SideFigures> sides = new LinkedHashMap<>();
+        sides.put(
+                Side.AMP_BF16.key(),
+                SideFigures.of(List.of(new Repetition(List.of(0.1), 1, 1, null, null, profile, null))));
+        sides.put(Side.AMP_FP32.key(), SideFigures.unavailable("broken"));
+        String text = ProfileTable.text(figures(sides));
+        assertTrue(text.contains("sine-8, amp-bf16: 100.00 ms/step"), text);
+        assertTrue(text.matches("(?s).*oneDNN primitives +60\\.00 +60\\.0%.*"), text);
+        assertTrue(text.matches("(?s).*the rest: DL4J and Java +10\\.00 +10\\.0%.*"), text);
+        assertTrue(text.matches("(?s).*60\\.000 +2\\.0 +primitive: a convolution x+ \\.\\.\\. x+ backward.*"), text);
+        assertTrue(text.contains("amp-fp32 unavailable: broken"), text);
+    }
+
+    @Test
+    void theMachineIsDescribed() throws IOException {
+        Machine machine = Machine.current();
+        assertTrue(machine.cores() > 0 && machine.memoryBytes() > 0, machine.toString());
+        assertTrue(machine.onednn().matches("\\d+\\.\\d+\\.\\d+"), machine.onednn());
+        assertTrue(machine.dl4j().startsWith("1.0.0-"), machine.dl4j());
+        assertFalse(machine.instructionSet().startsWith("isa "), machine.instructionSet());
+        assertEquals("isa -12345", Machine.instructionSet(-12345));
+    }
+
+    private static List<String> row(String text, String side) {
+        String line = text.lines()
+                .filter(each -> each.startsWith(side + " "))
+                .findFirst()
+                .orElseThrow();
+        return List.of(line.split(" +"));
+    }
+
+    private static Repetition repetition(List<Double> seconds, Long rss, Long activations) {
+        return new Repetition(seconds, 2, 1, rss, activations, null, null);
+    }
+
+    /** With a loss of amp-bf16. */
+    private static CaseFigures figures(double loss) {
+        Map<String, SideFigures> sides = new LinkedHashMap<>();
+        sides.put(Side.DL4J_FP32.key(), side(1.0, 1.0));
+        sides.put(Side.AMP_BF16.key(), side(0.1, loss));
+        sides.put(Side.PYTORCH_FP32.key(), SideFigures.unavailable("no such thing\nat all"));
+        sides.put(Side.PYTORCH_BF16.key(), side(0.4, 1.0));
+        sides.put(Side.FLOOR_BF16.key(), side(0.05, 2.0));
+        return figures(sides);
+    }
+
+    private static CaseFigures figures(Map<String, SideFigures> sides) {
+        Schedule schedule = new Schedule(1, 0, 1, 0);
+        return new CaseFigures(
+                "sine-8", "a case", MACHINE, new CaseFigures.Method(1, 2, schedule, schedule.lossStep()), sides);
+    }
+
+    private static SideFigures side(double seconds, double loss) {
+        return new SideFigures(seconds, 0.0, 1, 5, 2.0, loss, 50_000_000L, 20_000_000L, null, null);
+    }
+}

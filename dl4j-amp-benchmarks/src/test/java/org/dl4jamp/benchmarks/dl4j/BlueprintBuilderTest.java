@@ -1,0 +1,122 @@
+package org.dl4jamp.benchmarks.dl4j;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import org.deeplearning4j.nn.conf.ConvolutionMode;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration.ListBuilder;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.CnnLossLayer;
+import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
+import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.benchmarks.blueprint.Blueprint;
+import org.dl4jamp.benchmarks.blueprint.Loss;
+import org.dl4jamp.benchmarks.blueprint.Model;
+import org.dl4jamp.benchmarks.blueprint.Operation;
+import org.dl4jamp.benchmarks.blueprint.Updater;
+import org.dl4jamp.benchmarks.blueprint.Window;
+import org.junit.jupiter.api.Test;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.learning.config.IUpdater;
+import org.nd4j.linalg.learning.config.RmsProp;
+import org.nd4j.linalg.learning.config.Sgd;
+
+class BlueprintBuilderTest {
+    @Test
+    void zeroPaddingBecomesTheConvolutionsOwn() {
+        Blueprint blueprint = blueprint(new Resnet50Case(160, 2, 10));
+        Operation first = blueprint.operations().get(0);
+        assertEquals(
+                new Operation.Convolution("stem-cnn1", List.of(Blueprint.INPUT), new Window(7, 7, 2, 2, 3, 3)), first);
+        assertEquals(
+                16,
+                blueprint.operations().stream()
+                        .filter(Operation.Add.class::isInstance)
+                        .count());
+        assertEquals(
+                53,
+                blueprint.operations().stream()
+                        .filter(Operation.Convolution.class::isInstance)
+                        .count());
+        assertEquals(new Updater.Nesterov(1e-4, 0.9), blueprint.updater());
+        assertEquals(new Loss(Loss.Kind.CROSS_ENTROPY, 2, 2), blueprint.loss());
+    }
+
+    @Test
+    void sequencesAndLabelsHaveTimeBeforeFeatures() {
+        LstmCase lstm = new LstmCase(9, 6, 4, 5);
+        Model model = BlueprintBuilder.build("lstm", lstm.network(), lstm.batch());
+        assertArrayEquals(
+                new long[] {4, 6, 5}, model.tensors().get(Blueprint.FEATURES).shape());
+        assertArrayEquals(
+                new long[] {4, 6}, model.tensors().get(Blueprint.LABELS).shape());
+        assertEquals(new Loss(Loss.Kind.CROSS_ENTROPY, 24, 4), model.blueprint().loss());
+    }
+
+    @Test
+    void gatesOfAnLstmAreReordered() {
+        INDArray bias = Nd4j.createFromArray(new float[] {1, 2, 3, 4, 5, 6, 7, 8});
+        assertArrayEquals(
+                new float[] {7, 8, 3, 4, 1, 2, 5, 6},
+                LstmGates.reorder(bias).data().asFloat());
+        INDArray weights = Nd4j.createFromArray(new float[][] {{1, 2, 3, 4}, {5, 6, 7, 8}});
+        assertEquals(Nd4j.createFromArray(new float[][] {{4, 8}, {2, 6}, {1, 5}, {3, 7}}), LstmGates.reorder(weights));
+    }
+
+    @Test
+    void whatABlueprintCantDescribeIsRefusedByName() {
+        assertRefused("layer1", list(new Sgd(1)).layer(convolution().build()).layer(new GlobalPoolingLayer()));
+        assertRefused(
+                "activation of layer layer0",
+                list(new Sgd(1)).layer(convolution().activation(Activation.TANH).build()));
+        assertRefused(
+                "mode Same of layer layer0",
+                list(new Sgd(1))
+                        .layer(convolution()
+                                .kernelSize(2, 2)
+                                .convolutionMode(ConvolutionMode.Same)
+                                .build()));
+        assertRefused(
+                "updater", list(new RmsProp(1)).layer(convolution().build()).layer(new CnnLossLayer.Builder().build()));
+    }
+
+    @Test
+    void anUnknownCaseIsAnsweredWithThoseThatThereAre() {
+        String message = assertThrows(IllegalArgumentException.class, () -> BenchmarkCases.named("vgg"))
+                .getMessage();
+        assertTrue(message.contains("vgg") && message.contains("sine-64, sine-128"), message);
+        assertEquals("sine-17", BenchmarkCases.named("sine-17").name());
+    }
+
+    private static ListBuilder list(IUpdater updater) {
+        return new NeuralNetConfiguration.Builder().updater(updater).list();
+    }
+
+    private static ConvolutionLayer.Builder convolution() {
+        return new ConvolutionLayer.Builder(1, 1).nOut(3).activation(Activation.IDENTITY);
+    }
+
+    private static void assertRefused(String what, ListBuilder list) {
+        MultiLayerNetwork network = new MultiLayerNetwork(
+                list.setInputType(InputType.convolutional(4, 4, 2)).build());
+        network.init();
+        DataSet batch = new DataSet(Nd4j.ones(1, 2, 4, 4), Nd4j.ones(1, 3, 4, 4));
+        String message = assertThrows(
+                        IllegalArgumentException.class, () -> BlueprintBuilder.build("refused", network, batch))
+                .getMessage();
+        assertTrue(message.startsWith("a blueprint") && message.contains(what), message);
+    }
+
+    private static Blueprint blueprint(BenchmarkCase benchmark) {
+        return BlueprintBuilder.build(benchmark.name(), benchmark.network(), benchmark.batch())
+                .blueprint();
+    }
+}

@@ -1,0 +1,63 @@
+package org.dl4jamp.benchmarks.dl4j;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.dl4jamp.Precision;
+import org.dl4jamp.benchmarks.blueprint.Loss;
+import org.dl4jamp.benchmarks.side.Training;
+import org.dl4jamp.benchmarks.side.UnavailableException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class Dl4jTrainingTest {
+    private static final int STEPS = 4;
+
+    /** FP32 may differ by what small steps make of rounding, BFLOAT16 by its own digits. */
+    @ParameterizedTest
+    @MethodSource("org.dl4jamp.benchmarks.dl4j.TinyCases#all")
+    void mixedPrecisionFollowsStockDl4j(BenchmarkCase benchmark) {
+        Loss loss = BlueprintBuilder.build(benchmark.name(), benchmark.network(), benchmark.batch())
+                .blueprint()
+                .loss();
+        List<Double> stock = losses(Dl4jTraining.stock(benchmark.network(), benchmark.batch(), loss));
+        List<Double> fp32 = losses(Dl4jTraining.amp(benchmark.network(), benchmark.batch(), loss, Precision.FLOAT));
+        List<Double> bf16 = losses(Dl4jTraining.amp(benchmark.network(), benchmark.batch(), loss, Precision.BFLOAT16));
+        for (int step = 0; step < STEPS; step++) {
+            String where = benchmark + ", step " + step;
+            assertEquals(stock.get(step), fp32.get(step), 1e-3 * stock.get(step), where);
+            assertEquals(stock.get(step), bf16.get(step), 0.03 * stock.get(step), where);
+        }
+    }
+
+    private static List<Double> losses(Training training) {
+        try (training) {
+            List<Double> losses = new ArrayList<>();
+            for (int step = 0; step < STEPS; step++) {
+                losses.add(training.step());
+            }
+            assertTrue(training.activationBytes().orElseThrow() > 0);
+            return losses;
+        }
+    }
+
+    @Test
+    void everyProcessBeginsWithTheSameParameters() {
+        BenchmarkCase benchmark = new MlpCase(20, 30, 7, 5);
+        assertEquals(ParameterChecksum.of(benchmark.network()), ParameterChecksum.of(benchmark.network()));
+        assertTrue(
+                ParameterChecksum.of(benchmark.network()) != ParameterChecksum.of(new MlpCase(20, 30, 8, 5).network()));
+    }
+
+    @Test
+    void withoutHelpersTheirSideIsUnavailable() {
+        String reason = assertThrows(
+                        UnavailableException.class, () -> OneDnnHelpers.require(new MlpCase(20, 30, 7, 5).network()))
+                .getMessage();
+        assertTrue(reason.contains("no") && reason.contains("dl4j-fp32"), reason);
+    }
+}

@@ -1,0 +1,93 @@
+package org.dl4jamp.benchmarks.floor;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import org.dl4jamp.benchmarks.blueprint.Blueprint;
+import org.dl4jamp.benchmarks.blueprint.Loss;
+import org.dl4jamp.benchmarks.blueprint.Model;
+import org.dl4jamp.benchmarks.blueprint.Operation;
+import org.dl4jamp.benchmarks.blueprint.Tensor;
+import org.dl4jamp.benchmarks.blueprint.Tensors;
+import org.dl4jamp.benchmarks.blueprint.Updater;
+import org.dl4jamp.benchmarks.dl4j.BenchmarkCase;
+import org.dl4jamp.benchmarks.dl4j.BlueprintBuilder;
+import org.dl4jamp.benchmarks.dl4j.Dl4jTraining;
+import org.dl4jamp.benchmarks.dl4j.SineCase;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class FloorTrainingTest {
+    @ParameterizedTest
+    @MethodSource("org.dl4jamp.benchmarks.dl4j.TinyCases#all")
+    void itsForwardPassIsThatOfTheNetwork(BenchmarkCase benchmark) {
+        Model model = model(benchmark);
+        double expected;
+        try (Dl4jTraining stock = Dl4jTraining.stock(
+                benchmark.network(), benchmark.batch(), model.blueprint().loss())) {
+            expected = stock.step();
+        }
+        try (FloorTraining fp32 = new FloorTraining(model, false);
+                FloorTraining bf16 = new FloorTraining(model, true)) {
+            assertEquals(expected, fp32.step(), 1e-4 * expected, benchmark.toString());
+            assertEquals(expected, bf16.step(), 0.03 * expected, benchmark.toString());
+            assertEquals(fp32.step(), fp32.step(), 0, "no updater");
+        }
+    }
+
+    @Test
+    void aStepOfTheSineNetworkIsItsPrimitivesAndNothingElse() {
+        int convolutions = 4;
+        int norms = 3;
+        int forward = convolutions + norms;
+        int loss = 1;
+        int backward = convolutions + (convolutions - 1) + norms;
+        try (FloorTraining floor = new FloorTraining(model(new SineCase(8, 16)), false)) {
+            assertEquals(forward + loss + backward, floor.primitives());
+        }
+    }
+
+    @Test
+    void reluOfTheFeaturesIsRefused() {
+        Blueprint blueprint = new Blueprint(
+                "relu",
+                List.of(new Operation.Relu("first", List.of(Blueprint.INPUT))),
+                new Loss(Loss.Kind.SQUARED_ERROR, 1, 1),
+                new Updater.Nesterov(1, 0));
+        Tensors tensors = new Tensors();
+        tensors.put(Blueprint.FEATURES, new Tensor(new long[] {1, 1}, new float[1]));
+        tensors.put(Blueprint.LABELS, new Tensor(new long[] {1, 1}, new float[1]));
+        Model model = new Model(blueprint, tensors);
+        String message = assertThrows(IllegalArgumentException.class, () -> new FloorTraining(model, false))
+                .getMessage();
+        assertTrue(message.contains("first"), message);
+    }
+
+    @Test
+    void sequencesAreTurnedToTimeFirst() {
+        Blueprint recurrent = new Blueprint(
+                "lstm",
+                List.of(new Operation.Lstm("lstm", List.of(Blueprint.INPUT))),
+                new Loss(Loss.Kind.CROSS_ENTROPY, 6, 2),
+                new Updater.Nesterov(1, 0));
+        Tensor turned =
+                new Sequences(recurrent).timeFirst(new Tensor(new long[] {2, 3}, new float[] {1, 2, 3, 4, 5, 6}));
+        assertEquals(List.of(3L, 2L), List.of(turned.size(0), turned.size(1)));
+        assertEquals(
+                List.of(1f, 4f, 2f, 5f, 3f, 6f),
+                List.of(
+                        turned.values()[0],
+                        turned.values()[1],
+                        turned.values()[2],
+                        turned.values()[3],
+                        turned.values()[4],
+                        turned.values()[5]));
+    }
+
+    private static Model model(BenchmarkCase benchmark) {
+        return BlueprintBuilder.build(benchmark.name(), benchmark.network(), benchmark.batch());
+    }
+}

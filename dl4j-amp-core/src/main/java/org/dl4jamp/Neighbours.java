@@ -1,0 +1,78 @@
+package org.dl4jamp;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.deeplearning4j.nn.conf.layers.BaseOutputLayer;
+import org.deeplearning4j.nn.conf.layers.Cnn3DLossLayer;
+import org.deeplearning4j.nn.conf.layers.CnnLossLayer;
+import org.deeplearning4j.nn.conf.layers.LossLayer;
+import org.deeplearning4j.nn.conf.layers.RnnLossLayer;
+import org.dl4jamp.layer.Surroundings;
+import org.dl4jamp.policy.NetworkGraph;
+import org.dl4jamp.policy.PrecisionPlan;
+
+/** Looks at what stands before and after each layer and vertex of a network. */
+final class Neighbours {
+    /** DL4J's own code that is at home in any order in memory: it looks at one position, with all its channels, after the other. */
+    private static final Set<Class<?>> ANY_ORDER =
+            Set.of(CnnLossLayer.class, Cnn3DLossLayer.class, RnnLossLayer.class, LossLayer.class);
+
+    private final NetworkGraph graph;
+    private final PrecisionPlan plan;
+    private final String engine;
+    private final Map<String, List<NetworkGraph.Node>> consumers = new HashMap<>();
+    private final Map<String, Integer> uses = new HashMap<>();
+
+    /**
+     * @param engine name of the engine that computes what DL4J doesn't
+     */
+    Neighbours(NetworkGraph graph, PrecisionPlan plan, String engine) {
+        this.graph = graph;
+        this.plan = plan;
+        this.engine = engine;
+        for (NetworkGraph.Node node : graph.nodes()) {
+            node.inputs().forEach(input -> uses.merge(input, 1, Integer::sum));
+            consumers.put(
+                    node.name(),
+                    graph.nodes().stream()
+                            .filter(other -> other.inputs().contains(node.name()))
+                            .collect(Collectors.toList()));
+        }
+    }
+
+    Surroundings of(String name) {
+        NetworkGraph.Node node = graph.node(name);
+        boolean foreignProducer = node.preProcessor() != null
+                || node.inputs().stream()
+                        .map(graph::node)
+                        .anyMatch(producer -> !producer.networkInput() && !isOurs(producer));
+        boolean shared = node.inputs().stream().anyMatch(input -> uses.get(input) > 1);
+        boolean first = node.preProcessor() == null
+                && node.inputs().size() == 1
+                && graph.node(node.inputs().get(0)).networkInput();
+        return new Surroundings(
+                first && !shared,
+                shared,
+                foreignProducer,
+                consumers.get(name).stream().anyMatch(this::isForeign));
+    }
+
+    private boolean isForeign(NetworkGraph.Node consumer) {
+        if (consumer.preProcessor() != null) {
+            return true;
+        }
+        // Dropout may change an array in place.
+        boolean takesAnyOrder = consumer.isLayer()
+                && consumer.layer().getIDropout() == null
+                && (consumer.layer() instanceof BaseOutputLayer
+                        || ANY_ORDER.contains(consumer.layer().getClass()));
+        return !isOurs(consumer) && !takesAnyOrder;
+    }
+
+    private boolean isOurs(NetworkGraph.Node node) {
+        return !node.networkInput() && plan.row(node.name()).engine().equals(engine);
+    }
+}

@@ -1,0 +1,25 @@
+package org.dl4jamp.engine;
+
+import java.util.Optional;
+import org.deeplearning4j.nn.graph.vertex.GraphVertex;
+import org.dl4jamp.layer.Surroundings;
+import org.dl4jamp.policy.PrecisionPlan;
+import org.nd4j.linalg.api.buffer.DataType;
+
+/**
+ * Which vertex an engine is to compute in place of DL4J.
+ *
+ * @param name the vertex's name in the plan
+ * @param master the graph's own vertex, without parameters
+ * @param configuration its configuration
+ * @param type the type of its inputs and its output
+ * @param surroundings what stands before and after it
+ * @param fusion the fusion that it takes part in, if it does
+ */
+public record VertexRequest(
+        String name,
+        GraphVertex master,
+        org.deeplearning4j.nn.conf.graph.GraphVertex configuration,
+        DataType type,
+        Surroundings surroundings,
+        Optional<PrecisionPlan.Fusion> fusion) {}

@@ -1,0 +1,29 @@
+package org.dl4jamp.layer;
+
+import java.util.Set;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+
+/** Knows when nobody wants the gradient of a network's input. */
+final class InputGradients {
+    /** More than there are between a layer's backward pass and the network's. */
+    private static final int DEPTH = 16;
+
+    private static final Set<String> NETWORKS =
+            Set.of(MultiLayerNetwork.class.getName(), ComputationGraph.class.getName());
+
+    private static final String TRAINING_STEP = "computeGradientAndScore";
+    private static final StackWalker STACK = StackWalker.getInstance();
+
+    private InputGradients() {}
+
+    /**
+     * Whether the backward pass in progress is that of a training step. There DL4J drops the gradient of the network's input, which it returns from
+     * {@code calculateGradients} and {@code backpropGradient}, and only the method that runs tells the one from the other.
+     */
+    static boolean areDropped() {
+        return STACK.walk(frames -> frames.limit(DEPTH)
+                .anyMatch(frame ->
+                        frame.getMethodName().equals(TRAINING_STEP) && NETWORKS.contains(frame.getClassName())));
+    }
+}

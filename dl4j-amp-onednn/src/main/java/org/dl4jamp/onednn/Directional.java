@@ -1,0 +1,17 @@
+package org.dl4jamp.onednn;
+
+import org.deeplearning4j.nn.api.Layer;
+
+/** The twin of a recurrent layer, as one direction of a bidirectional layer uses it. */
+interface Directional extends Layer, AutoCloseable {
+    RecurrentPasses passes();
+
+    /** FP32. */
+    RecurrentParameters parameters();
+
+    /** Views that take the parameters' gradients. */
+    RecurrentParameters gradients();
+
+    @Override
+    void close();
+}

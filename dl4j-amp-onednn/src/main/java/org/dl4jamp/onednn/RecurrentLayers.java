@@ -1,0 +1,65 @@
+package org.dl4jamp.onednn;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.deeplearning4j.nn.conf.layers.BaseLayer;
+import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
+import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
+import org.dl4jamp.Precision;
+import org.nd4j.linalg.activations.IActivation;
+import org.nd4j.linalg.activations.impl.ActivationIdentity;
+import org.nd4j.linalg.activations.impl.ActivationPReLU;
+import org.nd4j.linalg.activations.impl.ActivationRReLU;
+import org.nd4j.linalg.activations.impl.ActivationSoftmax;
+
+/** Layers that go through sequences step by step. */
+final class RecurrentLayers {
+    // They have parameters, draw random numbers, or look at more than one element.
+    private static final Set<Class<? extends IActivation>> NOT_ELEMENT_WISE =
+            Set.of(ActivationPReLU.class, ActivationRReLU.class, ActivationSoftmax.class);
+
+    private RecurrentLayers() {}
+
+    static List<LayerKernels<?>> kernels() {
+        return List.of(
+                new LayerKernels<>(LSTM.class, RecurrentLayers::lstm, LstmTwin::new, true),
+                new LayerKernels<>(SimpleRnn.class, RecurrentLayers::simpleRnn, SimpleRnnTwin::new, true),
+                new LayerKernels<>(
+                        Bidirectional.class, RecurrentLayers::bidirectional, BidirectionalTwin::make, false));
+    }
+
+    private static Optional<String> bidirectional(Bidirectional layer, Precision precision) {
+        if (!(layer.getFwd() instanceof LSTM || layer.getFwd() instanceof SimpleRnn)) {
+            return LayerKernels.because(
+                    "a bidirectional " + layer.getFwd().getClass().getSimpleName());
+        }
+        if (layer.getFwd().getIDropout() != null) {
+            return LayerKernels.because("dropout of each direction by itself");
+        }
+        return Coverage.without(layer.getFwd(), precision);
+    }
+
+    private static Optional<String> lstm(LSTM layer, Precision precision) {
+        return without(layer, layer.getActivationFn()).or(() -> without(layer, layer.getGateActivationFn()));
+    }
+
+    private static Optional<String> simpleRnn(SimpleRnn layer, Precision precision) {
+        return layer.hasLayerNorm()
+                ? LayerKernels.because("layer normalization")
+                : without(layer, layer.getActivationFn());
+    }
+
+    private static Optional<String> without(BaseLayer layer, IActivation activation) {
+        if (layer.getWeightNoise() != null) {
+            return LayerKernels.because("weight noise");
+        }
+        Class<?> type = activation.getClass();
+        boolean elementWise =
+                type.getPackage() == ActivationIdentity.class.getPackage() && !NOT_ELEMENT_WISE.contains(type);
+        return elementWise
+                ? LayerKernels.COVERED
+                : LayerKernels.because("activation function " + activation + " in recurrent layers");
+    }
+}

@@ -1,0 +1,201 @@
+package org.dl4jamp.onednn;
+
+import static org.dl4jamp.onednn.Layers.gaussian;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.util.List;
+import java.util.Random;
+import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
+import org.deeplearning4j.nn.conf.ConvolutionMode;
+import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
+import org.deeplearning4j.nn.conf.graph.ElementWiseVertex.Op;
+import org.deeplearning4j.nn.conf.graph.MergeVertex;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.ActivationLayer;
+import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Precision;
+import org.dl4jamp.policy.PrecisionPlan;
+import org.junit.jupiter.api.Test;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.learning.config.Sgd;
+import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
+import org.nd4j.linalg.ops.transforms.Transforms;
+
+/** Batch normalization or residual sum, and the ReLU layer after it, in one pass; and gradients that DL4J adds up. */
+class FusionTest {
+    private static final AmpConfig FLOAT =
+            AmpConfig.builder().precision(Precision.FLOAT).engine("onednn").build();
+
+    private static MultiLayerConfiguration chain() {
+        return new NeuralNetConfiguration.Builder()
+                .seed(3)
+                .updater(new Sgd(0.1))
+                .list()
+                .layer(new ConvolutionLayer.Builder(3, 3)
+                        .nOut(7)
+                        .activation(Activation.IDENTITY)
+                        .build())
+                .layer(new BatchNormalization())
+                .layer(new ActivationLayer(Activation.RELU))
+                .layer(new DenseLayer.Builder()
+                        .nOut(9)
+                        .activation(Activation.IDENTITY)
+                        .build())
+                .layer(new BatchNormalization())
+                .layer(new ActivationLayer(Activation.RELU))
+                .layer(new OutputLayer.Builder(LossFunction.MCXENT)
+                        .nOut(3)
+                        .activation(Activation.SOFTMAX)
+                        .build())
+                .setInputType(InputType.convolutional(8, 8, 2))
+                .build();
+    }
+
+    private static ConvolutionLayer convolution(int channels) {
+        return new ConvolutionLayer.Builder(3, 3)
+                .nOut(channels)
+                .convolutionMode(ConvolutionMode.Same)
+                .activation(Activation.IDENTITY)
+                .build();
+    }
+
+    /** Two residual blocks, the second with a convolution in its shortcut, and a merge of what three others take too. */
+    private static ComputationGraphConfiguration residual() {
+        return new NeuralNetConfiguration.Builder()
+                .seed(3)
+                .updater(new Sgd(0.1))
+                .graphBuilder()
+                .addInputs("in")
+                .setInputTypes(InputType.convolutional(8, 8, 2))
+                .addLayer("stem", convolution(6), "in")
+                .addLayer("a", convolution(6), "stem")
+                .addLayer("aNorm", new BatchNormalization(), "a")
+                .addLayer("aRelu", new ActivationLayer(Activation.RELU), "aNorm")
+                .addLayer("b", convolution(6), "aRelu")
+                .addVertex("sum", new ElementWiseVertex(Op.Add), "b", "stem")
+                .addLayer("relu", new ActivationLayer(Activation.RELU), "sum")
+                .addLayer("c", convolution(5), "relu")
+                .addLayer("shortcut", convolution(5), "relu")
+                .addVertex("sum2", new ElementWiseVertex(Op.Add), "c", "shortcut")
+                .addLayer("relu2", new ActivationLayer(Activation.RELU), "sum2")
+                .addVertex("merge", new MergeVertex(), "relu2", "relu", "sum2")
+                .addLayer(
+                        "dense",
+                        new DenseLayer.Builder()
+                                .nOut(10)
+                                .activation(Activation.TANH)
+                                .build(),
+                        "merge")
+                .addLayer(
+                        "out",
+                        new OutputLayer.Builder(LossFunction.MCXENT)
+                                .nOut(3)
+                                .activation(Activation.SOFTMAX)
+                                .build(),
+                        "dense")
+                .setOutputs("out")
+                .build();
+    }
+
+    private static DataSet images() {
+        INDArray labels = Nd4j.create(DataType.FLOAT, 5, 3);
+        for (int i = 0; i < 5; i++) {
+            labels.putScalar(i, i % 3, 1);
+        }
+        return new DataSet(gaussian(new Random(1), 1, 5, 2, 8, 8), labels);
+    }
+
+    @Test
+    void thePlanTellsWhatIsComputedInOnePass() {
+        ComputationGraph network = new ComputationGraph(residual());
+        network.init();
+        try (MixedPrecision amp = MixedPrecision.enable(network, FLOAT)) {
+            // The second sum has another consumer, which wants it without ReLU.
+            assertEquals(
+                    List.of(new PrecisionPlan.Fusion("aNorm", "aRelu"), new PrecisionPlan.Fusion("sum", "relu")),
+                    amp.plan().fusions());
+            assertTrue(amp.plan().row("sum").reason().endsWith("; in training in one pass with \"relu\""));
+            assertTrue(amp.plan().row("relu").reason().endsWith("; in training computed by \"sum\""));
+            assertEquals("onednn", amp.plan().row("merge").engine());
+        }
+    }
+
+    @Test
+    void aChainTrainsAsInDl4j() {
+        MultiLayerNetwork own = new MultiLayerNetwork(chain());
+        own.init();
+        MultiLayerNetwork fused = own.clone();
+        DataSet images = images();
+        try (MixedPrecision amp = MixedPrecision.enable(fused, FLOAT)) {
+            assertEquals(2, amp.plan().fusions().size());
+            for (int i = 0; i < 4; i++) {
+                own.fit(images);
+                fused.fit(images);
+            }
+        }
+        Agreement.assertWithin("parameters", own.params(), fused.params(), 1e-5);
+    }
+
+    @Test
+    void aGraphWithForksTrainsAsInDl4j() {
+        ComputationGraph own = new ComputationGraph(residual());
+        own.init();
+        ComputationGraph fused = own.clone();
+        DataSet images = images();
+        try (MixedPrecision amp = MixedPrecision.enable(fused, FLOAT)) {
+            for (int i = 0; i < 4; i++) {
+                own.fit(images);
+                fused.fit(images);
+            }
+        }
+        Agreement.assertWithin("parameters", own.params(), fused.params(), 1e-5);
+    }
+
+    @Test
+    void aGraphWithForksTrainsInBfloat16() {
+        assumeTrue(OneDnnLibrary.bfloat16() == OneDnnLibrary.Bfloat16.NATIVE, "native BFLOAT16");
+        ComputationGraph own = new ComputationGraph(residual());
+        own.init();
+        ComputationGraph half = own.clone();
+        DataSet images = images();
+        try (MixedPrecision amp = MixedPrecision.enable(half)) {
+            assertEquals(Precision.BFLOAT16, amp.plan().row("sum").precision());
+            for (int i = 0; i < 40; i++) {
+                own.fit(images);
+                half.fit(images);
+            }
+        }
+        assertEquals(own.score(images), half.score(images), 0.05 * own.score(images) + 1e-3);
+    }
+
+    @Test
+    void inInferenceEachLayerGivesItsOwnActivations() {
+        MultiLayerNetwork own = new MultiLayerNetwork(chain());
+        own.init();
+        MultiLayerNetwork fused = own.clone();
+        INDArray x = images().getFeatures();
+        try (MixedPrecision amp = MixedPrecision.enable(fused, FLOAT)) {
+            List<INDArray> actual = fused.feedForward(x, false);
+            assertTrue(actual.get(2).minNumber().doubleValue() < 0);
+            assertEquals(Transforms.relu(actual.get(2), true), actual.get(3));
+            Agreement.assertWithin("output", own.output(x), fused.output(x), 1e-5);
+            List<INDArray> training = fused.feedForward(x, true);
+            assertEquals(training.get(3), training.get(2), "in training batch normalization and ReLU are one");
+        }
+    }
+}
