@@ -27,7 +27,8 @@ public final class AmpMultiLayerUpdater extends MultiLayerUpdater {
             Gradient gradient, int iteration, int epoch, int batchSize, LayerWorkspaceMgr workspaceMgr) {
         if (step.admits(gradient, iteration)) {
             WorkEvent event = WorkEvent.begin(WorkEvent.UPDATER, "DL4J's updater");
-            super.update(gradient, step.optimizerSteps(iteration), epoch, batchSize, workspaceMgr);
+            Gradient own = OwnGradient.of(getFlattenedGradientsView(), gradient);
+            super.update(own, step.optimizerSteps(iteration), epoch, batchSize, workspaceMgr);
             event.commit();
         }
     }
