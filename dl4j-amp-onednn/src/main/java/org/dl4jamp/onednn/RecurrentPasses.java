@@ -17,6 +17,9 @@ import org.nd4j.linalg.factory.Nd4j;
  * where they don't.
  */
 final class RecurrentPasses implements AutoCloseable {
+    // More than other layers have: sequences come in many lengths, and all shapes share the memory for the weights.
+    private static final int SHAPES = 4 * Twins.SHAPES;
+
     /** Makes cells. */
     interface CellMaker {
         RecurrentCell make(SequenceShape shape, AlignedMemory weights);
@@ -26,7 +29,7 @@ final class RecurrentPasses implements AutoCloseable {
     private final DataType type;
     private final int gates;
     private final CellMaker maker;
-    private final KernelCache<SequenceShape, RecurrentCell> cells = new KernelCache<>(Twins.SHAPES);
+    private final KernelCache<SequenceShape, RecurrentCell> cells = new KernelCache<>(SHAPES);
     private final AlignedMemory weights = new AlignedMemory();
     private RecurrentCell.Trace kept;
     private RecurrentState keptFrom;
