@@ -26,7 +26,7 @@ public final class AmpMultiLayerUpdater extends MultiLayerUpdater {
     public synchronized void update(
             Gradient gradient, int iteration, int epoch, int batchSize, LayerWorkspaceMgr workspaceMgr) {
         if (step.admits(gradient, iteration)) {
-            WorkEvent event = WorkEvent.begin(WorkEvent.UPDATER, "DL4J's updater");
+            WorkEvent event = WorkEvent.begin(WorkEvent.UPDATER, "parameters");
             Gradient own = OwnGradient.of(getFlattenedGradientsView(), gradient);
             super.update(own, step.optimizerSteps(iteration), epoch, batchSize, workspaceMgr);
             event.commit();

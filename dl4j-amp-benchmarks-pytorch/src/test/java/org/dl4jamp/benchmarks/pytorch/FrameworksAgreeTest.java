@@ -20,7 +20,10 @@ import org.dl4jamp.benchmarks.side.Training;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Small versions of all cases: DL4J and PyTorch begin at the same loss and go on to the same losses. */
+/**
+ * Small versions of all cases: DL4J and PyTorch begin at the same loss and go on to the same losses. Both are in one JVM here, where ND4J works
+ * with PyTorch's OpenBLAS too; to compare speeds it has to have its own.
+ */
 class FrameworksAgreeTest {
     private static final int STEPS = 4;
 
