@@ -64,8 +64,10 @@ rem The dot keeps the file from being empty.
 >"%BUILT%" echo %AMP_ARGS%.
 
 :run
-rem OpenMP threads that wait actively hold up one another many times over when other programs use the processor too.
+rem OpenMP threads that wait actively hold up one another many times over when other programs use the processor too; threads
+rem that go to sleep at once are slow to wake for the many small operations of a recurrent layer.
 if not defined OMP_WAIT_POLICY set "OMP_WAIT_POLICY=PASSIVE"
+if not defined GOMP_SPINCOUNT set "GOMP_SPINCOUNT=10000"
 set "JAVA=java"
 if defined JAVA_HOME set "JAVA=%JAVA_HOME%\bin\java"
 rem In the environment, because a command line would be too short for it.
