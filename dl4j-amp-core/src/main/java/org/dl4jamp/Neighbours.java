@@ -1,10 +1,8 @@
 package org.dl4jamp;
 
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.stream.Collectors;
 import org.deeplearning4j.nn.conf.layers.BaseOutputLayer;
 import org.deeplearning4j.nn.conf.layers.Cnn3DLossLayer;
 import org.deeplearning4j.nn.conf.layers.CnnLossLayer;
@@ -23,8 +21,7 @@ final class Neighbours {
     private final NetworkGraph graph;
     private final PrecisionPlan plan;
     private final String engine;
-    private final Map<String, List<NetworkGraph.Node>> consumers = new HashMap<>();
-    private final Map<String, Integer> uses = new HashMap<>();
+    private final Map<String, List<NetworkGraph.Node>> consumers;
 
     /**
      * @param engine name of the engine that computes what DL4J doesn't
@@ -33,14 +30,7 @@ final class Neighbours {
         this.graph = graph;
         this.plan = plan;
         this.engine = engine;
-        for (NetworkGraph.Node node : graph.nodes()) {
-            node.inputs().forEach(input -> uses.merge(input, 1, Integer::sum));
-            consumers.put(
-                    node.name(),
-                    graph.nodes().stream()
-                            .filter(other -> other.inputs().contains(node.name()))
-                            .collect(Collectors.toList()));
-        }
+        this.consumers = graph.consumers();
     }
 
     Surroundings of(String name) {
@@ -49,7 +39,8 @@ final class Neighbours {
                 || node.inputs().stream()
                         .map(graph::node)
                         .anyMatch(producer -> !producer.networkInput() && !isOurs(producer));
-        boolean shared = node.inputs().stream().anyMatch(input -> uses.get(input) > 1);
+        boolean shared =
+                node.inputs().stream().anyMatch(input -> consumers.get(input).size() > 1);
         boolean first = node.preProcessor() == null
                 && node.inputs().size() == 1
                 && graph.node(node.inputs().get(0)).networkInput();

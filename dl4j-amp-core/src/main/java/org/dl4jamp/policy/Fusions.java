@@ -1,7 +1,6 @@
 package org.dl4jamp.policy;
 
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -11,13 +10,13 @@ final class Fusions {
     private final NetworkGraph graph;
     private final PrecisionPlan plan;
     private final EngineAbility ability;
-    private final Map<String, Integer> consumers = new HashMap<>();
+    private final Map<String, List<NetworkGraph.Node>> consumers;
 
     private Fusions(NetworkGraph graph, PrecisionPlan plan, EngineAbility ability) {
         this.graph = graph;
         this.plan = plan;
         this.ability = ability;
-        graph.nodes().forEach(node -> node.inputs().forEach(input -> consumers.merge(input, 1, Integer::sum)));
+        this.consumers = graph.consumers();
     }
 
     /** The plan with its fusions, and with rows that tell of them. */
@@ -43,7 +42,7 @@ final class Fusions {
             return Optional.empty();
         }
         NetworkGraph.Node first = graph.node(node.inputs().get(0));
-        boolean alone = consumers.get(first.name()) == 1 && !first.networkInput() && !first.networkOutput();
+        boolean alone = consumers.get(first.name()).size() == 1 && !first.networkInput() && !first.networkOutput();
         return alone ? Optional.of(first) : Optional.empty();
     }
 

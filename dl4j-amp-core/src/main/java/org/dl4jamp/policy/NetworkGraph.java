@@ -130,6 +130,15 @@ public record NetworkGraph(List<Node> nodes) {
                 .orElseThrow(() -> new NoSuchElementException("no node \"" + name + "\" in the network"));
     }
 
+    /** For each node, by name, those that take its output, in order; one that takes it twice is there twice. */
+    public Map<String, List<Node>> consumers() {
+        Map<String, List<Node>> consumers = new HashMap<>();
+        nodes.forEach(node -> consumers.put(node.name(), new ArrayList<>()));
+        nodes.forEach(
+                node -> node.inputs().forEach(input -> consumers.get(input).add(node)));
+        return consumers;
+    }
+
     /** The nodes that are layers, in order. */
     public List<Node> layers() {
         return nodes.stream().filter(Node::isLayer).toList();
