@@ -79,8 +79,17 @@ public final class BenchCommand implements Callable<Integer> {
     @Option(
             names = "--seconds",
             paramLabel = "S",
-            description = "Time of the measured steps, and of those before, at least (default: the case's).")
+            description = "Time of the measured steps, at least (default: the case's).")
     private Double seconds;
+
+    @Option(
+            names = "--warmup-seconds",
+            paramLabel = "S",
+            description = {
+                "Time of the steps before measuring, at least (default: the case's).",
+                "While HotSpot still compiles, its threads and those of the native libraries share the processors."
+            })
+    private Double warmUpSeconds;
 
     @Option(
             names = "--threads",
@@ -128,9 +137,8 @@ public final class BenchCommand implements Callable<Integer> {
         requireAtLeast("--steps", steps == null ? 1 : steps, 1);
         requireAtLeast("--threads", threads, 1);
         requireAtLeast("--time-limit", timeLimit, 1);
-        if (seconds != null && !(seconds >= 0)) {
-            throw new ParameterException(spec.commandLine(), "--seconds " + seconds + ": must be at least 0");
-        }
+        requireNotNegative("--seconds", seconds);
+        requireNotNegative("--warmup-seconds", warmUpSeconds);
         if (markdown == null && caseName.equals(ALL)) {
             markdown = Path.of("benchmarks.md");
         }
@@ -181,7 +189,7 @@ public final class BenchCommand implements Callable<Integer> {
         Schedule usual = benchmark.schedule();
         return new Schedule(
                 warmUp == null ? usual.warmUpSteps() : warmUp,
-                seconds == null ? usual.warmUpSeconds() : seconds,
+                warmUpSeconds == null ? usual.warmUpSeconds() : warmUpSeconds,
                 steps == null ? usual.steps() : steps,
                 seconds == null ? usual.seconds() : seconds);
     }
@@ -218,6 +226,12 @@ public final class BenchCommand implements Callable<Integer> {
     private void requireAtLeast(String option, int value, int least) {
         if (value < least) {
             throw new ParameterException(spec.commandLine(), option + " " + value + ": must be at least " + least);
+        }
+    }
+
+    private void requireNotNegative(String option, Double value) {
+        if (value != null && !(value >= 0)) {
+            throw new ParameterException(spec.commandLine(), option + " " + value + ": must be at least 0");
         }
     }
 

@@ -50,6 +50,7 @@ class AmpBenchTest {
                 "bench mlp --repetitions 0 | --repetitions 0: must be at least 1",
                 "bench mlp --repetitions many | Invalid value for option '--repetitions'",
                 "bench mlp --warmup -1 | --warmup -1: must be at least 0",
+                "bench mlp --warmup-seconds -1 | --warmup-seconds -1.0: must be at least 0",
                 "bench mlp --steps 0 | --steps 0: must be at least 1",
                 "bench mlp --seconds -1 | --seconds -1.0: must be at least 0",
                 "bench mlp --seconds NaN | --seconds NaN: must be at least 0",
@@ -80,6 +81,7 @@ class AmpBenchTest {
                 "--warmup=1",
                 "--steps=2",
                 "--seconds=0",
+                "--warmup-seconds=0",
                 "--threads=1",
                 "--json=" + json,
                 "--markdown=" + markdown);
@@ -125,6 +127,7 @@ class AmpBenchTest {
                 "--warmup=1",
                 "--steps=3",
                 "--seconds=0",
+                "--warmup-seconds=0",
                 "--threads=1");
         assertEquals(0, exit, err.toString());
         assertTrue(out.toString().matches("(?s).*oneDNN primitives +\\d+\\.\\d+ +\\d.*"), out.toString());

@@ -44,6 +44,6 @@ public record LenetCase(int minibatch) implements BenchmarkCase {
 
     @Override
     public Schedule schedule() {
-        return new Schedule(10, 6, 10, 4);
+        return Schedule.ofSteps(10, 10);
     }
 }

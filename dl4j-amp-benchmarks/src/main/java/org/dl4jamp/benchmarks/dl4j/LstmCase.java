@@ -75,6 +75,6 @@ public record LstmCase(int hidden, int steps, int minibatch, int characters) imp
 
     @Override
     public Schedule schedule() {
-        return new Schedule(3, 4, 4, 4);
+        return Schedule.ofSteps(3, 4);
     }
 }

@@ -67,6 +67,6 @@ public record MlpCase(int inputs, int hidden, int classes, int minibatch) implem
 
     @Override
     public Schedule schedule() {
-        return new Schedule(4, 4, 4, 4);
+        return Schedule.ofSteps(4, 4);
     }
 }

@@ -82,6 +82,6 @@ public record Resnet50Case(int side, int minibatch, int classes) implements Benc
 
     @Override
     public Schedule schedule() {
-        return new Schedule(2, 4, 3, 4);
+        return Schedule.ofSteps(2, 3);
     }
 }

@@ -86,6 +86,6 @@ public record SineCase(int size, int hidden) implements BenchmarkCase {
 
     @Override
     public Schedule schedule() {
-        return new Schedule(3, 4, 4, 4);
+        return Schedule.ofSteps(3, 4);
     }
 }

@@ -10,6 +10,14 @@ package org.dl4jamp.benchmarks.side;
  * @param seconds time in which steps are measured, at least
  */
 public record Schedule(int warmUpSteps, double warmUpSeconds, int steps, double seconds) {
+    /**
+     * Fifteen seconds before measuring: in the first ten to fifteen HotSpot compiles, and on two processors its threads take from a side in
+     * Java up to half its speed (sine-64: 27 ms a step after two seconds, 14 ms after fifteen). Then five seconds.
+     */
+    public static Schedule ofSteps(int warmUpSteps, int steps) {
+        return new Schedule(warmUpSteps, 15, steps, 5);
+    }
+
     /** The step, counted from 1, whose loss all sides report, since all of them make it. */
     public int lossStep() {
         return warmUpSteps + steps;
