@@ -1,5 +1,6 @@
 package org.dl4jamp;
 
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -22,6 +23,7 @@ final class Neighbours {
     private final PrecisionPlan plan;
     private final String engine;
     private final Map<String, List<NetworkGraph.Node>> consumers;
+    private final Set<String> dependsOnParameters = new HashSet<>();
 
     /**
      * @param engine name of the engine that computes what DL4J doesn't
@@ -31,6 +33,11 @@ final class Neighbours {
         this.plan = plan;
         this.engine = engine;
         this.consumers = graph.consumers();
+        for (NetworkGraph.Node each : graph.nodes()) {
+            if (each.hasParameters() || each.inputs().stream().anyMatch(dependsOnParameters::contains)) {
+                dependsOnParameters.add(each.name());
+            }
+        }
     }
 
     Surroundings of(String name) {
@@ -41,14 +48,22 @@ final class Neighbours {
                         .anyMatch(producer -> !producer.networkInput() && !isOurs(producer));
         boolean shared =
                 node.inputs().stream().anyMatch(input -> consumers.get(input).size() > 1);
-        boolean first = node.preProcessor() == null
-                && node.inputs().size() == 1
-                && graph.node(node.inputs().get(0)).networkInput();
         return new Surroundings(
-                first && !shared,
+                inputGradient(node, shared),
                 shared,
                 foreignProducer,
                 consumers.get(name).stream().anyMatch(this::isForeign));
+    }
+
+    private Surroundings.InputGradient inputGradient(NetworkGraph.Node node, boolean shared) {
+        if (node.inputs().stream().anyMatch(dependsOnParameters::contains)) {
+            return Surroundings.InputGradient.READ;
+        }
+        boolean dropped = node.preProcessor() == null
+                && !shared
+                && node.inputs().size() == 1
+                && graph.node(node.inputs().get(0)).networkInput();
+        return dropped ? Surroundings.InputGradient.DROPPED : Surroundings.InputGradient.HANDED_ON;
     }
 
     private boolean isForeign(NetworkGraph.Node consumer) {

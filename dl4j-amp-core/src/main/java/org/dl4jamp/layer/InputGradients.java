@@ -4,7 +4,7 @@ import java.util.Set;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 
-/** Knows when nobody wants the gradient of a network's input. */
+/** Knows when nobody reads the gradient of a network's input. */
 final class InputGradients {
     /** More than there are between a layer's backward pass and the network's. */
     private static final int DEPTH = 16;

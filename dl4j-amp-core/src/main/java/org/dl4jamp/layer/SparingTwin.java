@@ -3,9 +3,9 @@ package org.dl4jamp.layer;
 /** A layer that computes in place of a network's own, and can do without the gradient of its input. */
 public interface SparingTwin {
     /**
-     * Told before each backward pass of a network's first layer.
+     * Told before each backward pass of a layer whose input depends on no parameters.
      *
-     * @param unwanted whether the backward pass may return null for the gradient of the input
+     * @param unwanted whether the backward pass is to return null for the gradient of the input
      */
     void spareInputGradient(boolean unwanted);
 }

@@ -175,12 +175,13 @@ public class TwinLayer extends PairedLayer {
         twin.weights().reload();
         boolean castsOut = givenType != twin.dataType() || twin.dropout() != null;
         LayerWorkspaceMgr inner = prepare(workspaceMgr, ArrayType.BP_WORKING_MEM, castsOut, ArrayType.ACTIVATION_GRAD);
-        if (surroundings.firstInNetwork() && compute() instanceof SparingTwin sparing) {
-            sparing.spareInputGradient(InputGradients.areDropped());
-        }
+        boolean spares = sparesInputGradient();
         INDArray own = twin.casting().cast(epsilon, twin.outputType(), workspaceMgr, ArrayType.BP_WORKING_MEM);
         Pair<Gradient, INDArray> result = backward.run(own, inner);
         unscaleParameterGradients();
+        if (spares) {
+            return new Pair<>(result.getFirst(), unread(workspaceMgr));
+        }
         INDArray next = result.getSecond();
         if (twin.dropout() != null && next != null) {
             next = twin.casting().cast(next, dropoutType(), workspaceMgr, ArrayType.BP_WORKING_MEM);
@@ -188,6 +189,23 @@ public class TwinLayer extends PairedLayer {
         }
         next = handBack(next, workspaceMgr);
         return new Pair<>(result.getFirst(), next);
+    }
+
+    private boolean sparesInputGradient() {
+        if (surroundings.inputGradient() == Surroundings.InputGradient.READ
+                || !(compute() instanceof SparingTwin sparing)) {
+            return false;
+        }
+        boolean unwanted = InputGradients.areDropped();
+        sparing.spareInputGradient(unwanted);
+        return unwanted;
+    }
+
+    /** In place of a gradient of the input that no parameter depends on: zeros for those that hand it on. */
+    private INDArray unread(LayerWorkspaceMgr workspaceMgr) {
+        return surroundings.inputGradient() == Surroundings.InputGradient.DROPPED
+                ? null
+                : workspaceMgr.create(ArrayType.ACTIVATION_GRAD, givenType, input.shape(), 'c');
     }
 
     /** Casts an epsilon to the type of the activations it belongs to. */

@@ -16,6 +16,7 @@ import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.graph.GraphVertex;
 import org.deeplearning4j.nn.conf.graph.LayerVertex;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.params.EmptyParamInitializer;
 import org.dl4jamp.AmpException;
 
 /**
@@ -55,6 +56,14 @@ public record NetworkGraph(List<Node> nodes) {
         /** Whether a layer, rather than a network input or a vertex without a layer. */
         public boolean isLayer() {
             return layer != null;
+        }
+
+        /** Whether there is anything in it to train, or to keep from training. */
+        public boolean hasParameters() {
+            if (isLayer()) {
+                return !(layer.initializer() instanceof EmptyParamInitializer);
+            }
+            return !networkInput && vertex.numParams(true) > 0;
         }
 
         /** Simple name of the configuration class, for tables and messages. */

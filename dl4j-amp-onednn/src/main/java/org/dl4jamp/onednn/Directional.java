@@ -1,9 +1,10 @@
 package org.dl4jamp.onednn;
 
 import org.deeplearning4j.nn.api.Layer;
+import org.dl4jamp.layer.SparingTwin;
 
 /** The twin of a recurrent layer, as one direction of a bidirectional layer uses it. */
-interface Directional extends Layer, AutoCloseable {
+interface Directional extends Layer, SparingTwin, AutoCloseable {
     RecurrentPasses passes();
 
     /** FP32. */
@@ -11,6 +12,11 @@ interface Directional extends Layer, AutoCloseable {
 
     /** Views that take the parameters' gradients. */
     RecurrentParameters gradients();
+
+    @Override
+    default void spareInputGradient(boolean unwanted) {
+        passes().spareInputGradient(unwanted);
+    }
 
     @Override
     void close();

@@ -33,6 +33,7 @@ final class RecurrentPasses implements AutoCloseable {
     private final AlignedMemory weights = new AlignedMemory();
     private RecurrentCell.Trace kept;
     private RecurrentState keptFrom;
+    private boolean inputGradientUnwanted;
 
     RecurrentPasses(OneDnnContext context, DataType type, int gates, CellMaker maker) {
         this.context = context;
@@ -179,7 +180,7 @@ final class RecurrentPasses implements AutoCloseable {
      * @param gradients views that take the parameters' gradients
      * @param lastState takes the state after the last time step; null if nobody wants it
      * @param destination where the result goes
-     * @return the gradient of the input, {@code [minibatch, nIn, time]}
+     * @return the gradient of the input, {@code [minibatch, nIn, time]}; null if nobody wants it
      */
     INDArray backward(
             Sequences sequences,
@@ -214,9 +215,17 @@ final class RecurrentPasses implements AutoCloseable {
         cell.backward(trace, error, mask(sequences, memory), firstStep, deltas, memory);
         INDArray x = timeFirst(input, type, memory);
         products.weightGradients(x, Slab.of(trace.outputs()), deltas, gradients);
+        if (inputGradientUnwanted) {
+            return null;
+        }
         INDArray next = Workspaces.dense(workspaceMgr, destination, type, x.shape());
         products.inputGradient(deltas, next);
         return next.permute(1, 2, 0);
+    }
+
+    /** Whether {@link #backward} may leave out the gradient of the input. */
+    void spareInputGradient(boolean unwanted) {
+        inputGradientUnwanted = unwanted;
     }
 
     /** Makes the next backward pass run forward again. */

@@ -9,6 +9,7 @@ import org.deeplearning4j.nn.layers.BaseLayer;
 import org.deeplearning4j.nn.params.SeparableConvolutionParamInitializer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.layer.SparingTwin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -17,7 +18,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * A depthwise convolution, then a product of the channels of each pixel, which has bias and activation function. What is between the two is in
  * the arrays' type, and made again for the backward pass.
  */
-final class SeparableConvolutionTwin extends BaseLayer<SeparableConvolution2D> implements AutoCloseable {
+final class SeparableConvolutionTwin extends BaseLayer<SeparableConvolution2D> implements SparingTwin, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private static final String DEPTH = SeparableConvolutionParamInitializer.DEPTH_WISE_WEIGHT_KEY;
@@ -38,6 +39,11 @@ final class SeparableConvolutionTwin extends BaseLayer<SeparableConvolution2D> i
         this.pointwise = ConvolutionForm.pointwiseOf(layerConf());
         this.passes = new ProductPasses(
                 context, type, depthwise.channels(), layerConf().getActivationFn());
+    }
+
+    @Override
+    public void spareInputGradient(boolean unwanted) {
+        passes.spareInputGradient(unwanted);
     }
 
     private ProductKernels depthKernels() {
@@ -99,16 +105,20 @@ final class SeparableConvolutionTwin extends BaseLayer<SeparableConvolution2D> i
         INDArray betweenGradient =
                 Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, dataType, between.shape());
         point.backwardData(delta, getParam(POINT), betweenGradient);
-        depth.backwardWeights(x, betweenGradient, depthGradient, null);
-        INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, x.shape());
-        depth.backwardData(betweenGradient, getParam(DEPTH), next);
+        INDArray next = passes.backward(
+                depth,
+                x,
+                betweenGradient,
+                new ProductPasses.Parameters(getParam(DEPTH), null),
+                new ProductPasses.Parameters(depthGradient, null),
+                workspaceMgr);
         Gradient gradient = new DefaultGradient();
         if (hasBias()) {
             gradient.setGradientFor(BIAS, biasGradient);
         }
         gradient.setGradientFor(DEPTH, depthGradient, 'c');
         gradient.setGradientFor(POINT, pointGradient, 'c');
-        return new Pair<>(gradient, depthwise.channels().fromSecond(next));
+        return new Pair<>(gradient, next);
     }
 
     /** DL4J's layer hands a mask on without keeping it. */

@@ -1,7 +1,9 @@
 package org.dl4jamp.onednn;
 
 import static org.dl4jamp.onednn.Layers.gaussian;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
@@ -13,14 +15,26 @@ import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.graph.MergeVertex;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.DropoutLayer;
+import org.deeplearning4j.nn.conf.layers.FeedForwardLayer;
+import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
+import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
+import org.deeplearning4j.nn.conf.layers.ZeroPaddingLayer;
+import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Precision;
+import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -63,19 +77,24 @@ class InputGradientTest {
         return network;
     }
 
-    /** Writes down the gradients that a network's first layer hands back. */
-    private static List<INDArray> recorded(MultiLayerNetwork network) {
+    /** Writes down the gradients that a layer hands back. */
+    private static List<INDArray> recorded(MultiLayerNetwork network, int layer) {
         List<INDArray> gradients = new ArrayList<>();
-        Layer first = network.getLayers()[0];
-        network.getLayers()[0] = (Layer) Proxy.newProxyInstance(
+        record(network, layer, gradients);
+        return gradients;
+    }
+
+    private static void record(MultiLayerNetwork network, int layer, List<INDArray> gradients) {
+        Layer first = network.getLayers()[layer];
+        network.getLayers()[layer] = (Layer) Proxy.newProxyInstance(
                 Layer.class.getClassLoader(), new Class<?>[] {Layer.class}, (proxy, method, arguments) -> {
                     Object result = method.invoke(first, arguments);
                     if (method.getName().equals("backpropGradient")) {
-                        gradients.add((INDArray) ((Pair<?, ?>) result).getSecond());
+                        INDArray gradient = (INDArray) ((Pair<?, ?>) result).getSecond();
+                        gradients.add(gradient == null ? null : gradient.dup().detach());
                     }
                     return result;
                 });
-        return gradients;
     }
 
     @Test
@@ -84,7 +103,7 @@ class InputGradientTest {
         MultiLayerNetwork network = own.clone();
         try (MixedPrecision amp = MixedPrecision.enable(network, FLOAT)) {
             Layer first = network.getLayers()[0];
-            List<INDArray> gradients = recorded(network);
+            List<INDArray> gradients = recorded(network, 0);
             network.fit(features, labels);
             assertEquals(1, gradients.size());
             assertNull(gradients.get(0));
@@ -93,6 +112,91 @@ class InputGradientTest {
         }
         own.fit(features, labels);
         Agreement.assertWithin("parameters", own.params(), network.params(), 1e-5);
+    }
+
+    /** Networks whose layer 1 is the first with parameters. */
+    static List<Named<MultiLayerNetwork>> networksWhoseSecondLayerIsTheFirstToTrain() {
+        return List.of(
+                Named.of("convolution", padded(new ConvolutionLayer.Builder(3, 3))),
+                Named.of("separable convolution", padded(new SeparableConvolution2D.Builder(3, 3))),
+                Named.of("dense layer", padded(new DenseLayer.Builder())),
+                Named.of("LSTM", recurrent(new LSTM.Builder())),
+                Named.of("simple RNN", recurrent(new SimpleRnn.Builder())));
+    }
+
+    private static MultiLayerNetwork padded(FeedForwardLayer.Builder<?> layer) {
+        return network(InputType.convolutional(4, 5, 2), new ZeroPaddingLayer.Builder(1, 1).build(), layer, output(4));
+    }
+
+    private static MultiLayerNetwork recurrent(FeedForwardLayer.Builder<?> layer) {
+        return network(
+                InputType.recurrent(2, 4),
+                new DropoutLayer.Builder(1.0).build(),
+                layer,
+                new RnnOutputLayer.Builder(LossFunction.MSE)
+                        .nOut(2)
+                        .activation(Activation.IDENTITY)
+                        .build());
+    }
+
+    private static MultiLayerNetwork network(
+            InputType inputs,
+            org.deeplearning4j.nn.conf.layers.Layer first,
+            FeedForwardLayer.Builder<?> second,
+            org.deeplearning4j.nn.conf.layers.Layer output) {
+        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+                .seed(3)
+                .updater(new Sgd(0.1))
+                .activation(Activation.TANH)
+                .list(first, second.nOut(4).build(), output)
+                .setInputType(inputs)
+                .build());
+        network.init();
+        return network;
+    }
+
+    @ParameterizedTest
+    @MethodSource("networksWhoseSecondLayerIsTheFirstToTrain")
+    void behindLayersWithoutParametersATrainingStepHandsOnZeros(MultiLayerNetwork own) {
+        boolean sequences = own.getOutputLayer().conf().getLayer() instanceof RnnOutputLayer;
+        INDArray input = sequences ? gaussian(new Random(1), 1, 3, 2, 4) : gaussian(new Random(1), 1, 3, 2, 4, 5);
+        INDArray target = sequences ? gaussian(new Random(2), 1, 3, 2, 4) : gaussian(new Random(2), 1, 3, 2);
+        MultiLayerNetwork network = own.clone();
+        try (MixedPrecision amp = MixedPrecision.enable(network, FLOAT)) {
+            Layer second = network.getLayers()[1];
+            List<INDArray> gradients = recorded(network, 1);
+            network.fit(input, target);
+            network.getLayers()[1] = second;
+            own.fit(input, target);
+            assertEquals(1, amp.stepsTaken());
+            Agreement.assertWithin("parameters", own.params(), network.params(), 1e-5);
+            assertEquals(0, gradients.get(0).amaxNumber().doubleValue());
+
+            network.setParams(own.params());
+            record(network, 1, gradients);
+            Agreement.assertWithin(
+                    "gradient of the input",
+                    own.calculateGradients(input, target, null, null).getSecond(),
+                    network.calculateGradients(input, target, null, null).getSecond(),
+                    1e-5);
+            assertArrayEquals(gradients.get(1).shape(), gradients.get(0).shape());
+            network.getLayers()[1] = second;
+        }
+    }
+
+    @Test
+    void behindALayerWithParametersItsNeeded() {
+        MultiLayerNetwork own =
+                network(InputType.feedForward(6), dense(), new DenseLayer.Builder().dropOut(1.0), output(4));
+        MultiLayerNetwork network = own.clone();
+        try (MixedPrecision amp = MixedPrecision.enable(network, FLOAT)) {
+            Layer second = network.getLayers()[1];
+            List<INDArray> gradients = recorded(network, 1);
+            network.fit(features, labels);
+            assertNotEquals(0, gradients.get(0).amaxNumber().doubleValue());
+            assertEquals(1, amp.stepsTaken());
+            network.getLayers()[1] = second;
+        }
     }
 
     @Test
