@@ -14,7 +14,10 @@ import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
 
-/** A flight recording of this process's work events, from when it's made. */
+/**
+ * A flight recording of this process's work events. To be made before the steps that warm up: HotSpot compiles again what writes events once
+ * somebody records them.
+ */
 final class FlightRecording implements AutoCloseable {
     /** The name of dl4j-amp's events, whose fields are kind and what. */
     static final String EVENT = "org.dl4jamp.Work";
@@ -26,15 +29,22 @@ final class FlightRecording implements AutoCloseable {
     private final Recording recording = new Recording();
     private final String thread = Thread.currentThread().getName();
 
+    private Instant begin = Instant.MIN;
+
     FlightRecording() {
         recording.enable(EVENT).withoutThreshold().withoutStackTrace();
         recording.start();
     }
 
+    /** Leaves out what has been recorded so far. */
+    void begin() {
+        begin = Instant.now();
+    }
+
     /**
      * Ends it.
      *
-     * @param secondsOfSteps the time of each step since it was made
+     * @param secondsOfSteps the time of each step since {@link #begin}
      * @return what this thread has done in them; work within other work counts as that other work
      */
     Profile stop(List<Double> secondsOfSteps) throws IOException {
@@ -52,6 +62,7 @@ final class FlightRecording implements AutoCloseable {
         List<Span> spans = new ArrayList<>();
         for (RecordedEvent event : RecordingFile.readAllEvents(file)) {
             if (event.getEventType().getName().equals(EVENT)
+                    && event.getStartTime().isAfter(begin)
                     && event.getThread().getJavaName().equals(thread)) {
                 Key key = new Key(event.getString("kind"), event.getString("what"));
                 spans.add(new Span(key, event.getStartTime(), event.getDuration()));

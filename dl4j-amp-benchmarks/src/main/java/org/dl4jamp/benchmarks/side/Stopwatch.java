@@ -19,8 +19,9 @@ public final class Stopwatch {
     /** Trains as long as the schedule says, and records where the time of the measured steps goes. */
     public static Repetition profile(Training training, Schedule schedule) throws IOException {
         Losses losses = new Losses(schedule.lossStep());
-        repeat(training, losses, schedule.warmUpSteps(), schedule.warmUpSeconds());
         try (FlightRecording recording = new FlightRecording()) {
+            repeat(training, losses, schedule.warmUpSteps(), schedule.warmUpSeconds());
+            recording.begin();
             List<Double> seconds = repeat(training, losses, schedule.steps(), schedule.seconds());
             return repetition(training, losses, seconds, recording.stop(seconds));
         }
