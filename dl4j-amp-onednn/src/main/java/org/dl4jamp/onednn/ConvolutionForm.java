@@ -109,6 +109,10 @@ record ConvolutionForm(Window window, boolean transposed, ChannelAxis channels, 
         return transposed || window.seesNumbers(Workspaces.extents(input));
     }
 
+    private boolean isGrouped() {
+        return weights.shape().length > window.axes() + 2;
+    }
+
     /**
      * The kernels for a shape.
      *
@@ -121,8 +125,11 @@ record ConvolutionForm(Window window, boolean transposed, ChannelAxis channels, 
         WindowGeometry geometry = transposed ? window.spreadOver(extents) : window.over(extents);
         Layout output = Layout.channelsLast(input.type(), Workspaces.shape(input.shape()[0], nOut, geometry.output()));
         ProductKernels.Task task = new ProductKernels.Task(layer, input, weights, hasBias, output, function);
-        return transposed
-                ? ProductKernels.make(context, new DeconvolutionPrimitives(geometry), task)
-                : ProductKernels.make(context, new ConvolutionPrimitives(geometry), task);
+        if (transposed) {
+            return ProductKernels.make(context, new DeconvolutionPrimitives(geometry), task);
+        }
+        return isGrouped() || !PixelPrimitives.suit(geometry, input.shape()[0])
+                ? ProductKernels.make(context, new ConvolutionPrimitives(geometry), task)
+                : ProductKernels.make(context, new PixelPrimitives(geometry), task);
     }
 }

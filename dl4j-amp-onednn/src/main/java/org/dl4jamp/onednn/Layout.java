@@ -87,6 +87,20 @@ final class Layout {
         return new Layout(type, ownShape, ownStrides);
     }
 
+    /**
+     * The same memory as a matrix with a column for each channel, and a row for each position of each example. For channels-last arrays, and
+     * for weights of one position.
+     */
+    Layout asMatrix() {
+        long rows = shape[0];
+        long rowStride = strides[0];
+        for (int axis = 2; axis < shape.length; axis++) {
+            rows *= shape[axis];
+            rowStride = shape[axis] > 1 ? Math.min(rowStride, strides[axis]) : rowStride;
+        }
+        return new Layout(type, new long[] {rows, shape[1]}, new long[] {rowStride, strides[1]});
+    }
+
     /** Shape and order in memory, of another type. */
     Layout as(DataType other) {
         return new Layout(other, shape, strides);

@@ -16,16 +16,21 @@ final class PoolingKernels implements AutoCloseable {
     private final long[] outputShape;
 
     private PoolingKernels(
-            OneDnnContext context, String what, PoolingForm form, WindowGeometry geometry, Layout in, Layout out) {
-        DataType sums = form.addsUpGradients() ? DataType.FLOAT : in.type();
+            OneDnnContext context,
+            String what,
+            dnnl.algorithm kind,
+            WindowGeometry geometry,
+            DataType sums,
+            Layout in,
+            Layout out) {
         memory.desc input = in.descriptor();
         memory.desc output = out.descriptor();
         memory.desc inputGradient = in.as(sums).descriptor();
         memory.desc outputGradient = out.as(sums).descriptor();
-        pooling_forward.primitive_desc first = forward(form, geometry, input, output);
+        pooling_forward.primitive_desc first = forward(kind, geometry, input, output);
         pooling_backward.primitive_desc back = new pooling_backward.primitive_desc(
                 OneDnnContext.cpu(),
-                form.kind(),
+                kind,
                 inputGradient,
                 outputGradient,
                 geometry.strides(),
@@ -33,7 +38,7 @@ final class PoolingKernels implements AutoCloseable {
                 geometry.gaps(),
                 geometry.before(),
                 geometry.after(),
-                sums == in.type() ? first : forward(form, geometry, inputGradient, outputGradient),
+                sums == in.type() ? first : forward(kind, geometry, inputGradient, outputGradient),
                 OneDnnContext.attributes(),
                 false);
         forward = new Kernel(context, what, first, new pooling_forward(first))
@@ -43,7 +48,7 @@ final class PoolingKernels implements AutoCloseable {
                 .argument(dnnl.DNNL_ARG_DIFF_DST, outputGradient)
                 .argument(dnnl.DNNL_ARG_DIFF_SRC, inputGradient);
         outputShape = out.shape();
-        if (form.kind() == dnnl.algorithm.pooling_max) {
+        if (kind == dnnl.algorithm.pooling_max) {
             places = new memory(first.workspace_desc(), OneDnnContext.cpu()).retainReference();
             forward.argument(dnnl.DNNL_ARG_WORKSPACE, places);
             backward.argument(dnnl.DNNL_ARG_WORKSPACE, places);
@@ -53,11 +58,11 @@ final class PoolingKernels implements AutoCloseable {
     }
 
     private static pooling_forward.primitive_desc forward(
-            PoolingForm form, WindowGeometry geometry, memory.desc input, memory.desc output) {
+            dnnl.algorithm kind, WindowGeometry geometry, memory.desc input, memory.desc output) {
         return new pooling_forward.primitive_desc(
                 OneDnnContext.cpu(),
                 dnnl.prop_kind.forward_training,
-                form.kind(),
+                kind,
                 input,
                 output,
                 geometry.strides(),
@@ -78,9 +83,29 @@ final class PoolingKernels implements AutoCloseable {
     static PoolingKernels make(OneDnnContext context, String layer, PoolingForm form, Layout in) {
         long[] shape = in.shape();
         WindowGeometry geometry = form.window().over(Arrays.copyOfRange(shape, 2, shape.length));
+        return make(context, layer, form.kind(), geometry, form.addsUpGradients(), in);
+    }
+
+    /**
+     * Kernels for a shape.
+     *
+     * @param layer for error messages
+     * @param kind of oneDNN's pooling
+     * @param addsUpGradients whether the backward pass adds up more than one gradient, which is to be done in FP32
+     * @param in how the input lies in memory, its channels as the second axis
+     */
+    static PoolingKernels make(
+            OneDnnContext context,
+            String layer,
+            dnnl.algorithm kind,
+            WindowGeometry geometry,
+            boolean addsUpGradients,
+            Layout in) {
+        long[] shape = in.shape();
         Layout out = Layout.channelsLast(in.type(), Workspaces.shape(shape[0], shape[1], geometry.output()));
-        String what = layer + ": " + form.kind() + " with " + geometry + " of " + in;
-        return OneDnnContext.make(what, () -> new PoolingKernels(context, what, form, geometry, in, out));
+        String what = layer + ": " + kind + " with " + geometry + " of " + in;
+        DataType sums = addsUpGradients ? DataType.FLOAT : in.type();
+        return OneDnnContext.make(what, () -> new PoolingKernels(context, what, kind, geometry, sums, in, out));
     }
 
     /** A copy of the output's shape. */

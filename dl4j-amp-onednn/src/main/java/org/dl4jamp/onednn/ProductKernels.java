@@ -35,6 +35,7 @@ final class ProductKernels implements AutoCloseable {
     private final Kernel forwardInFloat;
     private final Kernel backwardData;
     private final Kernel backwardWeights;
+    private final Samples samples;
     private final ArrangedWeights weights;
     private final ArrangedWeights weightsBackward;
     private final ArrangedWeights weightGradient;
@@ -55,13 +56,18 @@ final class ProductKernels implements AutoCloseable {
         hasBias = task.hasBias();
         layer = task.layer();
         outputShape = task.output().shape();
-        memory.desc input = task.input().descriptor();
-        memory.desc output = task.output().descriptor();
-        memory.desc floatOutput =
-                Layout.channelsLast(DataType.FLOAT, outputShape).descriptor();
-        memory.desc wanted = primitives.weights(task.input().type(), task.weights());
-        memory.desc wantedGradient = primitives.weights(DataType.FLOAT, task.weights());
-        memory.desc master = task.weights().descriptor();
+        samples = primitives.samples(context, layer, task.input());
+        memory.desc input = primitives
+                .seen(samples == null ? task.input() : samples.layout())
+                .descriptor();
+        memory.desc output = primitives.seen(task.output()).descriptor();
+        memory.desc floatOutput = primitives
+                .seen(Layout.channelsLast(DataType.FLOAT, outputShape))
+                .descriptor();
+        Layout networks = primitives.seen(task.weights());
+        memory.desc wanted = primitives.weights(task.input().type(), networks);
+        memory.desc wantedGradient = primitives.weights(DataType.FLOAT, networks);
+        memory.desc master = networks.descriptor();
         memory.desc bias =
                 hasBias ? Layout.dense(DataType.FLOAT, outputShape[1]).descriptor() : new memory.desc();
 
@@ -164,7 +170,13 @@ final class ProductKernels implements AutoCloseable {
         if (hasBias) {
             kernel.bind(dnnl.DNNL_ARG_BIAS, bias);
         }
-        kernel.bind(dnnl.DNNL_ARG_SRC, input).bind(dnnl.DNNL_ARG_DST, output).run();
+        kernel.bind(dnnl.DNNL_ARG_SRC, taken(input))
+                .bind(dnnl.DNNL_ARG_DST, output)
+                .run();
+    }
+
+    private INDArray taken(INDArray input) {
+        return samples == null ? input : samples.take(input);
     }
 
     void backwardData(INDArray delta, INDArray networks, INDArray inputGradient) {
@@ -175,8 +187,11 @@ final class ProductKernels implements AutoCloseable {
         weightsBackward.bind(backwardData, dnnl.DNNL_ARG_WEIGHTS, networks);
         backwardData
                 .bind(dnnl.DNNL_ARG_DIFF_DST, delta)
-                .bind(dnnl.DNNL_ARG_DIFF_SRC, inputGradient)
+                .bind(dnnl.DNNL_ARG_DIFF_SRC, samples == null ? inputGradient : samples.gradient())
                 .run();
+        if (samples != null) {
+            samples.spread(inputGradient);
+        }
     }
 
     void backwardWeights(INDArray input, INDArray delta, INDArray networks, INDArray biasGradient) {
@@ -185,7 +200,7 @@ final class ProductKernels implements AutoCloseable {
         }
         weightGradient.bind(backwardWeights, dnnl.DNNL_ARG_DIFF_WEIGHTS, networks);
         backwardWeights
-                .bind(dnnl.DNNL_ARG_SRC, input)
+                .bind(dnnl.DNNL_ARG_SRC, taken(input))
                 .bind(dnnl.DNNL_ARG_DIFF_DST, delta)
                 .run();
         weightGradient.copy(networks);
@@ -197,6 +212,9 @@ final class ProductKernels implements AutoCloseable {
         forwardInFloat.close();
         backwardData.close();
         backwardWeights.close();
+        if (samples != null) {
+            samples.close();
+        }
         weights.close();
         if (weightsBackward != weights) {
             weightsBackward.close();

@@ -15,10 +15,25 @@ interface ProductPrimitives<F extends primitive_desc> {
     String name();
 
     /**
+     * The positions of the input that are multiplied.
+     *
+     * @param layer for error messages
+     * @return null if all are
+     */
+    default Samples samples(OneDnnContext context, String layer, Layout input) {
+        return null;
+    }
+
+    /** How the primitives describe input, weights and output: the same memory, perhaps with fewer axes. */
+    default Layout seen(Layout layout) {
+        return layout;
+    }
+
+    /**
      * In which order the primitives are to have the weights, and their gradients.
      *
      * @param type the type of the weights
-     * @param network how the network's own lie in memory
+     * @param network how the network's own lie in memory, as the primitives describe it
      */
     default memory.desc weights(DataType type, Layout network) {
         return Layout.any(type, network.shape());
