@@ -2,7 +2,7 @@ package org.dl4jamp.onednn;
 
 import org.nd4j.linalg.activations.IActivation;
 
-/** An activation function of a recurrent layer, in FP32: forward at one time step, backward over all of them at once. */
+/** An activation function of a recurrent layer, in FP32: forward at one time step or all of them, backward over all of them at once. */
 interface CellFunction extends AutoCloseable {
     /** oneDNN's, if it knows the function and can tell the derivative from the value; else ND4J's. */
     static CellFunction of(IActivation activation, OneDnnContext context, String layer, SequenceShape shape) {
@@ -16,6 +16,9 @@ interface CellFunction extends AutoCloseable {
 
     /** Values at one time step, which may take the arguments' place. */
     void forward(Slab arguments, Slab values, boolean training);
+
+    /** Values at all time steps, which may take the arguments' place. */
+    void forwardAll(Slab arguments, Slab values, boolean training);
 
     /**
      * The derivative times something, for all time steps.

@@ -18,11 +18,13 @@ final class EltwiseFunction implements CellFunction {
             dnnl.algorithm.eltwise_elu, dnnl.algorithm.eltwise_elu_use_dst_for_bwd);
 
     private final Kernel forward;
+    private final Kernel forwardAll;
     private final Kernel backward;
     private final Kernel backwardFromArguments;
 
-    private EltwiseFunction(Kernel forward, Kernel backward, Kernel backwardFromArguments) {
+    private EltwiseFunction(Kernel forward, Kernel forwardAll, Kernel backward, Kernel backwardFromArguments) {
         this.forward = forward;
+        this.forwardAll = forwardAll;
         this.backward = backward;
         this.backwardFromArguments = backwardFromArguments;
     }
@@ -39,11 +41,9 @@ final class EltwiseFunction implements CellFunction {
         return OneDnnContext.make(what, () -> {
             memory.desc step = array(shape.minibatch(), shape.units());
             memory.desc steps = array(shape.rows(), shape.units());
-            eltwise_forward.primitive_desc forward = forward(eltwise, eltwise.function(), step);
             return new EltwiseFunction(
-                    new Kernel(context, what, forward, new eltwise_forward(forward))
-                            .argument(dnnl.DNNL_ARG_SRC, step)
-                            .argument(dnnl.DNNL_ARG_DST, step),
+                    forward(context, what, eltwise, step),
+                    forward(context, what, eltwise, steps),
                     backward(context, what, eltwise, FROM_VALUE.get(eltwise.function()), dnnl.DNNL_ARG_DST, steps),
                     backward(context, what, eltwise, eltwise.function(), dnnl.DNNL_ARG_SRC, steps));
         });
@@ -51,6 +51,13 @@ final class EltwiseFunction implements CellFunction {
 
     private static memory.desc array(long rows, long columns) {
         return Layout.dense(DataType.FLOAT, rows, columns).descriptor();
+    }
+
+    private static Kernel forward(OneDnnContext context, String what, Eltwise eltwise, memory.desc array) {
+        eltwise_forward.primitive_desc description = forward(eltwise, eltwise.function(), array);
+        return new Kernel(context, what, description, new eltwise_forward(description))
+                .argument(dnnl.DNNL_ARG_SRC, array)
+                .argument(dnnl.DNNL_ARG_DST, array);
     }
 
     private static eltwise_forward.primitive_desc forward(Eltwise eltwise, dnnl.algorithm function, memory.desc array) {
@@ -97,7 +104,16 @@ final class EltwiseFunction implements CellFunction {
 
     @Override
     public void forward(Slab arguments, Slab values, boolean training) {
-        forward.bind(dnnl.DNNL_ARG_SRC, arguments.address())
+        forward(forward, arguments, values);
+    }
+
+    @Override
+    public void forwardAll(Slab arguments, Slab values, boolean training) {
+        forward(forwardAll, arguments, values);
+    }
+
+    private static void forward(Kernel kernel, Slab arguments, Slab values) {
+        kernel.bind(dnnl.DNNL_ARG_SRC, arguments.address())
                 .bind(dnnl.DNNL_ARG_DST, values.address())
                 .run();
     }
@@ -122,6 +138,7 @@ final class EltwiseFunction implements CellFunction {
     @Override
     public void close() {
         forward.close();
+        forwardAll.close();
         backward.close();
         backwardFromArguments.close();
     }

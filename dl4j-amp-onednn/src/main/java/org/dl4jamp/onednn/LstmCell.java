@@ -5,7 +5,8 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * An LSTM without peepholes. Sums, functions and memory are FP32; only what enters a product is rounded.
+ * An LSTM without peepholes. Sums, functions and memory are FP32. What enters a product is rounded, and what a layer of BFLOAT16 keeps for the
+ * backward pass: of the gates the sums, because the derivative where a function flattens out can't be told from a rounded value.
  *
  * <pre>
  * a = activation(x W_a + h[t-1] R_a + b_a)        likewise f, o and g, with the gates' function
@@ -23,6 +24,7 @@ final class LstmCell implements RecurrentCell {
     private static final int OUTPUT = 2;
     private static final int INPUT_GATE = 3;
 
+    private final OneDnnContext context;
     private final SequenceShape shape;
     private final DataType type;
     private final SequenceProducts products;
@@ -32,6 +34,7 @@ final class LstmCell implements RecurrentCell {
 
     LstmCell(
             OneDnnContext context, String layer, DataType type, LSTM conf, SequenceShape shape, AlignedMemory weights) {
+        this.context = context;
         this.shape = shape;
         this.type = type;
         this.products = SequenceProducts.make(context, layer, type, shape, weights);
@@ -41,12 +44,13 @@ final class LstmCell implements RecurrentCell {
     }
 
     /**
-     * What a forward pass leaves. If it keeps nothing, memory cells have room for two time steps only.
+     * What a forward pass leaves: FLOAT, or in the layer's type without the values, which then can be computed again. If it keeps nothing, memory
+     * cells have room for two time steps only.
      *
-     * @param sums before the functions, FLOAT {@code [gates, steps, minibatch, units]}
+     * @param sums before the functions, {@code [gates, steps * minibatch * units]}
      * @param values after them; the same array if nothing needs the sums
-     * @param memories c, FLOAT {@code [steps + 1, minibatch, units]}, the initial state in front
-     * @param activatedMemories the activation function of c before it was masked, FLOAT {@code [steps, minibatch, units]}
+     * @param memories c, {@code [steps + 1, minibatch * units]}, the initial state in front
+     * @param activatedMemories the activation function of c before it was masked, {@code [steps, minibatch * units]}
      * @param outputs {@code [steps + 1, minibatch, units]}
      * @param lastOutput FLOAT {@code [minibatch, units]}
      * @param lastMemory FLOAT {@code [minibatch, units]}
@@ -79,16 +83,23 @@ final class LstmCell implements RecurrentCell {
             INDArray mask,
             boolean training,
             boolean keeps,
-            SequenceMemory memory) {
+            SequenceMemory working,
+            SequenceMemory lasting) {
         long block = shape.block();
         long places = keeps ? shape.steps() + 1 : 2;
-        boolean separate = keeps && (activation.needsArguments() || gate.needsArguments());
+        boolean rounds = keeps && type != DataType.FLOAT;
+        SequenceMemory memory = rounds ? working : lasting;
         INDArray sums = memory.create(DataType.FLOAT, GATES, shape.gate());
-        INDArray values = separate ? memory.create(DataType.FLOAT, GATES, shape.gate()) : sums;
+        INDArray values = sums;
+        if (rounds) {
+            values = memory.create(DataType.FLOAT, GATES, block);
+        } else if (keeps && needsSums()) {
+            values = memory.create(DataType.FLOAT, GATES, shape.gate());
+        }
         INDArray memories = memory.create(DataType.FLOAT, places, block);
         INDArray activatedMemories = memory.create(DataType.FLOAT, places - 1, block);
-        INDArray outputs = memory.create(type, shape.steps() + 1, shape.minibatch(), shape.units());
-        INDArray output = memory.create(DataType.FLOAT, shape.minibatch(), shape.units());
+        INDArray outputs = lasting.create(type, shape.steps() + 1, shape.minibatch(), shape.units());
+        INDArray output = lasting.create(DataType.FLOAT, shape.minibatch(), shape.units());
         begin(initial, outputs, memories);
 
         products.takeWeights(parameters.inputWeights(), parameters.recurrentWeights());
@@ -105,10 +116,10 @@ final class LstmCell implements RecurrentCell {
                 gate.forward(at(sums, which, time), at(values, which, time), training);
             }
             Slab memoryBefore = memoryNow;
-            memoryNow = Slab.of(memories).plus((keeps ? time + 1 : (time + 1) % 2) * block);
+            memoryNow = Slab.of(memories).plus((time + 1) % places * block);
             steps.multiply(at(values, INPUT_GATE, time), at(values, INPUT, time), memoryNow);
             steps.multiplyAdd(at(values, FORGET, time), memoryBefore, memoryNow);
-            Slab activated = Slab.of(activatedMemories).plus(keeps ? time * block : 0);
+            Slab activated = Slab.of(activatedMemories).plus(time % (places - 1) * block);
             activation.forward(memoryNow, activated, training);
             steps.multiply(at(values, OUTPUT, time), activated, now);
             if (mask != null) {
@@ -118,14 +129,42 @@ final class LstmCell implements RecurrentCell {
             }
             steps.round(now, Slab.of(outputs).plus((time + 1) * block));
         }
+        INDArray lastMemory = memoryNow.vector(block).reshape(shape.minibatch(), shape.units());
+        return rounds
+                ? new LstmTrace(
+                        lasting.copy(context, type, sums),
+                        null,
+                        lasting.copy(context, type, memories),
+                        lasting.copy(context, type, activatedMemories),
+                        outputs,
+                        output,
+                        lasting.copy(context, DataType.FLOAT, lastMemory))
+                : new LstmTrace(sums, values, memories, activatedMemories, outputs, output, lastMemory);
+    }
+
+    private boolean needsSums() {
+        return activation.needsArguments() || gate.needsArguments();
+    }
+
+    /** A trace in FP32, with the values computed again if it was kept without. */
+    private LstmTrace expanded(LstmTrace trace, SequenceMemory memory) {
+        if (trace.values() != null) {
+            return trace;
+        }
+        INDArray sums = memory.copy(context, DataType.FLOAT, trace.sums());
+        INDArray values = needsSums() ? memory.create(DataType.FLOAT, GATES, shape.gate()) : sums;
+        activation.forwardAll(at(sums, INPUT, 0), at(values, INPUT, 0), true);
+        for (int which = FORGET; which <= INPUT_GATE; which++) {
+            gate.forwardAll(at(sums, which, 0), at(values, which, 0), true);
+        }
         return new LstmTrace(
                 sums,
                 values,
-                memories,
-                activatedMemories,
-                outputs,
-                output,
-                memoryNow.vector(block).reshape(shape.minibatch(), shape.units()));
+                memory.copy(context, DataType.FLOAT, trace.memories()),
+                memory.copy(context, DataType.FLOAT, trace.activatedMemories()),
+                trace.outputs(),
+                trace.lastOutput(),
+                trace.lastMemory());
     }
 
     private void begin(RecurrentState initial, INDArray outputs, INDArray memories) {
@@ -140,15 +179,17 @@ final class LstmCell implements RecurrentCell {
         }
     }
 
+    /** A gate at a time step, in an array of all time steps or of one only. */
     private Slab at(INDArray array, int which, long time) {
-        return new Slab(array, which * shape.gate() + time * shape.block());
+        long length = array.size(1);
+        return new Slab(array, which * length + time * shape.block() % length);
     }
 
     @Override
     public void backward(
             Trace kept, INDArray error, INDArray mask, long firstStep, INDArray deltas, SequenceMemory memory) {
         // DL4J's LSTM doesn't mask what flows back.
-        LstmTrace trace = (LstmTrace) kept;
+        LstmTrace trace = expanded((LstmTrace) kept, memory);
         Factors factors = factors(trace, memory);
         INDArray carried = memory.create(DataType.FLOAT, 1, shape.block());
         INDArray delta = memory.create(DataType.FLOAT, GATES, shape.block());

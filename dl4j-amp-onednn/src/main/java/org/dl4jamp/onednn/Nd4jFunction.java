@@ -17,11 +17,19 @@ record Nd4jFunction(IActivation activation, SequenceShape shape) implements Cell
 
     @Override
     public void forward(Slab arguments, Slab values, boolean training) {
-        INDArray target = step(values);
-        if (arguments.address() != values.address()) {
-            target.assign(step(arguments));
+        forward(step(arguments), step(values), training);
+    }
+
+    @Override
+    public void forwardAll(Slab arguments, Slab values, boolean training) {
+        forward(steps(arguments), steps(values), training);
+    }
+
+    private void forward(INDArray arguments, INDArray values, boolean training) {
+        if (Workspaces.address(arguments) != Workspaces.address(values)) {
+            values.assign(arguments);
         }
-        assign(activation.getActivation(target, training), target);
+        assign(activation.getActivation(values, training), values);
     }
 
     private INDArray step(Slab slab) {

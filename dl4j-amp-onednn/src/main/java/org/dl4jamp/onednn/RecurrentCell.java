@@ -19,7 +19,8 @@ interface RecurrentCell extends AutoCloseable {
      * @param x {@code [steps, minibatch, nIn]}
      * @param mask FLOAT {@code [steps, minibatch]}, what outputs and state are multiplied by; null for none
      * @param keeps whether the trace is to hold all that {@link #backward} needs
-     * @param memory where the trace goes
+     * @param working where what is needed meanwhile goes
+     * @param lasting where the trace goes
      */
     Trace forward(
             INDArray x,
@@ -28,7 +29,8 @@ interface RecurrentCell extends AutoCloseable {
             INDArray mask,
             boolean training,
             boolean keeps,
-            SequenceMemory memory);
+            SequenceMemory working,
+            SequenceMemory lasting);
 
     /**
      * A backward pass.

@@ -159,6 +159,7 @@ final class RecurrentPasses implements AutoCloseable {
                         mask(sequences, working),
                         training,
                         keeps,
+                        working,
                         lasting);
     }
 

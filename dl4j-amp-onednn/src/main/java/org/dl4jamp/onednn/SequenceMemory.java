@@ -17,6 +17,13 @@ record SequenceMemory(LayerWorkspaceMgr workspaceMgr, ArrayType place) {
         return Workspaces.dense(workspaceMgr, place, type, shape);
     }
 
+    /** A copy, in a type. */
+    INDArray copy(OneDnnContext context, DataType type, INDArray from) {
+        INDArray to = create(type, from.shape());
+        context.copy(from, to);
+        return to;
+    }
+
     INDArray zeros(DataType type, long... shape) {
         return create(type, shape).assign(0);
     }

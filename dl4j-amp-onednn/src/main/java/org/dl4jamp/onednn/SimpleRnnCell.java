@@ -5,12 +5,13 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A simple recurrent network without layer normalization: {@code h[t] = activation(x W + h[t-1] R + b)}. Sums and function are FP32; only what
- * enters a product is rounded.
+ * A simple recurrent network without layer normalization: {@code h[t] = activation(x W + h[t-1] R + b)}. Sums and function are FP32. What enters
+ * a product is rounded, and so are the sums that a layer of BFLOAT16 keeps for the backward pass.
  */
 final class SimpleRnnCell implements RecurrentCell {
     static final int GATES = 1;
 
+    private final OneDnnContext context;
     private final SequenceShape shape;
     private final DataType type;
     private final SequenceProducts products;
@@ -24,6 +25,7 @@ final class SimpleRnnCell implements RecurrentCell {
             SimpleRnn conf,
             SequenceShape shape,
             AlignedMemory weights) {
+        this.context = context;
         this.shape = shape;
         this.type = type;
         this.products = SequenceProducts.make(context, layer, type, shape, weights);
@@ -34,7 +36,8 @@ final class SimpleRnnCell implements RecurrentCell {
     /**
      * What a forward pass leaves.
      *
-     * @param kept the function's values, or its arguments if they're needed, FLOAT {@code [steps, minibatch, units]}
+     * @param kept FLOAT: the function's values, or its arguments if it needs them; in the layer's type: its arguments; {@code [1, steps *
+     *     minibatch * units]}
      * @param outputs {@code [steps + 1, minibatch, units]}
      * @param lastOutput FLOAT {@code [minibatch, units]}
      */
@@ -58,11 +61,14 @@ final class SimpleRnnCell implements RecurrentCell {
             INDArray mask,
             boolean training,
             boolean keeps,
-            SequenceMemory memory) {
+            SequenceMemory working,
+            SequenceMemory lasting) {
         long block = shape.block();
-        INDArray sums = memory.create(DataType.FLOAT, GATES, shape.gate());
-        INDArray outputs = memory.create(type, shape.steps() + 1, shape.minibatch(), shape.units());
-        INDArray output = memory.create(DataType.FLOAT, shape.minibatch(), shape.units());
+        boolean rounds = keeps && type != DataType.FLOAT;
+        boolean keepsSums = rounds || activation.needsArguments();
+        INDArray sums = (rounds ? working : lasting).create(DataType.FLOAT, GATES, shape.gate());
+        INDArray outputs = lasting.create(type, shape.steps() + 1, shape.minibatch(), shape.units());
+        INDArray output = lasting.create(DataType.FLOAT, shape.minibatch(), shape.units());
         INDArray first = Slab.of(outputs).vector(block).reshape(shape.minibatch(), shape.units());
         if (initial.isZero()) {
             first.assign(0);
@@ -78,15 +84,15 @@ final class SimpleRnnCell implements RecurrentCell {
             if (time > 0 || !initial.isZero()) {
                 products.recurrent(Slab.of(outputs).plus(time * block), sum);
             }
-            boolean keepsSum = activation.needsArguments();
-            now = keepsSum ? Slab.of(output) : sum;
+            now = keepsSums ? Slab.of(output) : sum;
             activation.forward(sum, now, training);
             if (mask != null) {
                 steps.mask(now, Slab.of(mask).plus(time * shape.minibatch()));
             }
             steps.round(now, Slab.of(outputs).plus((time + 1) * block));
         }
-        return new RnnTrace(sums, outputs, now.vector(block).reshape(shape.minibatch(), shape.units()));
+        INDArray kept = rounds ? lasting.copy(context, type, sums) : sums;
+        return new RnnTrace(kept, outputs, now.vector(block).reshape(shape.minibatch(), shape.units()));
     }
 
     @Override
@@ -96,7 +102,12 @@ final class SimpleRnnCell implements RecurrentCell {
         long block = shape.block();
         Slab derivatives =
                 Slab.of(memory.create(DataType.FLOAT, 1, shape.gate()).assign(1));
-        activation.backward(Slab.of(trace.kept()), derivatives, derivatives);
+        if (trace.kept().dataType() == DataType.FLOAT) {
+            activation.backward(Slab.of(trace.kept()), derivatives, derivatives);
+        } else {
+            Slab sums = Slab.of(memory.copy(context, DataType.FLOAT, trace.kept()));
+            activation.backwardFromArguments(sums, derivatives, derivatives);
+        }
         for (long time = shape.steps() - 1; time >= firstStep; time--) {
             Slab errorNow = Slab.of(error).plus(time * block);
             if (time < shape.steps() - 1) {

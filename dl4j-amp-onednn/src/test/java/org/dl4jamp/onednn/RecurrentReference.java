@@ -1,13 +1,12 @@
 package org.dl4jamp.onednn;
 
-import java.util.function.DoubleUnaryOperator;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * An LSTM (sigmoid, tanh) or a simple RNN (tanh) in double precision, one number at a time, that rounds to BFLOAT16 what the twins round:
- * outputs, and gradients before they enter a product. Arrays are {@code [minibatch, size, time]}.
+ * outputs, gradients before they enter a product, and what the backward pass takes from the forward pass. Arrays are {@code [minibatch, size, time]}.
  */
 final class RecurrentReference {
     private final boolean lstm;
@@ -63,8 +62,9 @@ final class RecurrentReference {
         return Layers.rounded((float) value);
     }
 
-    private static double sigmoid(double x) {
-        return 1 / (1 + Math.exp(-x));
+    /** Of a column: tanh for the first of an LSTM's gates, and for a simple RNN. */
+    private double function(int column, double x) {
+        return column < units ? Math.tanh(x) : 1 / (1 + Math.exp(-x));
     }
 
     private void sequence(
@@ -76,9 +76,9 @@ final class RecurrentReference {
             INDArray inputGradient,
             double[] gradient) {
         double[][] values = new double[steps][columns];
+        double[][] keptValues = new double[steps][columns];
         double[][] memory = new double[steps + 1][units];
         double[][] h = new double[steps + 1][units];
-        DoubleUnaryOperator sigmoid = RecurrentReference::sigmoid;
         for (int t = 0; t < steps; t++) {
             for (int c = 0; c < columns; c++) {
                 double sum = bias[c];
@@ -88,7 +88,8 @@ final class RecurrentReference {
                 for (int u = 0; u < units; u++) {
                     sum += h[t][u] * recurrentWeights[u][c];
                 }
-                values[t][c] = c < units ? Math.tanh(sum) : sigmoid.applyAsDouble(sum);
+                values[t][c] = function(c, sum);
+                keptValues[t][c] = function(c, round(sum));
             }
             for (int u = 0; u < units; u++) {
                 if (lstm) {
@@ -109,16 +110,16 @@ final class RecurrentReference {
                 for (int c = 0; c < columns; c++) {
                     error += after[c] * recurrentWeights[u][c];
                 }
-                double a = values[t][u];
+                double a = keptValues[t][u];
                 if (lstm) {
-                    double f = values[t][units + u];
-                    double o = values[t][2 * units + u];
-                    double g = values[t][3 * units + u];
-                    double tanh = Math.tanh(memory[t + 1][u]);
-                    double memoryError = error * o * (1 - tanh * tanh) + carried[u];
+                    double f = keptValues[t][units + u];
+                    double o = keptValues[t][2 * units + u];
+                    double g = keptValues[t][3 * units + u];
+                    double derivative = 1 - Math.pow(Math.tanh(round(memory[t + 1][u])), 2);
+                    double memoryError = error * o * derivative + carried[u];
                     delta[u] = memoryError * g * (1 - a * a);
-                    delta[units + u] = memoryError * memory[t][u] * f * (1 - f);
-                    delta[2 * units + u] = error * tanh * o * (1 - o);
+                    delta[units + u] = memoryError * round(memory[t][u]) * f * (1 - f);
+                    delta[2 * units + u] = error * round(Math.tanh(memory[t + 1][u])) * o * (1 - o);
                     delta[3 * units + u] = memoryError * a * g * (1 - g);
                     carried[u] = memoryError * f;
                 } else {
