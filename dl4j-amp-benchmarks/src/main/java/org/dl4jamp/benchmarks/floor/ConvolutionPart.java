@@ -5,19 +5,17 @@ import org.bytedeco.dnnl.convolution_backward_weights;
 import org.bytedeco.dnnl.convolution_forward;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
+import org.bytedeco.dnnl.primitive_desc;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 import org.dl4jamp.benchmarks.blueprint.Window;
 
 /** A convolution with its bias, and with ReLU if that follows. */
-final class ConvolutionPart implements Part {
+final class ConvolutionPart extends ProductPart {
     private static final dnnl.algorithm ALGORITHM = dnnl.algorithm.convolution_direct;
 
     private final Tape tape;
     private final Flow input;
-    private final Flow output;
-    private final boolean relu;
     private final Tensor weights;
-    private final memory.desc plainWeights;
     private final memory.desc anyWeights;
     private final memory.desc biases;
     private final long[] strides;
@@ -25,21 +23,20 @@ final class ConvolutionPart implements Part {
     private final convolution_forward.primitive_desc forward;
 
     ConvolutionPart(Tape tape, Flow input, Window window, Tensor weights, Tensor bias, boolean relu) {
+        super(
+                tape,
+                input,
+                output(tape, input, window, weights),
+                weights,
+                tape.floats(memory.format_tag.abcd, weights.shape()),
+                relu);
         this.tape = tape;
         this.input = input;
-        this.relu = relu;
         this.weights = weights;
-        long[] shape = weights.shape();
-        long channels = shape[0];
-        plainWeights = tape.floats(memory.format_tag.abcd, shape);
-        anyWeights = tape.activations(memory.format_tag.any, shape);
-        biases = tape.floats(memory.format_tag.a, channels);
+        anyWeights = tape.activations(memory.format_tag.any, weights.shape());
+        biases = biases(tape, weights);
         strides = new long[] {window.strideY(), window.strideX()};
         padding = new long[] {window.padY(), window.padX()};
-        long[] outputShape = {
-            input.size(0), channels, window.outputHeight(input.size(2)), window.outputWidth(input.size(3))
-        };
-        output = Flow.output(tape, tape.activations(memory.format_tag.acdb, outputShape), outputShape);
         forward = new convolution_forward.primitive_desc(
                 tape.cpu(),
                 dnnl.prop_kind.forward_training,
@@ -47,61 +44,48 @@ final class ConvolutionPart implements Part {
                 input.description(),
                 anyWeights,
                 biases,
-                output.description(),
+                output().description(),
                 strides,
                 padding,
                 padding,
                 ReluFusion.attributes(relu),
                 false);
-        tape.add(
-                new convolution_forward(forward),
-                new Tape.Argument(dnnl.DNNL_ARG_SRC, input.value()),
-                new Tape.Argument(dnnl.DNNL_ARG_WEIGHTS, tape.filled(weights, plainWeights, forward.weights_desc())),
-                new Tape.Argument(dnnl.DNNL_ARG_BIAS, tape.filled(bias, biases, biases)),
-                new Tape.Argument(dnnl.DNNL_ARG_DST, output.value()));
+        forward(forward, bias);
+    }
+
+    private static Flow output(Tape tape, Flow input, Window window, Tensor weights) {
+        long[] shape = {
+            input.size(0), weights.size(0), window.outputHeight(input.size(2)), window.outputWidth(input.size(3))
+        };
+        return Flow.output(tape, tape.activations(memory.format_tag.acdb, shape), shape);
     }
 
     @Override
-    public Flow output() {
-        return output;
+    primitive_desc backwardData() {
+        return new convolution_backward_data.primitive_desc(
+                tape.cpu(),
+                ALGORITHM,
+                input.gradientDescription(),
+                anyWeights,
+                output().gradientDescription(),
+                strides,
+                padding,
+                padding,
+                forward);
     }
 
     @Override
-    public void backward() {
-        memory gradient = ReluFusion.backward(tape, output, relu);
-        if (input.needsGradient()) {
-            convolution_backward_data.primitive_desc data = new convolution_backward_data.primitive_desc(
-                    tape.cpu(),
-                    ALGORITHM,
-                    input.gradientDescription(),
-                    anyWeights,
-                    output.gradientDescription(),
-                    strides,
-                    padding,
-                    padding,
-                    forward);
-            tape.add(
-                    new convolution_backward_data(data),
-                    new Tape.Argument(dnnl.DNNL_ARG_DIFF_DST, gradient),
-                    new Tape.Argument(dnnl.DNNL_ARG_WEIGHTS, tape.filled(weights, plainWeights, data.weights_desc())),
-                    new Tape.Argument(dnnl.DNNL_ARG_DIFF_SRC, input.newGradient()));
-        }
-        convolution_backward_weights.primitive_desc ofWeights = new convolution_backward_weights.primitive_desc(
+    primitive_desc backwardWeights() {
+        return new convolution_backward_weights.primitive_desc(
                 tape.cpu(),
                 ALGORITHM,
                 input.description(),
                 tape.floats(memory.format_tag.any, weights.shape()),
                 biases,
-                output.gradientDescription(),
+                output().gradientDescription(),
                 strides,
                 padding,
                 padding,
                 forward);
-        tape.add(
-                new convolution_backward_weights(ofWeights),
-                new Tape.Argument(dnnl.DNNL_ARG_SRC, input.value()),
-                new Tape.Argument(dnnl.DNNL_ARG_DIFF_DST, gradient),
-                new Tape.Argument(dnnl.DNNL_ARG_DIFF_WEIGHTS, tape.memory(ofWeights.diff_weights_desc())),
-                new Tape.Argument(dnnl.DNNL_ARG_DIFF_BIAS, tape.memory(biases)));
     }
 }

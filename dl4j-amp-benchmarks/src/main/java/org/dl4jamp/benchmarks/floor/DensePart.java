@@ -5,88 +5,80 @@ import org.bytedeco.dnnl.inner_product_backward_data;
 import org.bytedeco.dnnl.inner_product_backward_weights;
 import org.bytedeco.dnnl.inner_product_forward;
 import org.bytedeco.dnnl.memory;
+import org.bytedeco.dnnl.primitive_desc;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 
 /** A product with weights, on rows, on images as they lie there, or on each step of a sequence; with ReLU if that follows. */
-final class DensePart implements Part {
+final class DensePart extends ProductPart {
     private final Tape tape;
     private final Flow input;
-    private final Flow output;
-    private final boolean relu;
-    private final Tensor weights;
-    private final memory.desc rows;
-    private final memory.desc rowGradients;
-    private final memory.desc plainWeights;
     private final memory.desc anyWeights;
     private final long[] weightShape;
     private final memory.desc biases;
     private final inner_product_forward.primitive_desc forward;
 
     DensePart(Tape tape, Flow input, Tensor weights, Tensor bias, boolean relu) {
+        super(tape, input, output(tape, input, weights), weights, plainWeights(tape, input, weights), relu);
         this.tape = tape;
         this.input = input;
-        this.relu = relu;
-        this.weights = weights;
-        long outputs = weights.size(0);
-        boolean images = input.rank() == 4;
-        long minibatch = input.rank() == 3 ? input.size(0) * input.size(1) : input.size(0);
-        weightShape = images ? new long[] {outputs, input.size(1), input.size(2), input.size(3)} : weights.shape();
-        rows = input.rank() == 3
-                ? input.description().reshape(new long[] {minibatch, input.size(2)})
-                : input.description();
-        rowGradients = input.rank() == 3
-                ? input.gradientDescription().reshape(new long[] {minibatch, input.size(2)})
-                : input.gradientDescription();
-        plainWeights = tape.floats(images ? memory.format_tag.abcd : memory.format_tag.ab, weightShape);
+        weightShape = weightShape(input, weights);
         anyWeights = tape.activations(memory.format_tag.any, weightShape);
-        biases = tape.floats(memory.format_tag.a, outputs);
-        output = Flow.output(tape, tape.activations(memory.format_tag.ab, minibatch, outputs), minibatch, outputs);
+        biases = biases(tape, weights);
         forward = new inner_product_forward.primitive_desc(
                 tape.cpu(),
                 dnnl.prop_kind.forward_training,
-                rows,
+                rows(input.description()),
                 anyWeights,
                 biases,
-                output.description(),
+                output().description(),
                 ReluFusion.attributes(relu),
                 false);
-        tape.add(
-                new inner_product_forward(forward),
-                new Tape.Argument(dnnl.DNNL_ARG_SRC, input.value()),
-                new Tape.Argument(dnnl.DNNL_ARG_WEIGHTS, tape.filled(weights, plainWeights, forward.weights_desc())),
-                new Tape.Argument(dnnl.DNNL_ARG_BIAS, tape.filled(bias, biases, biases)),
-                new Tape.Argument(dnnl.DNNL_ARG_DST, output.value()));
+        forward(forward, bias);
+    }
+
+    private static boolean takesImages(Flow input) {
+        return input.rank() == 4;
+    }
+
+    private static long[] weightShape(Flow input, Tensor weights) {
+        return takesImages(input)
+                ? new long[] {weights.size(0), input.size(1), input.size(2), input.size(3)}
+                : weights.shape();
+    }
+
+    private static memory.desc plainWeights(Tape tape, Flow input, Tensor weights) {
+        memory.format_tag order = takesImages(input) ? memory.format_tag.abcd : memory.format_tag.ab;
+        return tape.floats(order, weightShape(input, weights));
+    }
+
+    private static long rows(Flow input) {
+        return input.rank() == 3 ? input.size(0) * input.size(1) : input.size(0);
+    }
+
+    private static Flow output(Tape tape, Flow input, Tensor weights) {
+        long[] shape = {rows(input), weights.size(0)};
+        return Flow.output(tape, tape.activations(memory.format_tag.ab, shape), shape);
+    }
+
+    /** The steps of sequences one by one. */
+    private memory.desc rows(memory.desc description) {
+        return input.rank() == 3 ? description.reshape(new long[] {rows(input), input.size(2)}) : description;
     }
 
     @Override
-    public Flow output() {
-        return output;
+    primitive_desc backwardData() {
+        return new inner_product_backward_data.primitive_desc(
+                tape.cpu(), rows(input.gradientDescription()), anyWeights, output().gradientDescription(), forward);
     }
 
     @Override
-    public void backward() {
-        memory gradient = ReluFusion.backward(tape, output, relu);
-        if (input.needsGradient()) {
-            inner_product_backward_data.primitive_desc data = new inner_product_backward_data.primitive_desc(
-                    tape.cpu(), rowGradients, anyWeights, output.gradientDescription(), forward);
-            tape.add(
-                    new inner_product_backward_data(data),
-                    new Tape.Argument(dnnl.DNNL_ARG_DIFF_DST, gradient),
-                    new Tape.Argument(dnnl.DNNL_ARG_WEIGHTS, tape.filled(weights, plainWeights, data.weights_desc())),
-                    new Tape.Argument(dnnl.DNNL_ARG_DIFF_SRC, input.newGradient()));
-        }
-        inner_product_backward_weights.primitive_desc ofWeights = new inner_product_backward_weights.primitive_desc(
+    primitive_desc backwardWeights() {
+        return new inner_product_backward_weights.primitive_desc(
                 tape.cpu(),
-                rows,
+                rows(input.description()),
                 tape.floats(memory.format_tag.any, weightShape),
                 biases,
-                output.gradientDescription(),
+                output().gradientDescription(),
                 forward);
-        tape.add(
-                new inner_product_backward_weights(ofWeights),
-                new Tape.Argument(dnnl.DNNL_ARG_SRC, input.value()),
-                new Tape.Argument(dnnl.DNNL_ARG_DIFF_DST, gradient),
-                new Tape.Argument(dnnl.DNNL_ARG_DIFF_WEIGHTS, tape.memory(ofWeights.diff_weights_desc())),
-                new Tape.Argument(dnnl.DNNL_ARG_DIFF_BIAS, tape.memory(biases)));
     }
 }
