@@ -1,15 +1,12 @@
 package org.dl4jamp.onednn;
 
-import org.deeplearning4j.nn.api.MaskState;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.Convolution1DLayer;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
-import org.deeplearning4j.nn.layers.BaseLayer;
 import org.deeplearning4j.nn.params.ConvolutionParamInitializer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.layer.SparingTwin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -18,66 +15,30 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * A convolution along one, two or three axes, a deconvolution or a depthwise convolution, of {@code [minibatch, nIn, ...]} or {@code
  * [minibatch, ..., nIn]}, over the FP32 master weights, which it rounds itself. Gradients of the parameters are FP32.
  */
-final class ConvolutionTwin extends BaseLayer<ConvolutionLayer> implements SparingTwin, OutputKeeper, AutoCloseable {
+final class ConvolutionTwin extends ConvolvingTwin<ConvolutionLayer> {
     private static final long serialVersionUID = 1L;
 
     private static final String WEIGHTS = ConvolutionParamInitializer.WEIGHT_KEY;
     private static final String BIAS = ConvolutionParamInitializer.BIAS_KEY;
 
-    private final transient OneDnnContext context;
-    private final transient ConvolutionForm form;
-    private final transient ProductPasses passes;
-    private final transient KernelCache<Layout, ProductKernels> kernels = new KernelCache<>(Twins.SHAPES);
-
     ConvolutionTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
-        super(conf, type);
-        this.context = context;
-        this.form = ConvolutionForm.of(layerConf());
-        this.passes =
-                new ProductPasses(context, type, form.channels(), layerConf().getActivationFn());
-    }
-
-    @Override
-    public void spareInputGradient(boolean unwanted) {
-        passes.spareInputGradient(unwanted);
-    }
-
-    @Override
-    public void outputStays() {
-        passes.outputStays();
+        super(conf, type, context, ConvolutionForm::of);
     }
 
     private ProductPasses.Parameters parameters() {
         return new ProductPasses.Parameters(getParam(WEIGHTS), hasBias() ? getParam(BIAS) : null);
     }
 
-    private ProductKernels kernels() {
-        INDArray given = form.channels().toSecond(input);
-        Layout layout = Layout.channelsLast(dataType, given.shape());
-        return kernels.get(layout, () -> {
-            if (!form.matches(given)) {
-                Rejection.of(conf, paramsFlattened, index, input);
-            }
-            if (!form.fits(given)) {
-                Rejection.unlessDl4jTakes(conf, paramsFlattened, index, input);
-            }
-            if (!form.hasKernels(given)) {
-                Rejection.of(conf, paramsFlattened, index, input);
-            }
-            return form.kernels(context, layerId(), layout, hasBias(), passes.fusedFunction());
-        });
-    }
-
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
-        ProductKernels ours = kernels();
-        INDArray x = passes.inputForward(input, workspaceMgr);
-        INDArray output = passes.forward(ours, x, parameters(), training, workspaceMgr);
+        ProductKernels ours = kernels(hasBias(), passes().fusedFunction());
+        INDArray x = passes().inputForward(input, workspaceMgr);
+        INDArray output = passes().forward(ours, x, parameters(), training, workspaceMgr);
         if (maskArray != null && layerConf() instanceof Convolution1DLayer) {
             SequenceMask.of(layerConf(), maskArray).applyTo(output);
             // DL4J's backward pass goes through masked steps, too.
-            passes.clear();
+            passes().clear();
         }
         return output;
     }
@@ -85,46 +46,23 @@ final class ConvolutionTwin extends BaseLayer<ConvolutionLayer> implements Spari
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
-        ProductKernels ours = kernels();
-        INDArray x = passes.inputBackward(input, workspaceMgr);
-        INDArray delta = passes.delta(ours, x, parameters(), epsilon, workspaceMgr);
+        ProductKernels ours = kernels(hasBias(), passes().fusedFunction());
+        INDArray x = passes().inputBackward(input, workspaceMgr);
+        INDArray delta = passes().delta(ours, x, parameters(), epsilon, workspaceMgr);
         INDArray weightGradient = gradientViews.get(WEIGHTS);
         INDArray biasGradient = hasBias() ? gradientViews.get(BIAS) : null;
-        INDArray next = passes.backward(
-                ours, x, delta, parameters(), new ProductPasses.Parameters(weightGradient, biasGradient), workspaceMgr);
+        INDArray next = passes().backward(
+                        ours,
+                        x,
+                        delta,
+                        parameters(),
+                        new ProductPasses.Parameters(weightGradient, biasGradient),
+                        workspaceMgr);
         Gradient gradient = new DefaultGradient();
         if (hasBias()) {
             gradient.setGradientFor(BIAS, biasGradient);
         }
         gradient.setGradientFor(WEIGHTS, weightGradient, 'c');
         return new Pair<>(gradient, next);
-    }
-
-    /** DL4J's layers hand a mask on without keeping it. */
-    @Override
-    public Pair<INDArray, MaskState> feedForwardMaskArray(INDArray mask, MaskState state, int minibatchSize) {
-        return new Pair<>(mask, state);
-    }
-
-    @Override
-    public boolean hasBias() {
-        return layerConf().hasBias();
-    }
-
-    @Override
-    public boolean isPretrainLayer() {
-        return false;
-    }
-
-    @Override
-    public void clear() {
-        super.clear();
-        passes.clear();
-    }
-
-    @Override
-    public void close() {
-        passes.close();
-        kernels.close();
     }
 }

@@ -1,15 +1,12 @@
 package org.dl4jamp.onednn;
 
-import org.deeplearning4j.nn.api.MaskState;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
-import org.deeplearning4j.nn.layers.BaseLayer;
 import org.deeplearning4j.nn.params.SeparableConvolutionParamInitializer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.layer.SparingTwin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -18,55 +15,29 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * A depthwise convolution, then a product of the channels of each pixel, which has bias and activation function. What is between the two is in
  * the arrays' type, and made again for the backward pass.
  */
-final class SeparableConvolutionTwin extends BaseLayer<SeparableConvolution2D> implements SparingTwin, AutoCloseable {
+final class SeparableConvolutionTwin extends ConvolvingTwin<SeparableConvolution2D> {
     private static final long serialVersionUID = 1L;
 
     private static final String DEPTH = SeparableConvolutionParamInitializer.DEPTH_WISE_WEIGHT_KEY;
     private static final String POINT = SeparableConvolutionParamInitializer.POINT_WISE_WEIGHT_KEY;
     private static final String BIAS = SeparableConvolutionParamInitializer.BIAS_KEY;
 
-    private final transient OneDnnContext context;
-    private final transient ConvolutionForm depthwise;
     private final transient ConvolutionForm pointwise;
-    private final transient ProductPasses passes;
-    private final transient KernelCache<Layout, ProductKernels> depthKernels = new KernelCache<>(Twins.SHAPES);
     private final transient KernelCache<Layout, ProductKernels> pointKernels = new KernelCache<>(Twins.SHAPES);
 
     SeparableConvolutionTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
-        super(conf, type);
-        this.context = context;
-        this.depthwise = ConvolutionForm.depthwiseOf(layerConf());
+        super(conf, type, context, ConvolutionForm::depthwiseOf);
         this.pointwise = ConvolutionForm.pointwiseOf(layerConf());
-        this.passes = new ProductPasses(
-                context, type, depthwise.channels(), layerConf().getActivationFn());
-    }
-
-    @Override
-    public void spareInputGradient(boolean unwanted) {
-        passes.spareInputGradient(unwanted);
     }
 
     private ProductKernels depthKernels() {
-        INDArray given = depthwise.channels().toSecond(input);
-        Layout layout = Layout.channelsLast(dataType, given.shape());
-        return depthKernels.get(layout, () -> {
-            if (!depthwise.matches(given)) {
-                Rejection.of(conf, paramsFlattened, index, input);
-            }
-            if (!depthwise.fits(given)) {
-                Rejection.unlessDl4jTakes(conf, paramsFlattened, index, input);
-            }
-            if (!depthwise.hasKernels(given)) {
-                Rejection.of(conf, paramsFlattened, index, input);
-            }
-            return depthwise.kernels(context, layerId(), layout, false, null);
-        });
+        return kernels(false, null);
     }
 
     private ProductKernels pointKernels(INDArray between) {
         Layout layout = Layout.channelsLast(dataType, between.shape());
         return pointKernels.get(
-                layout, () -> pointwise.kernels(context, layerId(), layout, hasBias(), passes.fusedFunction()));
+                layout, () -> pointwise.kernels(context(), layerId(), layout, hasBias(), passes().fusedFunction()));
     }
 
     private ProductPasses.Parameters parameters() {
@@ -85,19 +56,19 @@ final class SeparableConvolutionTwin extends BaseLayer<SeparableConvolution2D> i
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
         ProductKernels depth = depthKernels();
-        INDArray x = passes.inputForward(input, workspaceMgr);
+        INDArray x = passes().inputForward(input, workspaceMgr);
         INDArray between = between(depth, x, training, ArrayType.FF_WORKING_MEM, workspaceMgr);
-        return passes.forward(pointKernels(between), between, parameters(), training, workspaceMgr);
+        return passes().forward(pointKernels(between), between, parameters(), training, workspaceMgr);
     }
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
         ProductKernels depth = depthKernels();
-        INDArray x = passes.inputBackward(input, workspaceMgr);
+        INDArray x = passes().inputBackward(input, workspaceMgr);
         INDArray between = between(depth, x, true, ArrayType.BP_WORKING_MEM, workspaceMgr);
         ProductKernels point = pointKernels(between);
-        INDArray delta = passes.delta(point, between, parameters(), epsilon, workspaceMgr);
+        INDArray delta = passes().delta(point, between, parameters(), epsilon, workspaceMgr);
         INDArray depthGradient = gradientViews.get(DEPTH);
         INDArray pointGradient = gradientViews.get(POINT);
         INDArray biasGradient = hasBias() ? gradientViews.get(BIAS) : null;
@@ -105,13 +76,13 @@ final class SeparableConvolutionTwin extends BaseLayer<SeparableConvolution2D> i
         INDArray betweenGradient =
                 Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, dataType, between.shape());
         point.backwardData(delta, getParam(POINT), betweenGradient);
-        INDArray next = passes.backward(
-                depth,
-                x,
-                betweenGradient,
-                new ProductPasses.Parameters(getParam(DEPTH), null),
-                new ProductPasses.Parameters(depthGradient, null),
-                workspaceMgr);
+        INDArray next = passes().backward(
+                        depth,
+                        x,
+                        betweenGradient,
+                        new ProductPasses.Parameters(getParam(DEPTH), null),
+                        new ProductPasses.Parameters(depthGradient, null),
+                        workspaceMgr);
         Gradient gradient = new DefaultGradient();
         if (hasBias()) {
             gradient.setGradientFor(BIAS, biasGradient);
@@ -121,32 +92,9 @@ final class SeparableConvolutionTwin extends BaseLayer<SeparableConvolution2D> i
         return new Pair<>(gradient, next);
     }
 
-    /** DL4J's layer hands a mask on without keeping it. */
-    @Override
-    public Pair<INDArray, MaskState> feedForwardMaskArray(INDArray mask, MaskState state, int minibatchSize) {
-        return new Pair<>(mask, state);
-    }
-
-    @Override
-    public boolean hasBias() {
-        return layerConf().hasBias();
-    }
-
-    @Override
-    public boolean isPretrainLayer() {
-        return false;
-    }
-
-    @Override
-    public void clear() {
-        super.clear();
-        passes.clear();
-    }
-
     @Override
     public void close() {
-        passes.close();
-        depthKernels.close();
+        super.close();
         pointKernels.close();
     }
 }
