@@ -39,7 +39,7 @@ record PixelPrimitives(WindowGeometry geometry) implements ProductPrimitives<inn
 
     @Override
     public Samples samples(OneDnnContext context, String layer, Layout input) {
-        return isStrided(geometry) ? Samples.make(context, layer, geometry, input) : null;
+        return isStrided(geometry) ? Samples.of(context, layer, geometry, input) : Samples.all(input);
     }
 
     @Override

@@ -57,9 +57,7 @@ final class ProductKernels implements AutoCloseable {
         layer = task.layer();
         outputShape = task.output().shape();
         samples = primitives.samples(context, layer, task.input());
-        memory.desc input = primitives
-                .seen(samples == null ? task.input() : samples.layout())
-                .descriptor();
+        memory.desc input = primitives.seen(samples.layout()).descriptor();
         memory.desc output = primitives.seen(task.output()).descriptor();
         memory.desc floatOutput = primitives
                 .seen(Layout.channelsLast(DataType.FLOAT, outputShape))
@@ -170,13 +168,9 @@ final class ProductKernels implements AutoCloseable {
         if (hasBias) {
             kernel.bind(dnnl.DNNL_ARG_BIAS, bias);
         }
-        kernel.bind(dnnl.DNNL_ARG_SRC, taken(input))
+        kernel.bind(dnnl.DNNL_ARG_SRC, samples.take(input))
                 .bind(dnnl.DNNL_ARG_DST, output)
                 .run();
-    }
-
-    private INDArray taken(INDArray input) {
-        return samples == null ? input : samples.take(input);
     }
 
     void backwardData(INDArray delta, INDArray networks, INDArray inputGradient) {
@@ -187,11 +181,9 @@ final class ProductKernels implements AutoCloseable {
         weightsBackward.bind(backwardData, dnnl.DNNL_ARG_WEIGHTS, networks);
         backwardData
                 .bind(dnnl.DNNL_ARG_DIFF_DST, delta)
-                .bind(dnnl.DNNL_ARG_DIFF_SRC, samples == null ? inputGradient : samples.gradient())
+                .bind(dnnl.DNNL_ARG_DIFF_SRC, samples.gradient(inputGradient))
                 .run();
-        if (samples != null) {
-            samples.spread(inputGradient);
-        }
+        samples.spread(inputGradient);
     }
 
     void backwardWeights(INDArray input, INDArray delta, INDArray networks, INDArray biasGradient) {
@@ -200,7 +192,7 @@ final class ProductKernels implements AutoCloseable {
         }
         weightGradient.bind(backwardWeights, dnnl.DNNL_ARG_DIFF_WEIGHTS, networks);
         backwardWeights
-                .bind(dnnl.DNNL_ARG_SRC, taken(input))
+                .bind(dnnl.DNNL_ARG_SRC, samples.take(input))
                 .bind(dnnl.DNNL_ARG_DIFF_DST, delta)
                 .run();
         weightGradient.copy(networks);
@@ -212,9 +204,7 @@ final class ProductKernels implements AutoCloseable {
         forwardInFloat.close();
         backwardData.close();
         backwardWeights.close();
-        if (samples != null) {
-            samples.close();
-        }
+        samples.close();
         weights.close();
         if (weightsBackward != weights) {
             weightsBackward.close();

@@ -18,10 +18,9 @@ interface ProductPrimitives<F extends primitive_desc> {
      * The positions of the input that are multiplied.
      *
      * @param layer for error messages
-     * @return null if all are
      */
     default Samples samples(OneDnnContext context, String layer, Layout input) {
-        return null;
+        return Samples.all(input);
     }
 
     /** How the primitives describe input, weights and output: the same memory, perhaps with fewer axes. */
