@@ -10,7 +10,7 @@ import org.bytedeco.dnnl.primitive_desc;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /** oneDNN's inner product. */
-record DensePrimitives() implements ProductPrimitives<inner_product_forward.primitive_desc> {
+class DensePrimitives implements ProductPrimitives<inner_product_forward.primitive_desc> {
     @Override
     public String name() {
         return "inner product";
