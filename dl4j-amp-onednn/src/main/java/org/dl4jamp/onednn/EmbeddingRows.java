@@ -3,6 +3,12 @@ package org.dl4jamp.onednn;
 import java.util.Arrays;
 import org.bytedeco.javacpp.FloatPointer;
 import org.bytedeco.javacpp.indexer.FloatIndexer;
+import org.deeplearning4j.nn.gradient.DefaultGradient;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.params.DefaultParamInitializer;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
@@ -75,12 +81,21 @@ final class EmbeddingRows {
     }
 
     /**
-     * Writes the gradient of the table.
+     * The gradient of the table, in its view.
      *
-     * @param epsilon FLOAT {@code [columns, rows, ...]}, contiguous
-     * @param gradient FLOAT {@code [size, columns]}, column by column
+     * @param epsilon {@code [columns, rows, ...]}
+     * @param view FLOAT {@code [size, columns]}, column by column
      */
-    void addUp(INDArray epsilon, INDArray gradient) {
+    Gradient gradient(INDArray epsilon, INDArray view, OneDnnContext context, LayerWorkspaceMgr workspaceMgr) {
+        INDArray columns = Workspaces.dense(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, epsilon.shape());
+        context.copy(epsilon, columns);
+        addUp(columns, view);
+        Gradient gradient = new DefaultGradient();
+        gradient.setGradientFor(DefaultParamInitializer.WEIGHT_KEY, view);
+        return gradient;
+    }
+
+    private void addUp(INDArray epsilon, INDArray gradient) {
         gradient.assign(0);
         long size = gradient.size(0);
         FloatIndexer from = memory(epsilon);

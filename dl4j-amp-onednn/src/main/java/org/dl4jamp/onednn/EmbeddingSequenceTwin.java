@@ -2,7 +2,6 @@ package org.dl4jamp.onednn;
 
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.RNNFormat;
-import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.feedforward.embedding.EmbeddingSequenceLayer;
 import org.deeplearning4j.nn.params.DefaultParamInitializer;
@@ -64,13 +63,9 @@ final class EmbeddingSequenceTwin extends EmbeddingSequenceLayer implements Auto
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        INDArray gradientView = gradientViews.get(DefaultParamInitializer.WEIGHT_KEY);
-        INDArray turned = featuresFirst(epsilon).permute(1, 0, 2);
-        INDArray columns = Workspaces.dense(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, turned.shape());
-        context.copy(turned, columns);
-        rows(workspaceMgr).addUp(columns, gradientView);
-        Gradient gradient = new DefaultGradient();
-        gradient.setGradientFor(DefaultParamInitializer.WEIGHT_KEY, gradientView);
+        INDArray view = gradientViews.get(DefaultParamInitializer.WEIGHT_KEY);
+        Gradient gradient =
+                rows(workspaceMgr).gradient(featuresFirst(epsilon).permute(1, 0, 2), view, context, workspaceMgr);
         return new Pair<>(gradient, null);
     }
 

@@ -1,7 +1,6 @@
 package org.dl4jamp.onednn;
 
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
-import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.feedforward.embedding.EmbeddingLayer;
 import org.deeplearning4j.nn.params.DefaultParamInitializer;
@@ -48,14 +47,8 @@ final class EmbeddingTwin extends EmbeddingLayer implements AutoCloseable {
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        INDArray gradientView = gradientViews.get(DefaultParamInitializer.WEIGHT_KEY);
-        INDArray turned = epsilon.transpose();
-        INDArray columns = Workspaces.dense(
-                workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, turned.size(0), turned.size(1));
-        context.copy(turned, columns);
-        rows(workspaceMgr).addUp(columns, gradientView);
-        Gradient gradient = new DefaultGradient();
-        gradient.setGradientFor(DefaultParamInitializer.WEIGHT_KEY, gradientView);
+        INDArray view = gradientViews.get(DefaultParamInitializer.WEIGHT_KEY);
+        Gradient gradient = rows(workspaceMgr).gradient(epsilon.transpose(), view, context, workspaceMgr);
         return new Pair<>(gradient, null);
     }
 
