@@ -12,6 +12,7 @@ public final class AmpMultiLayerUpdater extends MultiLayerUpdater {
     private static final long serialVersionUID = 1L;
 
     private final transient TrainingStep step;
+    private final transient MinibatchDivision division;
 
     /**
      * @param state the updater's state, used as it is; null for updaters without
@@ -20,6 +21,7 @@ public final class AmpMultiLayerUpdater extends MultiLayerUpdater {
         super(network, state);
         this.step = step;
         step.accelerate(this);
+        this.division = new MinibatchDivision(getUpdaterBlocks());
     }
 
     @Override
@@ -30,6 +32,15 @@ public final class AmpMultiLayerUpdater extends MultiLayerUpdater {
             Gradient own = OwnGradient.of(getFlattenedGradientsView(), gradient);
             super.update(own, step.optimizerSteps(iteration), epoch, batchSize, workspaceMgr);
             event.commit();
+        }
+    }
+
+    @Override
+    protected void divideByMinibatch(boolean isExternal, Gradient gradient, int batchSize) {
+        if (isExternal || !division.isShared()) {
+            super.divideByMinibatch(isExternal, gradient, batchSize);
+        } else {
+            division.by(batchSize);
         }
     }
 }

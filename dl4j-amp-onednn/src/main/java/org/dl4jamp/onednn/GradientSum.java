@@ -8,23 +8,27 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * A gradient in channels-last order to which a ComputationGraph adds those of the other consumers of the same activations, with {@link
- * INDArray#addi(INDArray)}. ND4J's addition takes forty times as long in that order as in its own, so this array adds its numbers as if they were
- * in ND4J's order. All else it leaves to the array itself.
+ * INDArray#addi(INDArray)}. ND4J's addition takes forty times as long in that order as in its own, so oneDNN adds for this array. All else it leaves to the
+ * array itself.
  */
 final class GradientSum implements InvocationHandler {
     private final INDArray sum;
+    private final OneDnnContext context;
 
-    private GradientSum(INDArray sum) {
+    private GradientSum(INDArray sum, OneDnnContext context) {
         this.sum = sum;
+        this.context = context;
     }
 
     /** The gradient as an array that adds fast, or itself if ND4J is at home in its order in memory. */
-    static INDArray of(INDArray gradient) {
+    static INDArray of(INDArray gradient, OneDnnContext context) {
         boolean channelsLast = gradient.rank() > 2
                 && Layout.channelsLast(gradient.dataType(), gradient.shape()).isThatOf(gradient);
         return channelsLast
                 ? (INDArray) Proxy.newProxyInstance(
-                        INDArray.class.getClassLoader(), new Class<?>[] {INDArray.class}, new GradientSum(gradient))
+                        INDArray.class.getClassLoader(),
+                        new Class<?>[] {INDArray.class},
+                        new GradientSum(gradient, context))
                 : gradient;
     }
 
@@ -35,7 +39,7 @@ final class GradientSum implements InvocationHandler {
                 && arguments[0] instanceof INDArray other
                 && Layout.of(sum).isThatOf(other);
         if (adds) {
-            Workspaces.contiguous(sum).addi(Workspaces.contiguous((INDArray) arguments[0]));
+            context.add((INDArray) arguments[0], sum);
             return proxy;
         }
         try {

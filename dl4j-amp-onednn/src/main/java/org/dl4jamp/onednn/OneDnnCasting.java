@@ -40,6 +40,6 @@ record OneDnnCasting(OneDnnContext context, ChannelAxis channels) implements Cas
 
     @Override
     public INDArray summable(INDArray gradient) {
-        return gradient == null ? null : GradientSum.of(gradient);
+        return gradient == null ? null : GradientSum.of(gradient, context);
     }
 }

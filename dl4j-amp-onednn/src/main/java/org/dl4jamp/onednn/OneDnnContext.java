@@ -2,6 +2,7 @@ package org.dl4jamp.onednn;
 
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Supplier;
+import org.bytedeco.dnnl.binary;
 import org.bytedeco.dnnl.engine;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
@@ -18,6 +19,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /** What the twins of one network share: the stream they run in, their scratchpad, and copies between types and orders in memory. */
 final class OneDnnContext implements AutoCloseable {
     private static final int COPIES = 1024;
+    private static final int SUMS = 256;
 
     private static final LongAdder MADE = new LongAdder();
 
@@ -25,6 +27,7 @@ final class OneDnnContext implements AutoCloseable {
 
     private final stream queue = new stream(OneDnnLibrary.cpu());
     private final KernelCache<Copy, Kernel> copies = new KernelCache<>(COPIES);
+    private final KernelCache<Layout, Kernel> sums = new KernelCache<>(SUMS);
     private final AlignedMemory scratchpad = new AlignedMemory();
     private final AlignedMemory unwanted = new AlignedMemory();
 
@@ -104,6 +107,33 @@ final class OneDnnContext implements AutoCloseable {
     }
 
     /**
+     * Adds one array to another, in place.
+     *
+     * @param sum of the same shape, type and order
+     */
+    void add(INDArray summand, INDArray sum) {
+        Layout layout = Layout.of(sum);
+        sums.get(layout, () -> sumKernel(layout))
+                .bind(dnnl.DNNL_ARG_SRC_0, sum)
+                .bind(dnnl.DNNL_ARG_SRC_1, summand)
+                .bind(dnnl.DNNL_ARG_DST, sum)
+                .run();
+    }
+
+    private Kernel sumKernel(Layout layout) {
+        String what = "a sum of two " + layout;
+        return make(what, () -> {
+            memory.desc array = layout.descriptor();
+            binary.primitive_desc description = new binary.primitive_desc(
+                    cpu(), dnnl.algorithm.binary_add, array, array, array, attributes(), false);
+            return new Kernel(this, what, description, new binary(description))
+                    .argument(dnnl.DNNL_ARG_SRC_0, array)
+                    .argument(dnnl.DNNL_ARG_SRC_1, array)
+                    .argument(dnnl.DNNL_ARG_DST, array);
+        });
+    }
+
+    /**
      * An array of a type in channels-last order.
      *
      * @param working where a copy goes
@@ -172,6 +202,7 @@ final class OneDnnContext implements AutoCloseable {
     @Override
     public void close() {
         copies.close();
+        sums.close();
         scratchpad.close();
         unwanted.close();
         queue.deallocate();

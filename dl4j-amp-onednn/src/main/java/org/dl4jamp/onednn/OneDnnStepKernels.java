@@ -5,6 +5,8 @@ import org.dl4jamp.engine.StepKernels;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.AdamUpdater;
 import org.nd4j.linalg.learning.GradientUpdater;
+import org.nd4j.linalg.learning.NesterovsUpdater;
+import org.nd4j.linalg.learning.SgdUpdater;
 
 /** Passes over gradients in host memory, as fast as memory is. What they don't cover is ND4J's. */
 final class OneDnnStepKernels implements StepKernels {
@@ -26,31 +28,43 @@ final class OneDnnStepKernels implements StepKernels {
 
     private static boolean areFinite(IntBuffer numbers) {
         int[] chunk = new int[FlatFloats.CHUNK];
-        int overflow = 0;
+        int[] overflows = new int[FlatFloats.CHUNK];
         while (numbers.hasRemaining()) {
             int size = Math.min(FlatFloats.CHUNK, numbers.remaining());
             numbers.get(chunk, 0, size);
-            overflow |= overflow(chunk, size);
+            addOverflows(chunk, overflows, size);
+        }
+        int overflow = 0;
+        for (int one : overflows) {
+            overflow |= one;
         }
         return overflow >= 0;
     }
 
-    /** Negative if the exponent of one of the numbers is the largest, which is that of infinities and NaN. */
-    private static int overflow(int[] numbers, int size) {
+    /**
+     * Makes negative what belongs to numbers whose exponent is the largest, which is that of infinities and NaN. One result for each place of a
+     * chunk, since the compiler makes no vector instructions of a loop with a single one.
+     */
+    private static void addOverflows(int[] numbers, int[] overflows, int size) {
         int exponent = 0x7f800000;
         int lowestBit = 0x00800000;
-        int overflow = 0;
         for (int i = 0; i < size; i++) {
-            overflow |= (numbers[i] & exponent) + lowestBit;
+            overflows[i] |= (numbers[i] & exponent) + lowestBit;
         }
-        return overflow;
     }
 
     @Override
     public GradientUpdater<?> updater(GradientUpdater<?> plain) {
+        if (plain == null) {
+            return portable.updater(null);
+        }
         // Subclasses may compute anything.
-        return plain != null && plain.getClass() == AdamUpdater.class
-                ? new VectorizedAdam((AdamUpdater) plain)
-                : portable.updater(plain);
+        if (plain.getClass() == AdamUpdater.class) {
+            return new VectorizedAdam((AdamUpdater) plain);
+        }
+        if (plain.getClass() == NesterovsUpdater.class) {
+            return new VectorizedNesterovs((NesterovsUpdater) plain);
+        }
+        return plain.getClass() == SgdUpdater.class ? new VectorizedSgd((SgdUpdater) plain) : portable.updater(plain);
     }
 }

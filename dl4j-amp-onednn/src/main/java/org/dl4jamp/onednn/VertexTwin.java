@@ -70,7 +70,7 @@ abstract class VertexTwin extends DelegatingVertex implements AutoCloseable {
                 gradients[i] = context.dense(gradients[i], workspaceMgr, ArrayType.ACTIVATION_GRAD);
             }
             if (request.surroundings().inputShared()) {
-                gradients[i] = GradientSum.of(gradients[i]);
+                gradients[i] = GradientSum.of(gradients[i], context());
             }
         }
         return new Pair<>(null, gradients);

@@ -10,11 +10,19 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import java.util.Random;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 class GradientSumTest {
+    private final OneDnnContext context = new OneDnnContext();
+
+    @AfterEach
+    void close() {
+        context.close();
+    }
+
     private final INDArray first = gaussian(new Random(1), 1, 2, 5, 3, 4);
     private final INDArray second = gaussian(new Random(2), 1, 2, 5, 3, 4);
 
@@ -27,7 +35,7 @@ class GradientSumTest {
     void addsInPlaceWhateverTheOrderOfTheOther() {
         INDArray expected = first.add(second).add(first);
         INDArray memory = channelsLast(first);
-        INDArray sum = GradientSum.of(memory);
+        INDArray sum = GradientSum.of(memory, context);
         assertNotSame(memory, sum);
         INDArray result = sum.addi(channelsLast(second));
         assertSame(sum, result);
@@ -37,7 +45,7 @@ class GradientSumTest {
 
     @Test
     void isTheArrayInAllElse() {
-        INDArray sum = GradientSum.of(channelsLast(first));
+        INDArray sum = GradientSum.of(channelsLast(first), context);
         assertArrayEquals(first.shape(), sum.shape());
         assertEquals(first.getDouble(1, 2, 0, 3), sum.getDouble(1, 2, 0, 3));
         assertEquals(first.mul(2), sum.mul(2));
@@ -50,8 +58,8 @@ class GradientSumTest {
 
     @Test
     void leavesArraysAloneThatNd4jAddsFast() {
-        assertSame(first, GradientSum.of(first));
+        assertSame(first, GradientSum.of(first, context));
         INDArray matrix = gaussian(new Random(3), 1, 4, 5);
-        assertSame(matrix, GradientSum.of(matrix));
+        assertSame(matrix, GradientSum.of(matrix, context));
     }
 }

@@ -1,5 +1,6 @@
 package org.dl4jamp.onednn;
 
+import static org.dl4jamp.onednn.Layers.gaussian;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -7,19 +8,26 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Random;
+import java.util.stream.Stream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.DoubleRange;
 import net.jqwik.api.constraints.IntRange;
+import org.dl4jamp.engine.DividingUpdater;
 import org.dl4jamp.engine.StepKernels;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 import org.nd4j.linalg.learning.GradientUpdater;
 import org.nd4j.linalg.learning.config.Adam;
+import org.nd4j.linalg.learning.config.IUpdater;
 import org.nd4j.linalg.learning.config.Nesterovs;
+import org.nd4j.linalg.learning.config.RmsProp;
+import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.schedule.ExponentialSchedule;
 import org.nd4j.linalg.schedule.ScheduleType;
 
@@ -110,6 +118,90 @@ class OneDnnStepKernelsTest {
         Agreement.assertWithin("update", expected, gradient, 1e-6);
     }
 
+    @Property(tries = 30)
+    void momentumAgreesWithNd4jsAndWithDoublePrecision(
+            @ForAll long seed,
+            @ForAll @IntRange(min = 1, max = 80_000) int length,
+            @ForAll @DoubleRange(min = 0.01, max = 1) double learningRate,
+            @ForAll @DoubleRange(max = 0.99) double momentum,
+            @ForAll @IntRange(min = 1, max = 300) int examples) {
+        Nesterovs nesterovs = new Nesterovs(learningRate, momentum);
+        INDArray nd4jState = Nd4j.zeros(DataType.FLOAT, 1, length);
+        INDArray ourState = nd4jState.dup();
+        GradientUpdater<?> nd4j = nesterovs.instantiate(nd4jState, false);
+        GradientUpdater<?> ours = kernels.updater(nesterovs.instantiate(ourState, false));
+        assertInstanceOf(VectorizedNesterovs.class, ours);
+        Random random = new Random(seed);
+        double[] v = new double[length];
+        double[] magnitude = new double[length];
+        for (int iteration = 0; iteration < 3; iteration++) {
+            INDArray gradient = gaussian(random, 3, length);
+            double[] g = gradient.data().asDouble();
+            INDArray nd4jUpdate = gradient.div(examples);
+            INDArray ourUpdate = gradient.dup();
+            nd4j.applyUpdater(nd4jUpdate, iteration, 0);
+            ((DividingUpdater<?>) ours).divideNextBy(examples);
+            ours.applyUpdater(ourUpdate, iteration, 0);
+            float[] expected = nd4jUpdate.data().asFloat();
+            float[] actual = ourUpdate.data().asFloat();
+            for (int i = 0; i < length; i++) {
+                double before = momentum * v[i];
+                magnitude[i] = momentum * magnitude[i] + learningRate * Math.abs(g[i]) / examples;
+                v[i] = before - learningRate * g[i] / examples;
+                double bound = 1e-6 * 3 * magnitude[i];
+                assertEquals(expected[i], actual[i], bound, "update " + i);
+                assertEquals(before - (1 + momentum) * v[i], actual[i], bound, "update " + i);
+            }
+        }
+        Agreement.assertWithin("state", nd4jState, ourState, 1e-6);
+    }
+
+    @Test
+    void momentumFollowsItsSchedules() {
+        Nesterovs nesterovs = Nesterovs.builder()
+                .learningRateSchedule(new ExponentialSchedule(ScheduleType.EPOCH, 0.1, 0.5))
+                .momentumISchedule(new ExponentialSchedule(ScheduleType.ITERATION, 0.9, 0.9))
+                .build();
+        INDArray state = gaussian(new Random(4), 1, 1, 100);
+        INDArray gradient = gaussian(new Random(5), 1, 100);
+        INDArray expected = gradient.dup();
+        nesterovs.instantiate(state.dup(), false).applyUpdater(expected, 3, 2);
+        kernels.updater(nesterovs.instantiate(state.dup(), false)).applyUpdater(gradient, 3, 2);
+        Agreement.assertWithin("update", expected, gradient, 1e-6);
+    }
+
+    @ParameterizedTest
+    @MethodSource
+    void dividesTheNextGradientsAndNoOthers(IUpdater conf) {
+        INDArray state = gaussian(new Random(6), 1, 1, Math.max(1, conf.stateSize(90)))
+                .muli(0.1)
+                .addi(1);
+        GradientUpdater<?> nd4j = conf.instantiate(conf.stateSize(90) == 0 ? null : state.dup(), false);
+        GradientUpdater<?> ours =
+                kernels.updater(conf.instantiate(conf.stateSize(90) == 0 ? null : state.dup(), false));
+        for (int divisor : new int[] {7, 1}) {
+            INDArray gradient = gaussian(new Random(divisor), 1, 90);
+            INDArray expected = gradient.div(divisor);
+            nd4j.applyUpdater(expected, 1, 0);
+            if (divisor != 1) {
+                assertInstanceOf(DividingUpdater.class, ours, conf.toString());
+                ((DividingUpdater<?>) ours).divideNextBy(divisor);
+            }
+            ours.applyUpdater(gradient, 1, 0);
+            Agreement.assertWithin("update by " + divisor, expected, gradient, 1e-6);
+        }
+        INDArray scattered = gaussian(new Random(8), 1, 90, 3).getColumn(1);
+        INDArray expected = scattered.div(5);
+        nd4j.applyUpdater(expected, 2, 0);
+        ((DividingUpdater<?>) ours).divideNextBy(5);
+        ours.applyUpdater(scattered, 2, 0);
+        Agreement.assertWithin("scattered update", expected, scattered, 1e-6);
+    }
+
+    static Stream<IUpdater> dividesTheNextGradientsAndNoOthers() {
+        return Stream.of(new Adam(0.1), new Nesterovs(0.1, 0.8), new Sgd(0.3));
+    }
+
     @Test
     void takesGradientsThatAreScattered() {
         Adam adam = new Adam(0.1);
@@ -123,8 +215,8 @@ class OneDnnStepKernelsTest {
 
     @Test
     void leavesOtherUpdatersAlone() {
-        GradientUpdater<?> nesterovs = new Nesterovs(0.1).instantiate(Nd4j.zeros(DataType.FLOAT, 1, 3), true);
-        assertSame(nesterovs, kernels.updater(nesterovs));
+        GradientUpdater<?> rmsProp = new RmsProp(0.1).instantiate(Nd4j.zeros(DataType.FLOAT, 1, 3), true);
+        assertSame(rmsProp, kernels.updater(rmsProp));
         assertNull(kernels.updater(null));
     }
 }

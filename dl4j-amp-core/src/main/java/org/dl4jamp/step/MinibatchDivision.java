@@ -1,0 +1,72 @@
+package org.dl4jamp.step;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.deeplearning4j.nn.api.TrainingConfig;
+import org.deeplearning4j.nn.conf.GradientNormalization;
+import org.deeplearning4j.nn.updater.UpdaterBlock;
+import org.dl4jamp.engine.DividingUpdater;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.learning.regularization.Regularization;
+
+/**
+ * Makes sums of gradients over a minibatch means. What DL4J does in a pass over all gradients is left to the updaters that can do it in theirs, if
+ * nothing of DL4J's looks at the means before: no gradient normalization, no L1 or L2 term.
+ */
+final class MinibatchDivision {
+    private final List<DividingUpdater<?>> updaters = new ArrayList<>();
+    private final List<INDArray> gradients = new ArrayList<>();
+
+    /**
+     * @param blocks those of a network, with their updaters and views of the network's gradients
+     */
+    MinibatchDivision(List<UpdaterBlock> blocks) {
+        for (UpdaterBlock block : blocks) {
+            List<UpdaterBlock.ParamState> parameters = block.getLayersAndVariablesInBlock();
+            if (block.getGradientUpdater() instanceof DividingUpdater<?> updater
+                    && !block.isPretrainUpdaterBlock()
+                    && parameters.stream().allMatch(MinibatchDivision::isForTheUpdaterOnly)) {
+                updaters.add(updater);
+            } else if (block.getGradientView() != null && parameters.stream().allMatch(MinibatchDivision::isDivided)) {
+                gradients.add(block.getGradientView());
+            } else {
+                parameters.stream()
+                        .filter(MinibatchDivision::isDivided)
+                        .map(UpdaterBlock.ParamState::getGradView)
+                        .forEach(gradients::add);
+            }
+        }
+    }
+
+    /** Whether any updater divides. If none does, DL4J's few passes are as good as they get. */
+    boolean isShared() {
+        return !updaters.isEmpty();
+    }
+
+    /** Not so for batch normalization's running statistics, which travel as gradients. */
+    private static boolean isDivided(UpdaterBlock.ParamState parameter) {
+        return parameter.getGradView() != null
+                && parameter.getLayer().updaterDivideByMinibatch(parameter.getParamName());
+    }
+
+    private static boolean isForTheUpdaterOnly(UpdaterBlock.ParamState parameter) {
+        TrainingConfig conf = parameter.getLayer().getConfig();
+        GradientNormalization normalization = conf.getGradientNormalization();
+        List<Regularization> terms = conf.getRegularizationByParam(parameter.getParamName());
+        return isDivided(parameter)
+                && (normalization == null || normalization == GradientNormalization.None)
+                && (terms == null
+                        || terms.stream()
+                                .noneMatch(term -> term.applyStep() == Regularization.ApplyStep.BEFORE_UPDATER));
+    }
+
+    /**
+     * Divides the gradients, or has them divided when the updaters are applied.
+     *
+     * @param examples the size of the minibatch
+     */
+    void by(int examples) {
+        updaters.forEach(updater -> updater.divideNextBy(examples));
+        gradients.forEach(gradient -> gradient.divi(examples));
+    }
+}
