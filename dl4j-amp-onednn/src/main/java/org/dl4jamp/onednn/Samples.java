@@ -35,8 +35,8 @@ final class Samples implements AutoCloseable {
      * @param input how the input lies in memory
      */
     static Samples of(OneDnnContext context, String layer, WindowGeometry geometry, Layout input) {
-        PoolingKernels averages =
-                PoolingKernels.make(context, layer, dnnl.algorithm.pooling_avg_exclude_padding, geometry, false, input);
+        PoolingKernels averages = PoolingKernels.make(
+                context, layer, dnnl.algorithm.pooling_avg_exclude_padding, geometry.withoutGaps(), false, input);
         Layout layout = Layout.channelsLast(input.type(), averages.outputShape());
         INDArray packed = Workspaces.channelsLast(
                 LayerWorkspaceMgr.noWorkspaces(), ArrayType.INPUT, input.type(), averages.outputShape());

@@ -35,6 +35,11 @@ final class WindowGeometry {
         return gaps.clone();
     }
 
+    /** The same for a window of one position, in which gaps mean nothing: oneDNN looks at them all the same. */
+    WindowGeometry withoutGaps() {
+        return new WindowGeometry(kernel, strides, new long[gaps.length], before, after, output);
+    }
+
     /** Padding before the array's first number. */
     long[] before() {
         return before.clone();

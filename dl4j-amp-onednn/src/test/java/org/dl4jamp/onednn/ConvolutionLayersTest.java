@@ -20,6 +20,7 @@ import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
 import org.deeplearning4j.nn.conf.layers.Deconvolution3D;
 import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
 import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
+import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -194,6 +195,21 @@ class ConvolutionLayersTest {
                 .activation(c.activation())
                 .build();
         c.check(conf).agrees(c.input(3));
+    }
+
+    @Test
+    void aWindowOfOnePositionMayHaveGaps() {
+        for (long size : new long[] {1, 2, 5}) {
+            Convolution3D conf = new Convolution3D.Builder(new int[] {1, 1, 1}, new int[] {1, 2, 2})
+                    .dilation(1, 1, 2)
+                    .convolutionMode(ConvolutionMode.Same)
+                    .activation(Activation.IDENTITY)
+                    .nIn(3)
+                    .nOut(4)
+                    .build();
+            TwinCheck.of(conf, ConvolutionTwin.class, new Random(size))
+                    .agrees(gaussian(new Random(size), 1, 2, 3, size, size, size));
+        }
     }
 
     @Property(tries = 40)
