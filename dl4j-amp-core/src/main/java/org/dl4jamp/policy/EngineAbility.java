@@ -48,6 +48,16 @@ public interface EngineAbility {
     }
 
     /**
+     * Whether the engine multiplies in an output layer in a half precision, as PyTorch's autocast does in the last linear layer, and gives the loss
+     * the FP32 sums of these products as they are, neither rounded nor cast. Output layers that can't be divided so stay FP32 as a whole.
+     *
+     * @param output an output layer with weights, which the engine can compute in the precision
+     */
+    default boolean keepsLossInFloat(Layer output, Precision precision) {
+        return false;
+    }
+
+    /**
      * How the engine computes a layer that it can, for the plan's last column, such as {@code products in FP32}.
      */
     String how(Layer layer, Precision precision);

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.OptLevel;
 import org.dl4jamp.Precision;
@@ -18,7 +19,7 @@ import org.dl4jamp.Precision;
  *
  * <ol>
  *   <li>Each layer is asked for: by the user's most specific rule, else by the opt level and {@link LayerKinds}. What the engine can't do in half
- *       precision stays FP32.
+ *       precision stays FP32. Output layers are lowered on engines that {@linkplain EngineAbility#keepsLossInFloat keep their loss in FP32}.
  *   <li>The arrays between layers are painted. Network inputs and outputs are FP32, and so is everything that only a cast would
  *       separate from them in a vertex or layer that preserves the type of its input.
  *   <li>Half islands without products go: a lone embedding between FP32 layers would be cast for nothing. Those that a rule asked for stay.
@@ -125,7 +126,7 @@ public final class PrecisionPlanner {
         List<Choice> choices = graph.nodes().stream().map(this::choose).toList();
         Painting first = new Painting(choices);
         Set<Choice> pointless = new HashSet<>();
-        first.islands().stream().filter(PrecisionPlanner::gainsNothing).forEach(pointless::addAll);
+        first.islands().stream().filter(this::gainsNothing).forEach(pointless::addAll);
         List<Choice> kept = new ArrayList<>();
         for (Choice choice : choices) {
             kept.add(
@@ -144,13 +145,16 @@ public final class PrecisionPlanner {
     }
 
     // Casting costs a pass over the activations; only products save more than that for sure.
-    private static boolean gainsNothing(List<Choice> island) {
+    private boolean gainsNothing(List<Choice> island) {
         return island.stream().noneMatch(choice -> choice.byRule() || hasProducts(choice.node()));
     }
 
-    private static boolean hasProducts(NetworkGraph.Node node) {
+    // An output layer that the level keeps in FP32 goes along with the layers before it.
+    private boolean hasProducts(NetworkGraph.Node node) {
         LayerFamily family = LayerKinds.family(node.layer());
-        return family == LayerFamily.PRODUCTS || family == LayerFamily.OUTPUT;
+        return family == LayerFamily.PRODUCTS
+                || (family == LayerFamily.OUTPUT
+                        && LevelPolicy.verdict(optLevel, node.layer()).kind() == LayerKind.LOWER);
     }
 
     private Choice choose(NetworkGraph.Node node) {
@@ -166,12 +170,22 @@ public final class PrecisionPlanner {
             return new Choice(node, kind, kind, reason, false);
         }
         Optional<PrecisionRule> rule = rules.ruleFor(node);
-        LayerKinds.Verdict verdict = rule.map(r -> new LayerKinds.Verdict(r.kind(), reason(r)))
-                .orElseGet(() -> LevelPolicy.verdict(optLevel, node.layer()));
+        LayerKinds.Verdict verdict =
+                rule.map(r -> new LayerKinds.Verdict(r.kind(), reason(r))).orElseGet(() -> byLevel(node.layer()));
         Optional<String> cannot =
                 verdict.kind() == LayerKind.FULL ? Optional.empty() : ability.cannot(node.layer(), precision);
         LayerKind role = cannot.isPresent() ? LayerKind.FULL : verdict.kind();
         return new Choice(node, verdict.kind(), role, reason(verdict, rule, cannot, node), rule.isPresent());
+    }
+
+    // What has to be FP32 in an output layer is its loss.
+    private LayerKinds.Verdict byLevel(Layer layer) {
+        LayerKinds.Verdict verdict = LevelPolicy.verdict(optLevel, layer);
+        boolean lossApart = verdict.kind() == LayerKind.FULL
+                && LayerKinds.family(layer) == LayerFamily.OUTPUT
+                && ability.cannot(layer, precision).isEmpty()
+                && ability.keepsLossInFloat(layer, precision);
+        return lossApart ? new LayerKinds.Verdict(LayerKind.LOWER, verdict.reason()) : verdict;
     }
 
     private static String reason(PrecisionRule rule) {

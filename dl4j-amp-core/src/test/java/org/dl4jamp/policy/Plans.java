@@ -20,9 +20,18 @@ import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 final class Plans {
     private Plans() {}
 
-    /** An engine that can do everything but layers of one class. */
-    record Engine(Class<? extends Layer> incapableOf) implements EngineAbility {
+    /**
+     * An engine that can do everything but layers of one class.
+     *
+     * @param keepsLoss whether it multiplies in output layers and keeps their loss in FP32
+     */
+    record Engine(Class<? extends Layer> incapableOf, boolean keepsLoss) implements EngineAbility {
         static final Engine ABLE = new Engine(null);
+        static final Engine KEEPING_LOSS = new Engine(null, true);
+
+        Engine(Class<? extends Layer> incapableOf) {
+            this(incapableOf, false);
+        }
 
         @Override
         public String name() {
@@ -34,6 +43,11 @@ final class Plans {
             return incapableOf != null && incapableOf.isInstance(layer)
                     ? Optional.of("no kernel for " + precision)
                     : Optional.empty();
+        }
+
+        @Override
+        public boolean keepsLossInFloat(Layer output, Precision precision) {
+            return keepsLoss;
         }
 
         @Override

@@ -40,6 +40,43 @@ class PrecisionPlannerTest {
                 plan.row("out"));
     }
 
+    private static PrecisionPlan planKeepingLoss(NetworkGraph graph, OptLevel level, PrecisionRule... rules) {
+        return PrecisionPlanner.plan(graph, BFLOAT16, level, List.of(rules), Plans.Engine.KEEPING_LOSS, null);
+    }
+
+    @Test
+    void anEngineThatKeepsTheLossInFp32MultipliesInOutputLayers() {
+        for (OptLevel level : List.of(OptLevel.O1, OptLevel.O2)) {
+            assertEquals(
+                    new PrecisionPlan.Row(
+                            "out",
+                            "OutputLayer",
+                            LayerKind.LOWER,
+                            BFLOAT16,
+                            BFLOAT16,
+                            FLOAT,
+                            "test",
+                            "products in FP32, rounded once; output in FP32: network outputs are FP32"),
+                    planKeepingLoss(MLP, level).row("out"));
+        }
+        PrecisionPlan kept = planKeepingLoss(MLP, OptLevel.O1, PrecisionRule.ByName.of(LayerKind.FULL, "out"));
+        assertEquals(FLOAT, kept.row("out").precision());
+        NetworkGraph loss = Plans.chain(Plans.dense("a"), new LossLayer.Builder().build());
+        assertEquals(FLOAT, planKeepingLoss(loss, OptLevel.O1).row("layer1").precision());
+    }
+
+    @Test
+    void anOutputLayerAloneStaysFull() {
+        PrecisionPlan plan =
+                planKeepingLoss(MLP, OptLevel.O1, new PrecisionRule.ByClass(LayerKind.FULL, DenseLayer.class));
+
+        assertFalse(plan.anyHalf());
+        assertEquals("dl4j", plan.row("second").engine());
+        assertEquals(
+                "alone among FP32 layers: the casts would cost more than it saves",
+                plan.row("out").reason());
+    }
+
     @Test
     void batchNormalizationBetweenConvolutionsComputesInFp32AndKeepsHalfActivations() {
         PrecisionPlan plan = Plans.plan(Plans.chain(

@@ -32,12 +32,19 @@ record LayerKernels<L extends Layer>(
     enum ArrayTypes {
         /** That of the plan: what the layer computes in. */
         AS_PLANNED,
+        /** That of the plan for what it's given, FP32 for what it returns. */
+        AS_PLANNED_TO_FLOAT,
         /** BFLOAT16 if those are BFLOAT16 that the layer is given and hands on, although the plan has it compute in FP32. */
         HALF_ON_BOTH_SIDES,
         /** FP32, whatever the layer is asked to compute in: what it's given must not be rounded. */
         IN_FLOAT,
         /** What it's given is taken as it is, and summed up in FP32, which is also what it returns. */
-        SUMMED_IN_FLOAT
+        SUMMED_IN_FLOAT;
+
+        /** Whether the twin returns FP32 whatever type it is given. */
+        boolean returnsFloat() {
+            return this == AS_PLANNED_TO_FLOAT || this == IN_FLOAT || this == SUMMED_IN_FLOAT;
+        }
     }
 
     /** For layers whose channels are the second axis, and that compute in the type of their arrays. */

@@ -89,12 +89,20 @@ public final class OneDnnEngine implements ComputeEngine {
     }
 
     @Override
+    public boolean keepsLossInFloat(Layer output, Precision precision) {
+        return OutputLayers.isOutput(output);
+    }
+
+    @Override
     public String how(Layer layer, Precision precision) {
         if (layer instanceof BatchNormalization) {
             return "statistics and parameters in FP32";
         }
         if (EmbeddingLayers.isEmbedding(layer)) {
             return EmbeddingLayers.how(precision);
+        }
+        if (OutputLayers.isOutput(layer) && precision.isHalf()) {
+            return OutputLayers.how(precision);
         }
         return precision == Precision.FLOAT
                 ? "FP32, through oneDNN"

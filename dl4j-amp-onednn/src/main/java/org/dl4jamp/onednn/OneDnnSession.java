@@ -71,14 +71,14 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
                 compute instanceof OwnCasting own
                         ? own.casting()
                         : new OneDnnCasting(context, kernels.channelsOf(layer)),
-                kernels.arrays() == LayerKernels.ArrayTypes.SUMMED_IN_FLOAT ? DataType.FLOAT : type);
+                kernels.arrays().returnsFloat() ? DataType.FLOAT : type);
     }
 
     private static DataType type(TwinRequest request, LayerKernels.ArrayTypes arrays) {
         boolean halfInput = request.input() == DataType.BFLOAT16;
         boolean half =
                 switch (arrays) {
-                    case AS_PLANNED -> request.precision().isHalf();
+                    case AS_PLANNED, AS_PLANNED_TO_FLOAT -> request.precision().isHalf();
                     case HALF_ON_BOTH_SIDES ->
                         request.precision().isHalf() || (halfInput && request.output() == DataType.BFLOAT16);
                     case IN_FLOAT -> false;

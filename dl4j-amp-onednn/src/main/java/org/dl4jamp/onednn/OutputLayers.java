@@ -3,6 +3,7 @@ package org.dl4jamp.onednn;
 import java.util.List;
 import java.util.Optional;
 import org.deeplearning4j.nn.conf.layers.BaseOutputLayer;
+import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.dl4jamp.Precision;
@@ -13,8 +14,19 @@ final class OutputLayers {
 
     static List<LayerKernels<?>> kernels() {
         return List.of(
-                new LayerKernels<>(OutputLayer.class, OutputLayers::output, OutputTwin::new, true),
-                new LayerKernels<>(RnnOutputLayer.class, OutputLayers::output, RnnOutputTwin::new, true));
+                new LayerKernels<>(OutputLayer.class, OutputLayers::output, OutputTwin::new, true)
+                        .with(LayerKernels.ArrayTypes.AS_PLANNED_TO_FLOAT),
+                new LayerKernels<>(RnnOutputLayer.class, OutputLayers::output, RnnOutputTwin::new, true)
+                        .with(LayerKernels.ArrayTypes.AS_PLANNED_TO_FLOAT));
+    }
+
+    static boolean isOutput(Layer layer) {
+        return layer.getClass() == OutputLayer.class || layer.getClass() == RnnOutputLayer.class;
+    }
+
+    /** How it's computed, for the plan. */
+    static String how(Precision precision) {
+        return "computes " + precision + " with sums and loss in FP32";
     }
 
     private static Optional<String> output(BaseOutputLayer layer, Precision precision) {

@@ -149,11 +149,6 @@ final class OutputPasses implements AutoCloseable {
         return gradient;
     }
 
-    /** An output of the layer, in the type of its twin. */
-    INDArray typed(INDArray output, LayerWorkspaceMgr workspaceMgr) {
-        return context.channelsLast(output, type, workspaceMgr, ArrayType.ACTIVATIONS);
-    }
-
     /**
      * The score of the last backward pass.
      *

@@ -11,7 +11,10 @@ import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** An output layer of {@code [minibatch, nIn]} over the FP32 master weights. Loss and gradients of the parameters are FP32. */
+/**
+ * An output layer of {@code [minibatch, nIn]} over the FP32 master weights. Output, loss and gradients of the parameters are FP32; what is multiplied
+ * is of the twin's type.
+ */
 final class OutputTwin extends OutputLayer implements ScoringOutput, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
@@ -45,11 +48,6 @@ final class OutputTwin extends OutputLayer implements ScoringOutput, AutoCloseab
         if (maskArray != null) {
             applyMask(sums);
         }
-    }
-
-    @Override
-    public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
-        return passes.typed(super.activate(training, workspaceMgr), workspaceMgr);
     }
 
     @Override

@@ -239,6 +239,32 @@ class OneDnnNetworksTest {
     }
 
     @Test
+    void multipliesInTheOutputLayerAndRoundsNoneOfItsSums() {
+        MultiLayerNetwork network = network(cnn(1));
+        INDArray features = images(16).getFeatures();
+        try (MixedPrecision amp = MixedPrecision.enable(network, onOneDnn(Precision.BFLOAT16))) {
+            PrecisionPlan.Row row = amp.plan().rows().get(4);
+            assertEquals(Precision.BFLOAT16, row.precision());
+            assertEquals(
+                    "computes BFLOAT16 with sums and loss in FP32; output in FP32: network outputs are FP32",
+                    row.reason());
+            INDArray output = network.output(features);
+            assertEquals(DataType.FLOAT, output.dataType());
+            INDArray rounded = output.castTo(DataType.BFLOAT16).castTo(DataType.FLOAT);
+            assertTrue(output.distance2(rounded) > 0, "nothing of the output was to be rounded");
+            assertEquals(16, output.sumNumber().doubleValue(), 1e-5);
+        }
+        AmpConfig inFloat = AmpConfig.builder()
+                .engine("onednn")
+                .precision(Precision.BFLOAT16)
+                .keepFull(OutputLayer.class)
+                .build();
+        try (MixedPrecision amp = MixedPrecision.enable(network, inFloat)) {
+            assertEquals(Precision.FLOAT, amp.plan().rows().get(4).precision());
+        }
+    }
+
+    @Test
     void doesntComputeHalf() {
         Exception refusal = assertThrows(
                 org.dl4jamp.AmpException.class, () -> MixedPrecision.enable(network(sine()), onOneDnn(Precision.HALF)));
