@@ -1,5 +1,6 @@
 package org.dl4jamp.onednn;
 
+import java.util.List;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -10,20 +11,27 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  */
 final class ArrangedWeights implements AutoCloseable {
     private final memory held;
-    private final Kernel copy;
+    private final List<Kernel> copies;
     private final int network;
+    private final AlignedMemory staging;
+    private final ArrangedWeights source;
 
     /** In place. */
     private ArrangedWeights() {
-        held = null;
-        copy = null;
-        network = dnnl.DNNL_ARG_UNDEF;
+        this(null, List.of(), dnnl.DNNL_ARG_UNDEF, null, null);
     }
 
-    private ArrangedWeights(memory held, Kernel copy, int network) {
+    private ArrangedWeights(
+            memory held, List<Kernel> copies, int network, AlignedMemory staging, ArrangedWeights source) {
         this.held = held;
-        this.copy = copy;
+        this.copies = copies;
         this.network = network;
+        this.staging = staging;
+        this.source = source;
+    }
+
+    private static memory hold(memory.desc wanted) {
+        return new memory(wanted, OneDnnContext.cpu()).retainReference();
     }
 
     /**
@@ -37,11 +45,34 @@ final class ArrangedWeights implements AutoCloseable {
         if (wanted.equals(network)) {
             return new ArrangedWeights();
         }
-        memory held = new memory(wanted, OneDnnContext.cpu()).retainReference();
+        memory held = hold(wanted);
         Kernel copy = context.copyKernel(what, network, wanted)
                 .argument(dnnl.DNNL_ARG_FROM, network)
                 .argument(dnnl.DNNL_ARG_TO, held);
-        return new ArrangedWeights(held, copy, dnnl.DNNL_ARG_FROM);
+        return new ArrangedWeights(held, List.of(copy), dnnl.DNNL_ARG_FROM, null, null);
+    }
+
+    /**
+     * The same weights as another primitive reads them: these if they're in its order, else a copy. A copy of a copy takes a fraction of the time of one
+     * of the network's weights, which lie so far apart that each takes a line of the cache.
+     *
+     * @param network how the network's lie in memory
+     * @param current how these do
+     * @param wanted how the other primitive wants them
+     */
+    ArrangedWeights arranged(
+            OneDnnContext context, String what, memory.desc network, memory.desc current, memory.desc wanted) {
+        if (wanted.equals(current)) {
+            return this;
+        }
+        if (held == null || wanted.equals(network)) {
+            return read(context, what, network, wanted);
+        }
+        memory other = hold(wanted);
+        Kernel copy = context.copyKernel(what, current, wanted)
+                .argument(dnnl.DNNL_ARG_FROM, held)
+                .argument(dnnl.DNNL_ARG_TO, other);
+        return new ArrangedWeights(other, List.of(copy), dnnl.DNNL_ARG_UNDEF, null, this);
     }
 
     /** Gradients that a primitive writes; takes what {@link #read} takes. */
@@ -49,16 +80,36 @@ final class ArrangedWeights implements AutoCloseable {
         if (wanted.equals(network)) {
             return new ArrangedWeights();
         }
-        memory held = new memory(wanted, OneDnnContext.cpu()).retainReference();
-        Kernel copy = context.copyKernel(what, wanted, network)
-                .argument(dnnl.DNNL_ARG_FROM, held)
-                .argument(dnnl.DNNL_ARG_TO, network);
-        return new ArrangedWeights(held, copy, dnnl.DNNL_ARG_TO);
+        memory held = hold(wanted);
+        return BlockOrder.transposed(wanted)
+                .map(turned -> {
+                    // oneDNN transposes blocks, and takes numbers out of transposed blocks, in half the time of both at
+                    // once.
+                    Kernel turn = context.copyKernel(what, wanted, turned)
+                            .argument(dnnl.DNNL_ARG_FROM, held)
+                            .argument(dnnl.DNNL_ARG_TO, turned);
+                    Kernel copy = context.copyKernel(what, turned, network)
+                            .argument(dnnl.DNNL_ARG_FROM, turned)
+                            .argument(dnnl.DNNL_ARG_TO, network);
+                    context.staging().reserve(turned.get_size());
+                    return new ArrangedWeights(held, List.of(turn, copy), dnnl.DNNL_ARG_TO, context.staging(), null);
+                })
+                .orElseGet(() -> {
+                    Kernel copy = context.copyKernel(what, wanted, network)
+                            .argument(dnnl.DNNL_ARG_FROM, held)
+                            .argument(dnnl.DNNL_ARG_TO, network);
+                    return new ArrangedWeights(held, List.of(copy), dnnl.DNNL_ARG_TO, null, null);
+                });
     }
 
     /** Declares them as an argument of a kernel that wants them so. */
     Kernel declare(Kernel kernel, int argument, memory.desc wanted) {
         return held == null ? kernel.argument(argument, wanted) : kernel.argument(argument, held);
+    }
+
+    /** Whether {@link #copy} leaves others with a copy of the same weights, too. */
+    boolean bringsUpToDate(ArrangedWeights other) {
+        return other == this || other == source;
     }
 
     /** Prepares the next run of a kernel, which reads or writes the network's weights or the copy of them. */
@@ -70,15 +121,25 @@ final class ArrangedWeights implements AutoCloseable {
 
     /** Copies between the network's weights and these, if they aren't the same. */
     void copy(INDArray networks) {
-        if (held != null) {
-            copy.bind(network, networks).run();
+        if (held == null) {
+            return;
         }
+        if (staging != null) {
+            copies.get(0).bind(dnnl.DNNL_ARG_TO, staging.address());
+            copies.get(1).bind(dnnl.DNNL_ARG_FROM, staging.address());
+        }
+        if (source != null) {
+            source.copy(networks);
+        } else {
+            copies.get(copies.size() - 1).bind(network, networks);
+        }
+        copies.forEach(Kernel::run);
     }
 
     @Override
     public void close() {
         if (held != null) {
-            copy.close();
+            copies.forEach(Kernel::close);
             held.releaseReference();
         }
     }

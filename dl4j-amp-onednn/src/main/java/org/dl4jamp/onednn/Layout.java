@@ -115,6 +115,11 @@ final class Layout {
         return shape.clone();
     }
 
+    /** A copy of its strides. */
+    long[] strides() {
+        return strides.clone();
+    }
+
     /** As oneDNN describes it. */
     memory.desc descriptor() {
         return new memory.desc(shape, typeOf(type), strides);

@@ -30,6 +30,7 @@ final class OneDnnContext implements AutoCloseable {
     private final KernelCache<Layout, Kernel> sums = new KernelCache<>(SUMS);
     private final AlignedMemory scratchpad = new AlignedMemory();
     private final AlignedMemory unwanted = new AlignedMemory();
+    private final AlignedMemory staging = new AlignedMemory();
 
     static engine cpu() {
         return OneDnnLibrary.cpu();
@@ -47,6 +48,11 @@ final class OneDnnContext implements AutoCloseable {
     /** Where a kernel may write what nobody wants. */
     AlignedMemory unwanted() {
         return unwanted;
+    }
+
+    /** What is on its way from one order in memory to another. */
+    AlignedMemory staging() {
+        return staging;
     }
 
     /** Attributes of a primitive whose scratchpad is this context's: oneDNN's own belongs to the thread that made the primitive. */
@@ -205,6 +211,7 @@ final class OneDnnContext implements AutoCloseable {
         sums.close();
         scratchpad.close();
         unwanted.close();
+        staging.close();
         queue.deallocate();
     }
 }

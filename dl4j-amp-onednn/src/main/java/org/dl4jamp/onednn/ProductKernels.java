@@ -80,7 +80,10 @@ final class ProductKernels implements AutoCloseable {
         }
         F first = primitives.forward(input, wanted, bias, output, attributes);
         memory.desc inner = first.weights_desc();
-        weights = ArrangedWeights.read(context, what, master, inner);
+        primitive_desc data = primitives.backwardData(input, wanted, output, first, OneDnnContext.attributes());
+        memory.desc innerBackward = data.weights_desc();
+        weightsBackward = ArrangedWeights.read(context, what, master, innerBackward);
+        weights = weightsBackward.arranged(context, what, master, innerBackward, inner);
         forward = weights.declare(
                         withBias(new Kernel(context, what, first, new primitive(first)), bias, dnnl.DNNL_ARG_BIAS),
                         dnnl.DNNL_ARG_WEIGHTS,
@@ -99,10 +102,6 @@ final class ProductKernels implements AutoCloseable {
                 .argument(dnnl.DNNL_ARG_SRC, input)
                 .argument(dnnl.DNNL_ARG_DST, floatOutput);
 
-        primitive_desc data = primitives.backwardData(input, wanted, output, first, OneDnnContext.attributes());
-        memory.desc innerBackward = data.weights_desc();
-        weightsBackward =
-                innerBackward.equals(inner) ? weights : ArrangedWeights.read(context, what, master, innerBackward);
         backwardData = weightsBackward
                 .declare(
                         new Kernel(context, what + ", backward to its input", data, new primitive(data)),
@@ -141,7 +140,7 @@ final class ProductKernels implements AutoCloseable {
         weights.copy(networks);
         weights.bind(forward, dnnl.DNNL_ARG_WEIGHTS, networks);
         weights.bind(forwardInFloat, dnnl.DNNL_ARG_WEIGHTS, networks);
-        backwardHasWeights = training && weightsBackward == weights;
+        backwardHasWeights = training && weights.bringsUpToDate(weightsBackward);
     }
 
     /** The layer that they are for. */

@@ -4,8 +4,12 @@ import java.util.Arrays;
 import org.bytedeco.javacpp.Pointer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.nd4j.linalg.api.buffer.DataBuffer;
 import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.api.shape.Shape;
+import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.INDArrayIndex;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 
@@ -21,9 +25,11 @@ final class Workspaces {
 
     /** A new array with arbitrary content, in ND4J's order {@code c}. */
     static INDArray dense(LayerWorkspaceMgr workspaceMgr, ArrayType place, DataType type, long... shape) {
-        LayerWorkspaceMgr allocator =
-                workspaceMgr.hasConfiguration(place) ? workspaceMgr : LayerWorkspaceMgr.noWorkspaces();
-        return allocator.createUninitialized(place, type, shape, 'c');
+        return allocator(workspaceMgr, place).createUninitialized(place, type, shape, 'c');
+    }
+
+    private static LayerWorkspaceMgr allocator(LayerWorkspaceMgr workspaceMgr, ArrayType place) {
+        return workspaceMgr.hasConfiguration(place) ? workspaceMgr : LayerWorkspaceMgr.noWorkspaces();
     }
 
     /** A new array with arbitrary content, ordinary shape, and the channels (axis 1) contiguous in memory. */
@@ -31,10 +37,13 @@ final class Workspaces {
         if (shape.length < 3) {
             return dense(workspaceMgr, place, type, shape);
         }
-        int rank = shape.length;
-        long[] stored = new long[rank];
-        Arrays.setAll(stored, axis -> axis == 0 ? shape[0] : axis == rank - 1 ? shape[1] : shape[axis + 1]);
-        return lastAxisSecond(dense(workspaceMgr, place, type, stored));
+        // Not as a permuted array: ND4J keeps a description of each array in native memory, which takes longer than all
+        // else.
+        long[] strides = Layout.channelsLast(type, shape).strides();
+        try (MemoryWorkspace borrowed = allocator(workspaceMgr, place).notifyScopeBorrowed(place)) {
+            DataBuffer numbers = Nd4j.createBuffer(type, Arrays.stream(shape).reduce(1, (x, y) -> x * y), false);
+            return Nd4j.create(numbers, shape, strides, 0, Shape.getOrder(shape, strides, 1), type);
+        }
     }
 
     /** A new array with arbitrary content, of shape and type of another, and in its order, {@code c} or channels-last. */
