@@ -50,18 +50,10 @@ final class VectorizedAdam extends VectorizedUpdater<Adam> {
         }
 
         private void run(float[] g, float[] m, float[] v, int size) {
-            if (divisor != 1) {
-                for (int i = 0; i < size; i++) {
-                    g[i] = g[i] / divisor;
-                }
-            }
             for (int i = 0; i < size; i++) {
-                m[i] = beta1 * m[i] + g[i] * (1 - beta1);
-            }
-            for (int i = 0; i < size; i++) {
-                v[i] = beta2 * v[i] + g[i] * g[i] * (1 - beta2);
-            }
-            for (int i = 0; i < size; i++) {
+                float gradient = g[i] / divisor;
+                m[i] = beta1 * m[i] + gradient * (1 - beta1);
+                v[i] = beta2 * v[i] + gradient * gradient * (1 - beta2);
                 g[i] = m[i] * rate / ((float) Math.sqrt(v[i]) + epsilon);
             }
         }
