@@ -89,7 +89,8 @@ public class TwinLayer extends PairedLayer {
         }
         settled = true;
         LayerWorkspaceMgr keeper = Casts.keeper(workspaceMgr, working, input);
-        INDArray kept = twin.roundsInput() ? twin.casting().cast(input, rounded, keeper, ArrayType.INPUT) : input;
+        boolean keepsRounded = twin.roundsInput() && !isRoundedByEachPass();
+        INDArray kept = keepsRounded ? twin.casting().cast(input, rounded, keeper, ArrayType.INPUT) : input;
         if (twin.retention() == Twin.Retention.CAST_INPUT) {
             kept = twin.casting().cast(kept, twin.dataType(), keeper, ArrayType.INPUT);
         }
@@ -97,6 +98,17 @@ public class TwinLayer extends PairedLayer {
         if (twin.retention() == Twin.Retention.CAST_INPUT) {
             compute().setInput(input, keeper);
         }
+    }
+
+    /**
+     * Whether keeping a rounded copy would only add to what is kept: an array outside of workspaces, such as the features of a minibatch, stays
+     * until the backward pass anyway.
+     */
+    private boolean isRoundedByEachPass() {
+        return !input.isAttached()
+                && twin.retention() == Twin.Retention.INPUT
+                && twin.dataType() == rounded
+                && twin.dropout() == null;
     }
 
     @Override

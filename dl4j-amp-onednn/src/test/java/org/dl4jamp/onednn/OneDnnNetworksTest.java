@@ -265,6 +265,38 @@ class OneDnnNetworksTest {
     }
 
     @Test
+    void activationsTakeHalfTheMemory() {
+        double inFloat = activationBytes(Precision.FLOAT);
+        assertEquals(0.5, activationBytes(Precision.BFLOAT16) / inFloat, 0.01);
+    }
+
+    /** Size of DL4J's workspace for the activations of all layers, in a thread of its own, since workspaces belong to threads. */
+    private static long activationBytes(Precision precision) {
+        return CompletableFuture.supplyAsync(
+                        () -> {
+                            MultiLayerNetwork network = network(new NeuralNetConfiguration.Builder()
+                                    .list()
+                                    .layer(new DenseLayer.Builder().nOut(512).build())
+                                    .layer(new DenseLayer.Builder().nOut(512).build())
+                                    .layer(new OutputLayer.Builder(LossFunction.MSE)
+                                            .nOut(100)
+                                            .build())
+                                    .setInputType(InputType.feedForward(300))
+                                    .build());
+                            DataSet batch = new DataSet(
+                                    gaussian(new Random(1), 1, 64, 300), gaussian(new Random(2), 1, 64, 100));
+                            try (MixedPrecision amp = MixedPrecision.enable(network, onOneDnn(precision))) {
+                                train(network, 4, batch);
+                                return Nd4j.getWorkspaceManager()
+                                        .getWorkspaceForCurrentThread("WS_ALL_LAYERS_ACT")
+                                        .getCurrentSize();
+                            }
+                        },
+                        command -> new Thread(command).start())
+                .join();
+    }
+
+    @Test
     void doesntComputeHalf() {
         Exception refusal = assertThrows(
                 org.dl4jamp.AmpException.class, () -> MixedPrecision.enable(network(sine()), onOneDnn(Precision.HALF)));
