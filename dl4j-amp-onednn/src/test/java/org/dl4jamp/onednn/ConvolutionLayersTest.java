@@ -212,6 +212,20 @@ class ConvolutionLayersTest {
         }
     }
 
+    @Test
+    void copiesLargeWeightsThroughTheOrdersOfOtherPasses() {
+        for (int channels : new int[] {32, 64, 80}) {
+            ConvolutionLayer conf = new ConvolutionLayer.Builder(3, 3)
+                    .convolutionMode(ConvolutionMode.Same)
+                    .activation(Activation.IDENTITY)
+                    .nIn(channels)
+                    .nOut(2 * channels)
+                    .build();
+            TwinCheck.of(conf, ConvolutionTwin.class, new Random(channels))
+                    .agrees(gaussian(new Random(channels), 1, 3, channels, 7, 7));
+        }
+    }
+
     @Property(tries = 40)
     void depthwise(@ForAll("cases") Case c) {
         DepthwiseConvolution2D conf = new DepthwiseConvolution2D.Builder(c.kernel(2), c.stride(2), c.padding(2))
