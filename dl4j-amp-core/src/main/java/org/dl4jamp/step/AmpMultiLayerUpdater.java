@@ -37,10 +37,8 @@ public final class AmpMultiLayerUpdater extends MultiLayerUpdater {
 
     @Override
     protected void divideByMinibatch(boolean isExternal, Gradient gradient, int batchSize) {
-        if (isExternal || !division.isShared()) {
+        if (isExternal || !division.by(batchSize)) {
             super.divideByMinibatch(isExternal, gradient, batchSize);
-        } else {
-            division.by(batchSize);
         }
     }
 }

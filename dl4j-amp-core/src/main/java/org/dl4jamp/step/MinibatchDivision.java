@@ -38,11 +38,6 @@ final class MinibatchDivision {
         }
     }
 
-    /** Whether any updater divides. If none does, DL4J's few passes are as good as they get. */
-    boolean isShared() {
-        return !updaters.isEmpty();
-    }
-
     /** Not so for batch normalization's running statistics, which travel as gradients. */
     private static boolean isDivided(UpdaterBlock.ParamState parameter) {
         return parameter.getGradView() != null
@@ -64,9 +59,14 @@ final class MinibatchDivision {
      * Divides the gradients, or has them divided when the updaters are applied.
      *
      * @param examples the size of the minibatch
+     * @return false if that is left to DL4J, whose few passes are as good as they get where no updater divides
      */
-    void by(int examples) {
+    boolean by(int examples) {
+        if (updaters.isEmpty()) {
+            return false;
+        }
         updaters.forEach(updater -> updater.divideNextBy(examples));
         gradients.forEach(gradient -> gradient.divi(examples));
+        return true;
     }
 }

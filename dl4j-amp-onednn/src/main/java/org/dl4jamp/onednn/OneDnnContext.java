@@ -1,8 +1,8 @@
 package org.dl4jamp.onednn;
 
+import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Supplier;
-import org.bytedeco.dnnl.binary;
 import org.bytedeco.dnnl.engine;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
@@ -27,7 +27,7 @@ final class OneDnnContext implements AutoCloseable {
 
     private final stream queue = new stream(OneDnnLibrary.cpu());
     private final KernelCache<Copy, Kernel> copies = new KernelCache<>(COPIES);
-    private final KernelCache<Layout, Kernel> sums = new KernelCache<>(SUMS);
+    private final KernelCache<Combination.Task, Combination> sums = new KernelCache<>(SUMS);
     private final AlignedMemory scratchpad = new AlignedMemory();
     private final AlignedMemory unwanted = new AlignedMemory();
     private final AlignedMemory staging = new AlignedMemory();
@@ -118,25 +118,9 @@ final class OneDnnContext implements AutoCloseable {
      * @param sum of the same shape, type and order
      */
     void add(INDArray summand, INDArray sum) {
-        Layout layout = Layout.of(sum);
-        sums.get(layout, () -> sumKernel(layout))
-                .bind(dnnl.DNNL_ARG_SRC_0, sum)
-                .bind(dnnl.DNNL_ARG_SRC_1, summand)
-                .bind(dnnl.DNNL_ARG_DST, sum)
-                .run();
-    }
-
-    private Kernel sumKernel(Layout layout) {
-        String what = "a sum of two " + layout;
-        return make(what, () -> {
-            memory.desc array = layout.descriptor();
-            binary.primitive_desc description = new binary.primitive_desc(
-                    cpu(), dnnl.algorithm.binary_add, array, array, array, attributes(), false);
-            return new Kernel(this, what, description, new binary(description))
-                    .argument(dnnl.DNNL_ARG_SRC_0, array)
-                    .argument(dnnl.DNNL_ARG_SRC_1, array)
-                    .argument(dnnl.DNNL_ARG_DST, array);
-        });
+        Combination.Task task = new Combination.Task(dnnl.algorithm.binary_add, 2, List.of(), Layout.of(sum));
+        sums.get(task, () -> Combination.make(this, "gradients of several consumers", task))
+                .run(List.of(sum, summand), sum);
     }
 
     /**

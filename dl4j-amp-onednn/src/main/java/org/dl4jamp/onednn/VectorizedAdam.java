@@ -12,20 +12,17 @@ import org.nd4j.linalg.learning.config.Adam;
  * (1 − β₂)g², and the update is m · α√(1 − β₂ᵗ⁺¹)/(1 − β₁ᵗ⁺¹) / (√v + ε), as in section 2 of Kingma and Ba, <a
  * href="https://arxiv.org/abs/1412.6980">Adam: A Method for Stochastic Optimization</a>.
  */
-final class VectorizedAdam extends VectorizedUpdater<Adam> {
-    private final AdamUpdater plain;
-
+final class VectorizedAdam extends VectorizedUpdater<Adam, AdamUpdater> {
     /**
      * @param plain ND4J's updater, with its state
      */
     VectorizedAdam(AdamUpdater plain) {
         super(plain);
-        this.plain = plain;
     }
 
     @Override
     List<INDArray> state() {
-        return List.of(plain.getM(), plain.getV());
+        return List.of(plain().getM(), plain().getV());
     }
 
     @Override

@@ -11,20 +11,17 @@ import org.nd4j.linalg.learning.config.Nesterovs;
  * <p>With gradient g, learning rate α and momentum µ, in FP32: w = µv − αg, the update is µv − (1 + µ)w, and w takes the place of v. DL4J subtracts
  * updates. As in Stanford's <a href="https://cs231n.github.io/neural-networks-3/#sgd">CS231n</a>.
  */
-final class VectorizedNesterovs extends VectorizedUpdater<Nesterovs> {
-    private final NesterovsUpdater plain;
-
+final class VectorizedNesterovs extends VectorizedUpdater<Nesterovs, NesterovsUpdater> {
     /**
      * @param plain ND4J's updater, with its state
      */
     VectorizedNesterovs(NesterovsUpdater plain) {
         super(plain);
-        this.plain = plain;
     }
 
     @Override
     List<INDArray> state() {
-        return List.of(plain.getV());
+        return List.of(plain().getV());
     }
 
     @Override

@@ -6,7 +6,7 @@ import org.nd4j.linalg.learning.SgdUpdater;
 import org.nd4j.linalg.learning.config.Sgd;
 
 /** ND4J's stochastic gradient descent: the update is the gradient times the learning rate, in FP32. */
-final class VectorizedSgd extends VectorizedUpdater<Sgd> {
+final class VectorizedSgd extends VectorizedUpdater<Sgd, SgdUpdater> {
     /**
      * @param plain ND4J's updater
      */

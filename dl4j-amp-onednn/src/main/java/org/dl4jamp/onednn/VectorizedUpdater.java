@@ -15,15 +15,16 @@ import org.nd4j.linalg.learning.config.IUpdater;
  * memory is left to ND4J.
  *
  * @param <T> its configuration
+ * @param <U> ND4J's updater
  */
-abstract class VectorizedUpdater<T extends IUpdater> implements DividingUpdater<T> {
-    private final GradientUpdater<T> plain;
+abstract class VectorizedUpdater<T extends IUpdater, U extends GradientUpdater<T>> implements DividingUpdater<T> {
+    private final U plain;
     private int examples = 1;
 
     /**
      * @param plain ND4J's updater, with its state
      */
-    VectorizedUpdater(GradientUpdater<T> plain) {
+    VectorizedUpdater(U plain) {
         this.plain = plain;
     }
 
@@ -38,6 +39,11 @@ abstract class VectorizedUpdater<T extends IUpdater> implements DividingUpdater<
          * @param size how many there are
          */
         void run(float[] g, float[][] state, int size);
+    }
+
+    /** ND4J's updater. */
+    final U plain() {
+        return plain;
     }
 
     /** The arrays of the state, each of a number for each parameter. */
