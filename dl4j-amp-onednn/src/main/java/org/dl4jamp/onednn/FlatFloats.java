@@ -65,6 +65,11 @@ final class FlatFloats {
         boolean test(long start, int size);
     }
 
+    /** Something that is computed of a range. */
+    interface RangeNumber {
+        double of(long start, int size);
+    }
+
     /** Covers a length with ranges, of which several threads may take some if there are many. */
     static void forEachRange(long length, RangeTask task) {
         ranges(length).forEach(range -> task.run(start(range), size(range, length)));
@@ -74,6 +79,13 @@ final class FlatFloats {
     static boolean allRanges(long length, RangeQuestion question) {
         IntPredicate test = range -> question.test(start(range), size(range, length));
         return ranges(length).allMatch(test);
+    }
+
+    /** The sum of a number for each range of a length. */
+    static double sumOfRanges(long length, RangeNumber number) {
+        return ranges(length)
+                .mapToDouble(range -> number.of(start(range), size(range, length)))
+                .sum();
     }
 
     private static IntStream ranges(long length) {

@@ -1,6 +1,7 @@
 package org.dl4jamp.onednn;
 
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Supplier;
 import org.deeplearning4j.nn.conf.layers.BaseOutputLayer;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
@@ -13,8 +14,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.lossfunctions.ILossFunction;
 
 /**
- * What output layers share: products of rows {@code [rows, nIn]} by the weights, with sums in FP32, and the loss of the sums, which is ND4J's,
- * in FP32.
+ * What output layers share: products of rows {@code [rows, nIn]} by the weights, with sums in FP32, and the loss of the sums, in FP32: {@link
+ * SoftmaxCrossEntropy}, or ND4J's.
  */
 final class OutputPasses implements AutoCloseable {
     /**
@@ -35,6 +36,7 @@ final class OutputPasses implements AutoCloseable {
     private final BaseOutputLayer conf;
     private final Supplier<String> layer;
     private final KernelCache<Layout, ProductKernels> kernels = new KernelCache<>(Twins.SHAPES);
+    private final Optional<SoftmaxCrossEntropy> crossEntropy;
     private double loss;
 
     /**
@@ -47,6 +49,7 @@ final class OutputPasses implements AutoCloseable {
         this.type = type;
         this.conf = conf;
         this.layer = layer;
+        this.crossEntropy = SoftmaxCrossEntropy.of(context, conf.getLossFn(), conf.getActivationFn(), layer);
     }
 
     private ProductKernels kernels(INDArray rows, ProductPasses.Parameters parameters) {
@@ -117,20 +120,26 @@ final class OutputPasses implements AutoCloseable {
             LayerWorkspaceMgr workspaceMgr) {
         INDArray sums = preOutput(rows, parameters, true, workspaceMgr, ArrayType.BP_WORKING_MEM);
         mask.apply(sums);
-        // Loss functions may use the memory of what they are given.
-        INDArray copy = Workspaces.dense(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, sums.shape());
-        context.copy(sums, copy);
-        ILossFunction function = conf.getLossFn();
-        loss = function.computeScore(targets.labels(), copy, conf.getActivationFn(), targets.mask(), false);
-        INDArray delta = rows(
-                function.computeGradient(targets.labels(), sums, conf.getActivationFn(), targets.mask()),
-                workspaceMgr,
-                ArrayType.BP_WORKING_MEM);
+        INDArray delta = rows(lossGradient(sums, targets, workspaceMgr), workspaceMgr, ArrayType.BP_WORKING_MEM);
         ProductKernels ours = kernels(rows, parameters);
         ours.backwardWeights(rows, delta, gradients.weights(), gradients.bias());
         INDArray next = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATION_GRAD, type, rows.shape());
         ours.backwardData(delta, parameters.weights(), next);
         return next;
+    }
+
+    /** Computes the loss, too. The sums are lost. */
+    private INDArray lossGradient(INDArray sums, Targets targets, LayerWorkspaceMgr workspaceMgr) {
+        if (crossEntropy.isPresent() && targets.mask() == null && SoftmaxCrossEntropy.takes(targets.labels(), sums)) {
+            loss = crossEntropy.get().backward(sums, targets.labels());
+            return sums;
+        }
+        // Loss functions may use the memory of what they are given.
+        INDArray copy = Workspaces.dense(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, sums.shape());
+        context.copy(sums, copy);
+        ILossFunction function = conf.getLossFn();
+        loss = function.computeScore(targets.labels(), copy, conf.getActivationFn(), targets.mask(), false);
+        return function.computeGradient(targets.labels(), sums, conf.getActivationFn(), targets.mask());
     }
 
     /** Parameters, or views of their gradients, as the kernels want them. */
@@ -162,5 +171,6 @@ final class OutputPasses implements AutoCloseable {
     @Override
     public void close() {
         kernels.close();
+        crossEntropy.ifPresent(SoftmaxCrossEntropy::close);
     }
 }
