@@ -4,7 +4,7 @@ import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 import java.util.Optional;
-import java.util.function.IntPredicate;
+import java.util.concurrent.ForkJoinPool;
 import java.util.stream.IntStream;
 import org.bytedeco.javacpp.FloatPointer;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -18,8 +18,13 @@ final class FlatFloats {
     /** How many numbers are copied at once: HotSpot's copies of 4 KB and more are slower (15 instead of 11 ms for three times 25 million). */
     static final int CHUNK = 256;
 
-    /** A range takes new arrays: with shorter ones a step of 25 million parameters would leave 15 MB of garbage. */
+    /** The longest range. Each takes new arrays: with shorter ones a step of 25 million parameters would leave 15 MB of garbage. */
     private static final int RANGE = 1024 * CHUNK;
+
+    /** What a single thread has done before another one wakes up. */
+    private static final int ALONE = 512 * CHUNK;
+
+    private static final int THREADS = ForkJoinPool.getCommonPoolParallelism() + 1;
 
     private final long address;
     private final long length;
@@ -72,33 +77,47 @@ final class FlatFloats {
 
     /** Covers a length with ranges, of which several threads may take some if there are many. */
     static void forEachRange(long length, RangeTask task) {
-        ranges(length).forEach(range -> task.run(start(range), size(range, length)));
+        Ranges ranges = Ranges.of(length);
+        ranges.numbers().forEach(i -> task.run(ranges.start(i), ranges.size(i)));
     }
 
     /** Whether the answer is yes for all ranges of a length. */
     static boolean allRanges(long length, RangeQuestion question) {
-        IntPredicate test = range -> question.test(start(range), size(range, length));
-        return ranges(length).allMatch(test);
+        Ranges ranges = Ranges.of(length);
+        return ranges.numbers().allMatch(i -> question.test(ranges.start(i), ranges.size(i)));
     }
 
     /** The sum of a number for each range of a length. */
     static double sumOfRanges(long length, RangeNumber number) {
-        return ranges(length)
-                .mapToDouble(range -> number.of(start(range), size(range, length)))
+        Ranges ranges = Ranges.of(length);
+        return ranges.numbers()
+                .mapToDouble(i -> number.of(ranges.start(i), ranges.size(i)))
                 .sum();
     }
 
-    private static IntStream ranges(long length) {
-        int ranges = (int) ((length + RANGE - 1) / RANGE);
-        IntStream all = IntStream.range(0, ranges);
-        return ranges > 1 ? all.parallel() : all;
-    }
+    /** A length in ranges of whole chunks, the same number for each thread. */
+    private record Ranges(long length, int count, int range) {
+        static Ranges of(long length) {
+            if (length <= ALONE) {
+                return new Ranges(length, 1, ALONE);
+            }
+            long rounds = (length + (long) RANGE * THREADS - 1) / ((long) RANGE * THREADS);
+            long chunks = (length + CHUNK - 1) / CHUNK;
+            int range = CHUNK * (int) ((chunks + rounds * THREADS - 1) / (rounds * THREADS));
+            return new Ranges(length, (int) ((length + range - 1) / range), range);
+        }
 
-    private static long start(int range) {
-        return (long) range * RANGE;
-    }
+        IntStream numbers() {
+            IntStream all = IntStream.range(0, count);
+            return count > 1 ? all.parallel() : all;
+        }
 
-    private static int size(int range, long length) {
-        return (int) Math.min(RANGE, length - start(range));
+        long start(int number) {
+            return (long) number * range;
+        }
+
+        int size(int number) {
+            return (int) Math.min(range, length - start(number));
+        }
     }
 }
