@@ -87,7 +87,8 @@ public final class BenchCommand implements Callable<Integer> {
             paramLabel = "S",
             description = {
                 "Time of the steps before measuring, at least (default: the case's).",
-                "While HotSpot still compiles, its threads and those of the native libraries share the processors."
+                "It goes on for up to three times as long while HotSpot compiles, whose threads and those of the native libraries share"
+                        + " the processors."
             })
     private Double warmUpSeconds;
 

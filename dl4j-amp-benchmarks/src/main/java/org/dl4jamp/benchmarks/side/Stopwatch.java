@@ -7,12 +7,15 @@ import java.util.OptionalLong;
 
 /** Runs one repetition of a side in this process. */
 public final class Stopwatch {
+    /** How often in the shortest warm-up HotSpot's compiler would be asked what it takes. */
+    private static final int WINDOWS = 5;
+
     private Stopwatch() {}
 
     /** Trains as long as the schedule says. */
     public static Repetition run(Training training, Schedule schedule) throws IOException {
         Losses losses = new Losses(schedule.lossStep());
-        repeat(training, losses, schedule.warmUpSteps(), schedule.warmUpSeconds());
+        warmUp(training, losses, schedule);
         return repetition(training, losses, repeat(training, losses, schedule.steps(), schedule.seconds()), null);
     }
 
@@ -20,10 +23,23 @@ public final class Stopwatch {
     public static Repetition profile(Training training, Schedule schedule) throws IOException {
         Losses losses = new Losses(schedule.lossStep());
         try (FlightRecording recording = new FlightRecording()) {
-            repeat(training, losses, schedule.warmUpSteps(), schedule.warmUpSeconds());
+            warmUp(training, losses, schedule);
             recording.begin();
             List<Double> seconds = repeat(training, losses, schedule.steps(), schedule.seconds());
             return repetition(training, losses, seconds, recording.stop(seconds));
+        }
+    }
+
+    /** A network of many layers keeps HotSpot busy for half a minute, at the cost of the native libraries' threads. */
+    private static void warmUp(Training training, Losses losses, Schedule schedule) {
+        long begin = System.nanoTime();
+        repeat(training, losses, schedule.warmUpSteps(), schedule.warmUpSeconds());
+        CompilerShare compiler = new CompilerShare();
+        while (secondsSince(begin) < schedule.warmUpSeconds() * Schedule.PATIENCE) {
+            repeat(training, losses, 1, schedule.warmUpSeconds() / WINDOWS);
+            if (compiler.sinceLast() < CompilerShare.LOW) {
+                return;
+            }
         }
     }
 

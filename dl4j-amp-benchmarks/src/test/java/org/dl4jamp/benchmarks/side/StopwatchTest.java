@@ -51,6 +51,15 @@ class StopwatchTest {
     }
 
     @Test
+    void theCompilersShareIsOneOfTheTimeSinceTheLastQuestion() {
+        CompilerShare compiler = new CompilerShare();
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
+        double share = compiler.sinceLast();
+        // Each of HotSpot's compiler threads counts, and a compilation counts as a whole when it ends.
+        assertTrue(share >= 0 && Double.isFinite(share), () -> "share " + share);
+    }
+
+    @Test
     void aProfileCountsTheOutermostWorkOnly() throws IOException {
         Training nested = new Counting() {
             @Override
