@@ -35,7 +35,11 @@ public record PrecisionPlan(Precision precision, List<Row> rows, List<Fusion> fu
             String engine,
             String reason) {
         Row withReason(String other) {
-            return new Row(name, className, kind, precision, input, output, engine, other);
+            return on(engine, other);
+        }
+
+        Row on(String otherEngine, String otherReason) {
+            return new Row(name, className, kind, precision, input, output, otherEngine, otherReason);
         }
     }
 

@@ -141,7 +141,24 @@ public final class PrecisionPlanner {
                 .map(choice -> row(choice, painting))
                 .toList();
         boolean anyHalf = rows.stream().anyMatch(row -> row.precision().isHalf());
-        return new PrecisionPlan(anyHalf ? precision : Precision.FLOAT, rows);
+        return anyHalf
+                ? new PrecisionPlan(
+                        precision, rows.stream().map(this::floatOnEngine).toList())
+                : new PrecisionPlan(Precision.FLOAT, rows);
+    }
+
+    /** An engine that computes FP32 takes what is left to DL4J between its half layers, too. */
+    private PrecisionPlan.Row floatOnEngine(PrecisionPlan.Row row) {
+        if (!row.engine().equals(UNTOUCHED) || !ability.computesFloat()) {
+            return row;
+        }
+        NetworkGraph.Node node = graph.node(row.name());
+        if (!node.isLayer()) {
+            return ability.computes(node.vertex(), Precision.FLOAT) ? row.on(ability.name(), row.reason()) : row;
+        }
+        return ability.cannot(node.layer(), Precision.FLOAT).isPresent()
+                ? row
+                : row.on(ability.name(), row.reason() + "; " + ability.how(node.layer(), Precision.FLOAT));
     }
 
     // Casting costs a pass over the activations; only products save more than that for sure.

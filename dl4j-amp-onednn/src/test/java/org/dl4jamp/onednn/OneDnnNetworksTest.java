@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import org.bytedeco.javacpp.Pointer;
@@ -235,6 +236,33 @@ class OneDnnNetworksTest {
                 assertEquals("dl4j", row.engine());
                 assertEquals("onednn can't: it has no kernel for weight noise", row.reason());
             }
+        }
+    }
+
+    @Test
+    void layersKeptInFp32AreItsOwnToo() {
+        DataSet[] batches = {images(32), images(7)};
+        double expected = train(network(cnn(1)), 40, batches);
+        MultiLayerNetwork network = network(cnn(1));
+        INDArray features = images(7).getFeatures();
+        List<INDArray> inDl4j = network.feedForward(features, false);
+        AmpConfig config = AmpConfig.builder()
+                .engine("onednn")
+                .precision(Precision.BFLOAT16)
+                .keepFull(ConvolutionLayer.class)
+                .build();
+        try (MixedPrecision amp = MixedPrecision.enable(network, config)) {
+            PrecisionPlan.Row first = amp.plan().rows().get(0);
+            assertEquals(Precision.FLOAT, first.precision());
+            assertEquals("onednn", first.engine());
+            assertEquals("kept full by keepFull(ConvolutionLayer.class); FP32, through oneDNN", first.reason());
+            assertEquals(Precision.BFLOAT16, amp.plan().rows().get(3).precision());
+            List<INDArray> activations = network.feedForward(features, false);
+            // The second convolution hands on BFLOAT16.
+            for (int layer = 1; layer <= 2; layer++) {
+                Agreement.assertWithin("layer " + layer, inDl4j.get(layer), activations.get(layer), 1e-5);
+            }
+            assertEquals(expected, train(network, 40, batches), 0.05 * expected);
         }
     }
 
