@@ -149,7 +149,8 @@ public final class PrecisionPlanner {
 
     /** An engine that computes FP32 takes what is left to DL4J between its half layers, too. */
     private PrecisionPlan.Row floatOnEngine(PrecisionPlan.Row row) {
-        if (!row.engine().equals(UNTOUCHED) || !ability.computesFloat()) {
+        boolean left = row.engine().equals(UNTOUCHED) && !row.precision().isHalf();
+        if (!left || !ability.computesFloat()) {
             return row;
         }
         NetworkGraph.Node node = graph.node(row.name());

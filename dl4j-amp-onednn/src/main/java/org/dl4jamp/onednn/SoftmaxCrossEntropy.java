@@ -95,22 +95,21 @@ final class SoftmaxCrossEntropy implements AutoCloseable {
     private double loss(FloatBuffer probabilities, FloatBuffer labels) {
         float[] p = new float[FlatFloats.CHUNK];
         float[] y = new float[FlatFloats.CHUNK];
-        float[] gradients = new float[FlatFloats.CHUNK];
         double loss = 0;
         while (probabilities.hasRemaining()) {
             int size = Math.min(FlatFloats.CHUNK, probabilities.remaining());
             probabilities.get(probabilities.position(), p, 0, size);
             labels.get(y, 0, size);
-            subtract(p, y, gradients, size);
-            probabilities.put(gradients, 0, size);
             loss += loss(p, y, size);
+            subtract(y, p, size);
+            probabilities.put(p, 0, size);
         }
         return loss;
     }
 
-    private static void subtract(float[] p, float[] y, float[] differences, int size) {
+    private static void subtract(float[] y, float[] p, int size) {
         for (int i = 0; i < size; i++) {
-            differences[i] = p[i] - y[i];
+            p[i] -= y[i];
         }
     }
 

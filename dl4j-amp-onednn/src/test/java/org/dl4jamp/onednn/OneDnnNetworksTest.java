@@ -132,7 +132,11 @@ class OneDnnNetworksTest {
     }
 
     private static AmpConfig onOneDnn(Precision precision) {
-        return AmpConfig.builder().engine("onednn").precision(precision).build();
+        return inPrecision(precision).build();
+    }
+
+    private static AmpConfig.Builder inPrecision(Precision precision) {
+        return AmpConfig.builder().engine("onednn").precision(precision);
     }
 
     private static double train(MultiLayerNetwork network, int iterations, DataSet... batches) {
@@ -184,11 +188,7 @@ class OneDnnNetworksTest {
     @Test
     void roundsTheParametersThemselvesWithoutMasterWeights() {
         MultiLayerNetwork network = network(cnn(1));
-        AmpConfig config = AmpConfig.builder()
-                .engine("onednn")
-                .precision(Precision.BFLOAT16)
-                .optLevel(OptLevel.O3)
-                .build();
+        AmpConfig config = inPrecision(Precision.BFLOAT16).optLevel(OptLevel.O3).build();
         try (MixedPrecision amp = MixedPrecision.enable(network, config)) {
             network.output(images(2).getFeatures());
             INDArray weights = network.getLayer(0).getParam("W");
@@ -246,11 +246,8 @@ class OneDnnNetworksTest {
         MultiLayerNetwork network = network(cnn(1));
         INDArray features = images(7).getFeatures();
         List<INDArray> inDl4j = network.feedForward(features, false);
-        AmpConfig config = AmpConfig.builder()
-                .engine("onednn")
-                .precision(Precision.BFLOAT16)
-                .keepFull(ConvolutionLayer.class)
-                .build();
+        AmpConfig config =
+                inPrecision(Precision.BFLOAT16).keepFull(ConvolutionLayer.class).build();
         try (MixedPrecision amp = MixedPrecision.enable(network, config)) {
             PrecisionPlan.Row first = amp.plan().rows().get(0);
             assertEquals(Precision.FLOAT, first.precision());
@@ -282,11 +279,8 @@ class OneDnnNetworksTest {
             assertTrue(output.distance2(rounded) > 0, "nothing of the output was to be rounded");
             assertEquals(16, output.sumNumber().doubleValue(), 1e-5);
         }
-        AmpConfig inFloat = AmpConfig.builder()
-                .engine("onednn")
-                .precision(Precision.BFLOAT16)
-                .keepFull(OutputLayer.class)
-                .build();
+        AmpConfig inFloat =
+                inPrecision(Precision.BFLOAT16).keepFull(OutputLayer.class).build();
         try (MixedPrecision amp = MixedPrecision.enable(network, inFloat)) {
             assertEquals(Precision.FLOAT, amp.plan().rows().get(4).precision());
         }

@@ -11,7 +11,7 @@ package org.dl4jamp.benchmarks.side;
  * @param seconds time in which steps are measured, at least
  */
 public record Schedule(int warmUpSteps, double warmUpSeconds, int steps, double seconds) {
-    /** How much longer than {@link #warmUpSeconds} steps aren't measured, at most. */
+    /** How many times {@link #warmUpSeconds} steps aren't measured, at most. */
     static final int PATIENCE = 3;
 
     /**
