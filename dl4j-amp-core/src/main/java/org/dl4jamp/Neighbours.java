@@ -48,9 +48,15 @@ final class Neighbours {
                         .anyMatch(producer -> !producer.networkInput() && !isOurs(producer));
         boolean shared =
                 node.inputs().stream().anyMatch(input -> consumers.get(input).size() > 1);
+        boolean fused = node.preProcessor() == null
+                && !shared
+                && node.inputs().stream().anyMatch(input -> plan.fusion(input)
+                        .filter(fusion -> fusion.then().equals(input))
+                        .isPresent());
         return new Surroundings(
                 inputGradient(node, shared),
                 shared,
+                fused,
                 foreignProducer,
                 consumers.get(name).stream().anyMatch(this::isForeign));
     }

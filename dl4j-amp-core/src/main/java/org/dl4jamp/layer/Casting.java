@@ -33,6 +33,15 @@ public interface Casting {
     }
 
     /**
+     * Moves a gradient to where it lives until the layer that it is handed to is done.
+     *
+     * @return the array itself if it lives that long
+     */
+    default INDArray leverage(INDArray gradient, LayerWorkspaceMgr workspaceMgr) {
+        return workspaceMgr.leverageTo(ArrayType.ACTIVATION_GRAD, gradient);
+    }
+
+    /**
      * A gradient to which DL4J adds, with {@link INDArray#addi(INDArray)}, those of other consumers of the same activations.
      *
      * @param gradient the first of them; may be null

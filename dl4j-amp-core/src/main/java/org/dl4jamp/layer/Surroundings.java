@@ -5,13 +5,19 @@ package org.dl4jamp.layer;
  *
  * @param inputGradient who takes the gradient of the input in a training step
  * @param inputShared whether others take the same input, so that DL4J adds up the gradients that they hand back
+ * @param inputFused whether what makes the input is computed in one pass with what stands before it and has no other consumer, so that it may
+ *     want to hand the gradient on as it is
  * @param foreignProducer whether what makes the input isn't the engine's: DL4J's own code is slow on any order in memory but its own
  * @param foreignConsumer whether any that take the output aren't the engine's
  */
 public record Surroundings(
-        InputGradient inputGradient, boolean inputShared, boolean foreignProducer, boolean foreignConsumer) {
+        InputGradient inputGradient,
+        boolean inputShared,
+        boolean inputFused,
+        boolean foreignProducer,
+        boolean foreignConsumer) {
     /** Only layers of the same engine, in a chain. */
-    public static final Surroundings CHAIN = new Surroundings(InputGradient.READ, false, false, false);
+    public static final Surroundings CHAIN = new Surroundings(InputGradient.READ, false, false, false, false);
 
     /** Who takes the gradient of a layer's input in a training step. */
     public enum InputGradient {

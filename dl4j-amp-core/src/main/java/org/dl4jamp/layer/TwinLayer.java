@@ -230,7 +230,7 @@ public class TwinLayer extends PairedLayer {
         INDArray ordered = surroundings.foreignProducer()
                 ? casting.usualOrder(cast, workspaceMgr, ArrayType.ACTIVATION_GRAD)
                 : cast;
-        INDArray own = workspaceMgr.leverageTo(ArrayType.ACTIVATION_GRAD, ordered);
+        INDArray own = casting.leverage(ordered, workspaceMgr);
         return surroundings.inputShared() ? casting.summable(own) : own;
     }
 

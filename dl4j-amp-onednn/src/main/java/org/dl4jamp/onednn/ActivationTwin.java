@@ -51,11 +51,15 @@ final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner,
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
+        Rejection.ofEpsilon(layerId(), epsilon, input.shape());
+        if (fused != null && fused.takesDerivative() && context.lentGradients().contain(epsilon)) {
+            return new Pair<>(new DefaultGradient(), epsilon);
+        }
         INDArray x = context.inEitherOrder(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
-        Rejection.ofEpsilon(layerId(), epsilon, x.shape());
         INDArray delta = context.inOrderOf(x, epsilon, workspaceMgr, ArrayType.BP_WORKING_MEM);
         INDArray next = Workspaces.like(x, workspaceMgr, ArrayType.ACTIVATION_GRAD);
         kernels(x).backward(x, delta, next);
+        context.lentGradients().giveBack(epsilon);
         return new Pair<>(new DefaultGradient(), next);
     }
 

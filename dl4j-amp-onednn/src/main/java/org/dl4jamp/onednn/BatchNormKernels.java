@@ -7,7 +7,10 @@ import org.bytedeco.dnnl.memory;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** Batch normalization for one shape: in training, in inference and backward. Statistics and parameters are FP32. */
+/**
+ * Batch normalization for one shape: in training, in inference and backward. Statistics and parameters are FP32. With ReLU, training applies it
+ * and backward its derivative.
+ */
 final class BatchNormKernels implements AutoCloseable {
     /**
      * Per channel, the addresses of FP32 numbers.
@@ -24,15 +27,14 @@ final class BatchNormKernels implements AutoCloseable {
     private final Kernel training;
     private final Kernel inference;
     private final Kernel backward;
-    private final OneDnnContext context;
-    private final boolean writesMask;
+    private final long maskBytes;
 
     private BatchNormKernels(
             OneDnnContext context, String what, Layout layout, long channels, float epsilon, boolean relu) {
         memory.desc array = layout.descriptor();
         memory.desc perChannel = Layout.dense(DataType.FLOAT, channels).descriptor();
-        batch_normalization_forward.primitive_desc train =
-                forward(array, epsilon, PARAMETERS | (relu ? dnnl.dnnl_fuse_norm_relu : 0), true);
+        int trained = PARAMETERS | (relu ? dnnl.dnnl_fuse_norm_relu : 0);
+        batch_normalization_forward.primitive_desc train = forward(array, epsilon, trained, true);
         batch_normalization_forward.primitive_desc infer =
                 forward(array, epsilon, PARAMETERS | dnnl.dnnl_use_global_stats, false);
         batch_normalization_backward.primitive_desc back = new batch_normalization_backward.primitive_desc(
@@ -42,22 +44,14 @@ final class BatchNormKernels implements AutoCloseable {
                 array,
                 array,
                 epsilon,
-                PARAMETERS,
-                relu ? forward(array, epsilon, PARAMETERS, true) : train,
+                trained,
+                train,
                 OneDnnContext.attributes(),
                 false);
         training = perChannel(
                 new Kernel(context, what + " in training", train, new batch_normalization_forward(train)),
                 array,
                 perChannel);
-        writesMask = relu;
-        this.context = context;
-        if (relu) {
-            // Where ReLU let pass: the layer whose ReLU it is looks at its output instead.
-            memory.desc mask = train.workspace_desc();
-            context.unwanted().reserve(mask.get_size());
-            training.argument(dnnl.DNNL_ARG_WORKSPACE, mask);
-        }
         inference = perChannel(
                 new Kernel(context, what + " in inference", infer, new batch_normalization_forward(infer)),
                 array,
@@ -71,10 +65,16 @@ final class BatchNormKernels implements AutoCloseable {
                 .argument(dnnl.DNNL_ARG_SCALE, perChannel)
                 .argument(dnnl.DNNL_ARG_DIFF_SCALE, perChannel)
                 .argument(dnnl.DNNL_ARG_DIFF_SHIFT, perChannel);
+        memory.desc mask = train.workspace_desc();
+        maskBytes = mask.get_size();
+        if (maskBytes > 0) {
+            training.argument(dnnl.DNNL_ARG_WORKSPACE, mask);
+            backward.argument(dnnl.DNNL_ARG_WORKSPACE, mask);
+        }
     }
 
     /**
-     * @param relu whether training applies ReLU to what it normalized
+     * @param relu whether with ReLU
      */
     static BatchNormKernels make(OneDnnContext context, String layer, Layout layout, double epsilon, boolean relu) {
         String what = layer + ": batch normalization " + (relu ? "and ReLU " : "") + "of " + layout;
@@ -104,12 +104,25 @@ final class BatchNormKernels implements AutoCloseable {
                 .argument(dnnl.DNNL_ARG_SHIFT, perChannel);
     }
 
-    /** Normalizes with the statistics of the minibatch, writes those, and applies ReLU if it was asked for. */
-    void train(INDArray input, Channels channels, INDArray output) {
-        if (writesMask) {
-            training.bind(dnnl.DNNL_ARG_WORKSPACE, context.unwanted().address());
-        }
+    /** How long the mask is that ReLU needs: none without it. */
+    long maskBytes() {
+        return maskBytes;
+    }
+
+    /**
+     * Normalizes with the statistics of the minibatch, and writes those.
+     *
+     * @param mask takes where ReLU lets pass, if it's applied
+     */
+    void train(INDArray input, Channels channels, INDArray output, INDArray mask) {
+        bindMask(training, mask);
         run(training, input, channels, output);
+    }
+
+    private void bindMask(Kernel kernel, INDArray mask) {
+        if (maskBytes > 0) {
+            kernel.bind(dnnl.DNNL_ARG_WORKSPACE, mask);
+        }
     }
 
     /** Normalizes with given statistics. */
@@ -131,6 +144,7 @@ final class BatchNormKernels implements AutoCloseable {
      * The backward pass.
      *
      * @param channels those of the forward pass
+     * @param mask that of the forward pass, if ReLU was applied
      * @param gammaGradient where its gradient goes
      * @param betaGradient where its gradient goes
      */
@@ -138,9 +152,11 @@ final class BatchNormKernels implements AutoCloseable {
             INDArray input,
             INDArray epsilon,
             Channels channels,
+            INDArray mask,
             long gammaGradient,
             long betaGradient,
             INDArray inputGradient) {
+        bindMask(backward, mask);
         backward.bind(dnnl.DNNL_ARG_SRC, input)
                 .bind(dnnl.DNNL_ARG_DIFF_DST, epsilon)
                 .bind(dnnl.DNNL_ARG_DIFF_SRC, inputGradient)

@@ -16,14 +16,15 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /**
  * Batch normalization of {@code [minibatch, features]}, {@code [minibatch, channels, height, width]} or {@code [minibatch,
  * height, width, channels]}. Statistics, parameters and arithmetic
- * are FP32 whatever the type of the activations. Of the forward pass it keeps mean and variance per channel.
+ * are FP32 whatever the type of the activations. Of the forward pass it keeps mean and variance per channel, and where a ReLU that it
+ * applied let pass, one bit for each number.
  */
 final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partner, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;
     private final transient ChannelAxis axis;
-    private final transient KernelCache<Layout, BatchNormKernels> kernels = new KernelCache<>(Twins.SHAPES);
+    private final transient KernelCache<Variant, BatchNormKernels> kernels = new KernelCache<>(Twins.SHAPES);
     private final transient FloatPointer mean;
     private final transient FloatPointer variance;
     private final transient FloatPointer runningVariance;
@@ -32,6 +33,9 @@ final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partne
     private final transient FloatPointer unwantedGradients;
 
     private transient FusedRelu relu;
+    private transient INDArray mask;
+
+    private record Variant(Layout layout, boolean relu) {}
 
     BatchNormTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
@@ -58,13 +62,13 @@ final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partne
     }
 
     /** The kernels see a matrix as images of one pixel. */
-    private BatchNormKernels kernels(INDArray x) {
+    private BatchNormKernels kernels(INDArray x, boolean withRelu) {
         long[] shape = x.rank() == 4 ? x.shape() : new long[] {x.size(0), x.size(1), 1, 1};
         Layout layout = Layout.channelsLast(dataType, shape);
         return kernels.get(
-                layout,
+                new Variant(layout, withRelu),
                 () -> BatchNormKernels.make(
-                        context, layerId(), layout, layerConf().getEps(), relu != null));
+                        context, layerId(), layout, layerConf().getEps(), withRelu));
     }
 
     private boolean accepts(INDArray x) {
@@ -80,19 +84,28 @@ final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partne
         }
         INDArray x = context.channelsLast(given, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
         INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, x.shape());
+        mask = null;
         if (training == TrainingMode.TRAIN) {
-            kernels(x).train(x, channels(mean.address(), variance.address()), output);
-            if (relu != null) {
-                relu.made(output);
+            boolean withRelu = relu != null && staysUntilBackward(workspaceMgr);
+            BatchNormKernels ours = kernels(x, withRelu);
+            if (withRelu) {
+                mask = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATIONS, DataType.UINT8, ours.maskBytes());
+                relu.made(output, true);
             }
+            ours.train(x, channels(mean.address(), variance.address()), output, mask);
         } else {
-            kernels(x)
+            kernels(x, relu != null)
                     .infer(
                             x,
                             channels(address(BatchNormalizationParamInitializer.GLOBAL_MEAN), runningVariance()),
                             output);
         }
         return axis.fromSecond(output);
+    }
+
+    /** Not what is only a stop before a cast. */
+    private static boolean staysUntilBackward(LayerWorkspaceMgr workspaceMgr) {
+        return Workspaces.isSeparate(workspaceMgr, ArrayType.ACTIVATIONS, ArrayType.FF_WORKING_MEM);
     }
 
     private BatchNormKernels.Channels channels(long meanAddress, long varianceAddress) {
@@ -122,17 +135,19 @@ final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partne
         INDArray x = context.channelsLast(axis.toSecond(input), dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
         INDArray above = context.channelsLast(axis.toSecond(epsilon), dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
         INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, x.shape());
+        BatchNormKernels ours = kernels(x, mask != null);
         Gradient gradient = new DefaultGradient();
         BatchNormKernels.Channels channels = channels(mean.address(), variance.address());
         if (layerConf().isLockGammaBeta()) {
             long unwanted = unwantedGradients.address();
             long half = layerConf().getNOut() * Float.BYTES;
-            kernels(x).backward(x, above, channels, unwanted, unwanted + half, next);
+            ours.backward(x, above, channels, mask, unwanted, unwanted + half, next);
         } else {
             INDArray gamma = view(gradient, BatchNormalizationParamInitializer.GAMMA);
             INDArray beta = view(gradient, BatchNormalizationParamInitializer.BETA);
-            kernels(x).backward(x, above, channels, Workspaces.address(gamma), Workspaces.address(beta), next);
+            ours.backward(x, above, channels, mask, Workspaces.address(gamma), Workspaces.address(beta), next);
         }
+        context.lentGradients().giveBack(epsilon);
         updateRunningStatistics(gradient);
         return new Pair<>(gradient, axis.fromSecond(next));
     }
@@ -160,6 +175,12 @@ final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partne
         float[] values = new float[(int) pointer.capacity()];
         pointer.get(values);
         return values;
+    }
+
+    @Override
+    public void clear() {
+        super.clear();
+        mask = null;
     }
 
     @Override

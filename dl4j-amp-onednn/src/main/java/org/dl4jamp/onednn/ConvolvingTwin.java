@@ -12,7 +12,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** A layer with a convolution over its input. */
 abstract class ConvolvingTwin<C extends ConvolutionLayer> extends BaseLayer<C>
-        implements SparingTwin, OutputKeeper, AutoCloseable {
+        implements SparingTwin, OutputKeeper, InputGradientMemory.Lender, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;
@@ -40,6 +40,11 @@ abstract class ConvolvingTwin<C extends ConvolutionLayer> extends BaseLayer<C>
     @Override
     public void spareInputGradient(boolean unwanted) {
         passes.spareInputGradient(unwanted);
+    }
+
+    @Override
+    public void lendInputGradient() {
+        passes.lendInputGradient();
     }
 
     @Override

@@ -14,7 +14,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /**
  * A dense layer of {@code [minibatch, nIn]} over the FP32 master weights, which it rounds itself. Gradients of the parameters are FP32.
  */
-final class DenseTwin extends DenseLayer implements SparingTwin, OutputKeeper, AutoCloseable {
+final class DenseTwin extends DenseLayer
+        implements SparingTwin, OutputKeeper, InputGradientMemory.Lender, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;
@@ -31,6 +32,11 @@ final class DenseTwin extends DenseLayer implements SparingTwin, OutputKeeper, A
     @Override
     public void spareInputGradient(boolean unwanted) {
         passes.spareInputGradient(unwanted);
+    }
+
+    @Override
+    public void lendInputGradient() {
+        passes.lendInputGradient();
     }
 
     @Override

@@ -48,7 +48,7 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
         }
         if (fused) {
             after.add(Eltwise.RELU);
-            relu.made(output);
+            relu.made(output, false);
         }
         combine(function(), after, ordered(inputs, workspaceMgr, ArrayType.FF_WORKING_MEM), output);
         return output;

@@ -3,8 +3,9 @@ package org.dl4jamp.onednn;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A ReLU layer that what stands before it computes in the same pass, in training. The layer itself then hands its input on; on the way back it
- * takes ReLU's derivative, since DL4J wants a copy of the gradient from it anyway and that costs no more.
+ * A ReLU layer that what stands before it computes in the same pass, in training. The layer itself then hands its input on. On the way back what
+ * stands before it may apply ReLU's derivative, too: then the layer hands on {@linkplain LentGradients gradients that are lent}. Those in
+ * DL4J's workspaces it would have to copy, so to them it applies the derivative itself; that twice does no harm.
  */
 final class FusedRelu {
     /** What takes part in a fusion. */
@@ -13,17 +14,29 @@ final class FusedRelu {
     }
 
     private INDArray made;
+    private boolean appliesDerivative;
+    private boolean taken;
 
-    /** Tells the layer that ReLU has been applied to an array that it's about to be given. */
-    void made(INDArray output) {
+    /**
+     * Tells the layer that ReLU has been applied to an array that it's about to be given.
+     *
+     * @param derivativeToo whether ReLU's derivative will be, to the gradient that the layer hands on
+     */
+    void made(INDArray output, boolean derivativeToo) {
         made = output;
+        appliesDerivative = derivativeToo;
     }
 
     /** Whether ReLU has been applied to an array. Asked once. */
     @SuppressWarnings("ReferenceEquality")
     boolean takes(INDArray input) {
-        boolean same = made == input;
+        taken = made == input;
         made = null;
-        return same;
+        return taken;
+    }
+
+    /** Whether the layer may hand on the gradient of the last array that it was given. */
+    boolean takesDerivative() {
+        return taken && appliesDerivative;
     }
 }

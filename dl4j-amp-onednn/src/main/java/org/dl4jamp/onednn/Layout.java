@@ -110,6 +110,11 @@ final class Layout {
         return type;
     }
 
+    /** How many numbers. */
+    long length() {
+        return Arrays.stream(shape).reduce(1, (x, y) -> x * y);
+    }
+
     /** A copy of its shape. */
     long[] shape() {
         return shape.clone();

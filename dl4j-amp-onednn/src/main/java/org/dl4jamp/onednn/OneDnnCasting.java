@@ -39,6 +39,15 @@ record OneDnnCasting(OneDnnContext context, ChannelAxis channels) implements Cas
     }
 
     @Override
+    public INDArray leverage(INDArray gradient, LayerWorkspaceMgr workspaceMgr) {
+        if (context.lentGradients().contain(gradient)) {
+            LentGradients.exempt(workspaceMgr);
+            return gradient;
+        }
+        return Casting.super.leverage(gradient, workspaceMgr);
+    }
+
+    @Override
     public INDArray summable(INDArray gradient) {
         return gradient == null ? null : GradientSum.of(gradient, context);
     }

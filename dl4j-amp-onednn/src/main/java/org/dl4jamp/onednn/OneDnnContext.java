@@ -29,7 +29,7 @@ final class OneDnnContext implements AutoCloseable {
     private final KernelCache<Copy, Kernel> copies = new KernelCache<>(COPIES);
     private final KernelCache<Combination.Task, Combination> sums = new KernelCache<>(SUMS);
     private final AlignedMemory scratchpad = new AlignedMemory();
-    private final AlignedMemory unwanted = new AlignedMemory();
+    private final LentGradients lentGradients = new LentGradients();
     private final AlignedMemory staging = new AlignedMemory();
 
     static engine cpu() {
@@ -45,9 +45,9 @@ final class OneDnnContext implements AutoCloseable {
         return scratchpad;
     }
 
-    /** Where a kernel may write what nobody wants. */
-    AlignedMemory unwanted() {
-        return unwanted;
+    /** Gradients that a layer hands on untouched. */
+    LentGradients lentGradients() {
+        return lentGradients;
     }
 
     /** What is on its way from one order in memory to another. */
@@ -194,7 +194,7 @@ final class OneDnnContext implements AutoCloseable {
         copies.close();
         sums.close();
         scratchpad.close();
-        unwanted.close();
+        lentGradients.close();
         staging.close();
         queue.deallocate();
     }

@@ -105,6 +105,10 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         if (twin instanceof OutputKeeper keeper && !request.surroundings().foreignConsumer()) {
             keeper.outputStays();
         }
+        if (twin instanceof InputGradientMemory.Lender lender
+                && request.surroundings().inputFused()) {
+            lender.lendInputGradient();
+        }
         twin.setIndex(request.master().getIndex());
         twin.setIterationCount(request.master().getIterationCount());
         twin.setEpochCount(request.master().getEpochCount());

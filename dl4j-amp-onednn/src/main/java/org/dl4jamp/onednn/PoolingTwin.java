@@ -16,10 +16,11 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * Maximum or average of windows along one, two or three axes of {@code [minibatch, channels, ...]} or {@code [minibatch, ..., channels]}. The
  * gradients of overlapping averages are added up in FP32; those of overlapping maxima, a handful at most, in the arrays' type.
  */
-final class PoolingTwin extends ParameterlessTwin<Layer> {
+final class PoolingTwin extends ParameterlessTwin<Layer> implements InputGradientMemory.Lender {
     private static final long serialVersionUID = 1L;
 
     private final transient PoolingForm form;
+    private final transient InputGradientMemory inputGradient;
     private final transient KernelCache<Layout, PoolingKernels> kernels = new KernelCache<>(Twins.SHAPES);
 
     PoolingTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
@@ -29,6 +30,12 @@ final class PoolingTwin extends ParameterlessTwin<Layer> {
     private PoolingTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context, PoolingForm form) {
         super(conf, type, context, form.channels());
         this.form = form;
+        this.inputGradient = new InputGradientMemory(context);
+    }
+
+    @Override
+    public void lendInputGradient() {
+        inputGradient.lend();
     }
 
     private PoolingKernels kernels() {
@@ -76,7 +83,7 @@ final class PoolingTwin extends ParameterlessTwin<Layer> {
                     x, Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, dataType, ours.outputShape()));
         }
         long[] shape = given().shape();
-        INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, shape);
+        INDArray next = inputGradient.create(workspaceMgr, dataType, shape);
         if (sums == dataType) {
             ours.backward(above, next);
         } else {

@@ -23,6 +23,7 @@ final class ProductPasses implements AutoCloseable {
     private final DataType type;
     private final ChannelAxis channels;
     private final ActivationFunction function;
+    private final InputGradientMemory inputGradient;
     private INDArray keptOutput;
     private boolean outputStays;
     private boolean inputGradientUnwanted;
@@ -32,10 +33,15 @@ final class ProductPasses implements AutoCloseable {
         this.type = type;
         this.channels = channels;
         this.function = new ActivationFunction(context, activation);
+        this.inputGradient = new InputGradientMemory(context);
     }
 
     void outputStays() {
         outputStays = true;
+    }
+
+    void lendInputGradient() {
+        inputGradient.lend();
     }
 
     /** The activation function that the product's kernels are to apply; null if they aren't to. */
@@ -142,7 +148,7 @@ final class ProductPasses implements AutoCloseable {
         if (inputGradientUnwanted) {
             return null;
         }
-        INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, type, x.shape());
+        INDArray next = inputGradient.create(workspaceMgr, type, x.shape());
         kernels.backwardData(delta, parameters.weights(), next);
         return channels.fromSecond(next);
     }

@@ -39,11 +39,21 @@ final class Workspaces {
         }
         // Not as a permuted array: ND4J keeps a description of each array in native memory, which takes longer than all
         // else.
-        long[] strides = Layout.channelsLast(type, shape).strides();
+        Layout layout = Layout.channelsLast(type, shape);
         try (MemoryWorkspace borrowed = allocator(workspaceMgr, place).notifyScopeBorrowed(place)) {
-            DataBuffer numbers = Nd4j.createBuffer(type, Arrays.stream(shape).reduce(1, (x, y) -> x * y), false);
-            return Nd4j.create(numbers, shape, strides, 0, Shape.getOrder(shape, strides, 1), type);
+            return array(Nd4j.createBuffer(type, layout.length(), false), layout);
         }
+    }
+
+    /** A new array with arbitrary content, in a workspace that need not be open. */
+    static INDArray in(MemoryWorkspace workspace, Layout layout) {
+        return array(Nd4j.getDataBufferFactory().create(layout.type(), layout.length(), false, workspace), layout);
+    }
+
+    private static INDArray array(DataBuffer numbers, Layout layout) {
+        long[] shape = layout.shape();
+        long[] strides = layout.strides();
+        return Nd4j.create(numbers, shape, strides, 0, Shape.getOrder(shape, strides, 1), layout.type());
     }
 
     /** A new array with arbitrary content, of shape and type of another, and in its order, {@code c} or channels-last. */

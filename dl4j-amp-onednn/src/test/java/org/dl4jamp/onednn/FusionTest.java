@@ -2,15 +2,19 @@ package org.dl4jamp.onednn;
 
 import static org.dl4jamp.onednn.Layers.gaussian;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.util.List;
 import java.util.Random;
+import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex.Op;
 import org.deeplearning4j.nn.conf.graph.MergeVertex;
@@ -20,23 +24,29 @@ import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Precision;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.indexing.NDArrayIndex;
 import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 import org.nd4j.linalg.ops.transforms.Transforms;
 
-/** Batch normalization or residual sum, and the ReLU layer after it, in one pass; and gradients that DL4J adds up. */
+/** Batch normalization or residual sum, and the ReLU layer after it, in one pass; and gradients that are lent, or that DL4J adds up. */
 class FusionTest {
     private static final AmpConfig FLOAT =
             AmpConfig.builder().precision(Precision.FLOAT).engine("onednn").build();
@@ -149,6 +159,148 @@ class FusionTest {
             }
         }
         Agreement.assertWithin("parameters", own.params(), fused.params(), 1e-5);
+    }
+
+    /** What follows each ReLU may write the gradient where it stays until batch normalization reads it. */
+    private static MultiLayerConfiguration chainOfOurs(CNN2DFormat format) {
+        return new NeuralNetConfiguration.Builder()
+                .seed(3)
+                .updater(new Sgd(0.1))
+                .list()
+                .layer(convolution(6, format))
+                .layer(normalization(format))
+                .layer(new ActivationLayer(Activation.RELU))
+                .layer(convolution(9, format))
+                .layer(normalization(format))
+                .layer(new ActivationLayer(Activation.RELU))
+                .layer(new SubsamplingLayer.Builder(SubsamplingLayer.PoolingType.MAX)
+                        .kernelSize(2, 2)
+                        .stride(2, 2)
+                        .dataFormat(format)
+                        .build())
+                .layer(new DenseLayer.Builder()
+                        .nOut(12)
+                        .activation(Activation.IDENTITY)
+                        .build())
+                .layer(new BatchNormalization())
+                .layer(new ActivationLayer(Activation.RELU))
+                .layer(new DenseLayer.Builder()
+                        .nOut(7)
+                        .activation(Activation.TANH)
+                        .build())
+                .layer(new OutputLayer.Builder(LossFunction.MCXENT)
+                        .nOut(3)
+                        .activation(Activation.SOFTMAX)
+                        .build())
+                .setInputType(InputType.convolutional(8, 8, 2, format))
+                .build();
+    }
+
+    private static ConvolutionLayer convolution(int channels, CNN2DFormat format) {
+        ConvolutionLayer layer = convolution(channels);
+        layer.setCnn2dDataFormat(format);
+        return layer;
+    }
+
+    private static BatchNormalization normalization(CNN2DFormat format) {
+        return new BatchNormalization.Builder().dataFormat(format).build();
+    }
+
+    @ParameterizedTest
+    @EnumSource(CNN2DFormat.class)
+    void aChainOfOursTrainsAsInDl4j(CNN2DFormat format) {
+        MultiLayerNetwork own = new MultiLayerNetwork(chainOfOurs(format));
+        own.init();
+        MultiLayerNetwork fused = own.clone();
+        DataSet nchw = images();
+        DataSet images = format == CNN2DFormat.NCHW
+                ? nchw
+                : new DataSet(nchw.getFeatures().permute(0, 2, 3, 1).dup(), nchw.getLabels());
+        try (MixedPrecision amp = MixedPrecision.enable(fused, FLOAT)) {
+            assertEquals(3, amp.plan().fusions().size());
+            for (int i = 0; i < 4; i++) {
+                own.fit(images);
+                fused.fit(images);
+            }
+            Agreement.assertWithin("parameters", own.params(), fused.params(), 1e-5);
+            // Another size of minibatch, and one without workspaces.
+            DataSet some = new DataSet(
+                    images.getFeatures().get(NDArrayIndex.interval(0, 3)),
+                    images.getLabels().get(NDArrayIndex.interval(0, 3)));
+            fused.getLayerWiseConfigurations().setTrainingWorkspaceMode(WorkspaceMode.NONE);
+            own.fit(some);
+            fused.fit(some);
+        }
+        Agreement.assertWithin("parameters", own.params(), fused.params(), 1e-5);
+    }
+
+    @Test
+    void aChainOfOursTrainsInBfloat16() {
+        assumeTrue(OneDnnLibrary.bfloat16() == OneDnnLibrary.Bfloat16.NATIVE, "native BFLOAT16");
+        MultiLayerNetwork own = new MultiLayerNetwork(chainOfOurs(CNN2DFormat.NCHW));
+        own.init();
+        MultiLayerNetwork half = own.clone();
+        DataSet images = images();
+        try (MixedPrecision amp = MixedPrecision.enable(half)) {
+            assertEquals(3, amp.plan().fusions().size());
+            for (int i = 0; i < 40; i++) {
+                own.fit(images);
+                half.fit(images);
+            }
+        }
+        assertEquals(own.score(images), half.score(images), 0.05 * own.score(images) + 1e-3);
+    }
+
+    /** Forward and backward, layer by layer, with the gradient lent and with the gradient in a workspace. */
+    @ParameterizedTest
+    @CsvSource({"FLOAT, true", "FLOAT, false", "BFLOAT16, true", "BFLOAT16, false"})
+    void reluHandsOnGradientsThatAreLentAndDerivesOthers(DataType type, boolean lends) {
+        assumeTrue(type == DataType.FLOAT || OneDnnLibrary.bfloat16() != OneDnnLibrary.Bfloat16.NONE);
+        LayerWorkspaceMgr none = LayerWorkspaceMgr.noWorkspaces();
+        Random random = new Random(7);
+        BatchNormalization conf =
+                new BatchNormalization.Builder().nIn(5).nOut(5).build();
+        ActivationLayer relu = new ActivationLayer(Activation.RELU);
+        INDArray params = Transforms.abs(gaussian(random, 0.5, 20));
+        INDArray x = gaussian(random, 2, 3, 5, 4, 6);
+        INDArray epsilon = gaussian(random, 1, 3, 5, 4, 6);
+
+        org.deeplearning4j.nn.api.Layer norm = Layers.dl4j(conf, params);
+        INDArray between = norm.activate(x.dup(), true, none);
+        // Rounding to BFLOAT16 leaves signs as they are.
+        INDArray expected = norm.backpropGradient(epsilon.mul(between.gt(0).castTo(DataType.FLOAT)), none)
+                .getSecond();
+
+        try (OneDnnContext context = new OneDnnContext()) {
+            FusedRelu fused = new FusedRelu();
+            BatchNormTwin first = new BatchNormTwin(norm.conf(), type, context);
+            ActivationTwin then = new ActivationTwin(Layers.dl4j(relu, null).conf(), type, context);
+            first.fuse(fused);
+            then.fuse(fused);
+            INDArray master = params.dup().reshape(1, 20);
+            first.setParamsViewArray(master);
+            first.setParamTable(conf.initializer().init(norm.conf(), master, false));
+            first.setBackpropGradientsViewArray(Nd4j.create(DataType.FLOAT, 1, 20));
+
+            INDArray output = first.activate(x.castTo(type), true, none);
+            assertSame(output, then.activate(output, true, none), "ReLU has been applied");
+            Agreement.assertRoundedOnce("output", Transforms.relu(between, true), output);
+
+            INDArray given = lends
+                    ? context.lentGradients().lend(this, Layout.channelsLast(type, epsilon.shape()))
+                    : Nd4j.create(type, epsilon.shape());
+            given.assign(epsilon);
+            INDArray handedOn = then.backpropGradient(given, none).getSecond();
+            assertEquals(lends, handedOn == given);
+            INDArray actual = first.backpropGradient(handedOn, none).getSecond();
+            Agreement.assertRoundedOnce("input gradient", expected, actual);
+            for (String parameter : norm.paramTable().keySet()) {
+                Agreement.assertWithin(parameter, norm.getGradientsViewArray(), first.getGradientsViewArray(), 1e-5);
+            }
+            assertFalse(context.lentGradients().contain(given), "given back");
+            then.close();
+            first.close();
+        }
     }
 
     @Test

@@ -1,0 +1,35 @@
+package org.dl4jamp.onednn;
+
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** Where a twin puts the gradient of its input: where DL4J wants it, or in {@link LentGradients}. */
+final class InputGradientMemory {
+    /** A twin that may hand back the gradient of its input in {@link LentGradients}. */
+    interface Lender {
+        /** Told once, if the layer before it hands the gradient on as it is or reads it for the last time. */
+        void lendInputGradient();
+    }
+
+    private final OneDnnContext context;
+    private boolean lends;
+
+    InputGradientMemory(OneDnnContext context) {
+        this.context = context;
+    }
+
+    void lend() {
+        lends = true;
+    }
+
+    /** An array with arbitrary content, in channels-last order. */
+    INDArray create(LayerWorkspaceMgr workspaceMgr, DataType type, long... shape) {
+        boolean inWorkspace = workspaceMgr.hasConfiguration(ArrayType.ACTIVATION_GRAD)
+                && !workspaceMgr.isScopedOut(ArrayType.ACTIVATION_GRAD);
+        return lends && inWorkspace
+                ? context.lentGradients().lend(this, Layout.channelsLast(type, shape))
+                : Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, type, shape);
+    }
+}
