@@ -3,10 +3,12 @@ package org.dl4jamp.onednn;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.linalg.activations.IActivation;
+import org.nd4j.linalg.activations.impl.ActivationIdentity;
+import org.nd4j.linalg.activations.impl.ActivationSoftmax;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** The function that a layer applies to its sums: oneDNN's if it knows the function, else ND4J's, in FP32 and rounded once. */
+/** The function that a layer applies to its sums, or to its input: oneDNN's if it knows the function, else ND4J's, in FP32 and rounded once. */
 final class ActivationFunction implements AutoCloseable {
     private final OneDnnContext context;
     private final IActivation activation;
@@ -17,6 +19,12 @@ final class ActivationFunction implements AutoCloseable {
         this.context = context;
         this.activation = activation;
         this.eltwise = Eltwise.of(activation).orElse(null);
+    }
+
+    /** Whether a function is one of ND4J's that make one value of one value. A user's own may compute anything. */
+    static boolean isElementWise(IActivation activation) {
+        return activation.getClass().getPackage() == ActivationIdentity.class.getPackage()
+                && !(activation instanceof ActivationSoftmax);
     }
 
     /** oneDNN's counterpart; null if there is none. */

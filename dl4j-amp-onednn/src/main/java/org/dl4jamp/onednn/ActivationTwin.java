@@ -10,12 +10,14 @@ import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** An element-wise activation function of an array of any rank, computed in FP32 and rounded once. */
+/**
+ * An element-wise activation function of an array of any rank, computed in FP32 and rounded once. Functions that oneDNN hasn't are ND4J's.
+ */
 final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;
-    private final transient Eltwise eltwise;
+    private final transient ActivationFunction function;
     private final transient KernelCache<Layout, EltwiseKernels> kernels = new KernelCache<>(Twins.SHAPES);
 
     private transient FusedRelu fused;
@@ -23,7 +25,7 @@ final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner,
     ActivationTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
         this.context = context;
-        this.eltwise = Eltwise.of(layerConf().getActivationFn()).orElseThrow();
+        this.function = new ActivationFunction(context, layerConf().getActivationFn());
     }
 
     @Override
@@ -33,7 +35,7 @@ final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner,
 
     private EltwiseKernels kernels(INDArray array) {
         Layout layout = Layout.of(array);
-        return kernels.get(layout, () -> EltwiseKernels.make(context, layerId(), eltwise, layout));
+        return kernels.get(layout, () -> EltwiseKernels.make(context, layerId(), function.eltwise(), layout));
     }
 
     @Override
@@ -42,10 +44,23 @@ final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner,
         if (fused != null && fused.takes(input)) {
             return workspaceMgr.leverageTo(ArrayType.ACTIVATIONS, input);
         }
+        if (function.eltwise() == null) {
+            INDArray values = unrounded(workspaceMgr, ArrayType.FF_WORKING_MEM);
+            INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, values.shape());
+            function.forward(layerId(), values, training, output);
+            return output;
+        }
         INDArray x = context.inEitherOrder(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
         INDArray output = Workspaces.like(x, workspaceMgr, ArrayType.ACTIVATIONS);
         kernels(x).forward(x, output);
         return output;
+    }
+
+    /** A copy of the input that ND4J's functions may overwrite. */
+    private INDArray unrounded(LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+        INDArray copy = Workspaces.channelsLast(workspaceMgr, working, DataType.FLOAT, input.shape());
+        context.copyOrAssign(input, copy);
+        return copy;
     }
 
     @Override
@@ -54,6 +69,12 @@ final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner,
         Rejection.ofEpsilon(layerId(), epsilon, input.shape());
         if (fused != null && fused.takesDerivative() && context.lentGradients().contain(epsilon)) {
             return new Pair<>(new DefaultGradient(), epsilon);
+        }
+        if (function.eltwise() == null) {
+            INDArray values = unrounded(workspaceMgr, ArrayType.BP_WORKING_MEM);
+            INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, values.shape());
+            function.backward(layerId(), values, epsilon, next, workspaceMgr);
+            return new Pair<>(new DefaultGradient(), next);
         }
         INDArray x = context.inEitherOrder(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
         INDArray delta = context.inOrderOf(x, epsilon, workspaceMgr, ArrayType.BP_WORKING_MEM);
@@ -65,6 +86,7 @@ final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner,
 
     @Override
     public void close() {
+        function.close();
         kernels.close();
     }
 }

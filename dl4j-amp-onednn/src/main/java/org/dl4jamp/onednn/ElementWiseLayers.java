@@ -18,7 +18,7 @@ final class ElementWiseLayers {
     }
 
     private static Optional<String> activation(ActivationLayer layer, Precision precision) {
-        return Eltwise.of(layer.getActivationFn()).isPresent()
+        return ActivationFunction.isElementWise(layer.getActivationFn())
                 ? LayerKernels.COVERED
                 : LayerKernels.because("activation function " + layer.getActivationFn());
     }

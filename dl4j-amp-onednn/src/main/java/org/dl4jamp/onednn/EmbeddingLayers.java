@@ -7,7 +7,6 @@ import org.deeplearning4j.nn.conf.layers.EmbeddingLayer;
 import org.deeplearning4j.nn.conf.layers.EmbeddingSequenceLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.Precision;
-import org.nd4j.linalg.activations.impl.ActivationIdentity;
 
 /** Layers that look rows of a table up. Their inputs are indices, which must not be rounded. */
 final class EmbeddingLayers {
@@ -15,15 +14,11 @@ final class EmbeddingLayers {
 
     static List<LayerKernels<?>> kernels() {
         return List.of(
-                new LayerKernels<>(
-                                EmbeddingLayer.class,
-                                (layer, precision) -> without(layer, layer.hasBias()),
-                                EmbeddingTwin::new,
-                                false)
+                new LayerKernels<>(EmbeddingLayer.class, EmbeddingLayers::without, EmbeddingTwin::new, false)
                         .with(LayerKernels.ArrayTypes.IN_FLOAT),
                 new LayerKernels<>(
                                 EmbeddingSequenceLayer.class,
-                                (layer, precision) -> without(layer, layer.hasBias()),
+                                EmbeddingLayers::without,
                                 EmbeddingSequenceTwin::new,
                                 false)
                         .with(LayerKernels.ArrayTypes.IN_FLOAT));
@@ -39,11 +34,8 @@ final class EmbeddingLayers {
                 : "looks FP32 rows up, rounded once";
     }
 
-    private static Optional<String> without(BaseLayer layer, boolean hasBias) {
-        if (hasBias) {
-            return LayerKernels.because("an embedding's bias");
-        }
-        return layer.getActivationFn().getClass() == ActivationIdentity.class
+    private static Optional<String> without(BaseLayer layer, Precision precision) {
+        return ActivationFunction.isElementWise(layer.getActivationFn())
                 ? LayerKernels.COVERED
                 : LayerKernels.because("activation function " + layer.getActivationFn() + " of an embedding");
     }

@@ -3,12 +3,6 @@ package org.dl4jamp.onednn;
 import java.util.Arrays;
 import org.bytedeco.javacpp.FloatPointer;
 import org.bytedeco.javacpp.indexer.FloatIndexer;
-import org.deeplearning4j.nn.gradient.DefaultGradient;
-import org.deeplearning4j.nn.gradient.Gradient;
-import org.deeplearning4j.nn.params.DefaultParamInitializer;
-import org.deeplearning4j.nn.workspace.ArrayType;
-import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
@@ -62,50 +56,81 @@ final class EmbeddingRows {
         return FloatIndexer.create(pointer.capacity(length).limit(length));
     }
 
+    /** How many are looked up. */
+    int count() {
+        return rows.length;
+    }
+
     /**
      * Reads rows.
      *
      * @param table FLOAT {@code [size, columns]}, column by column
-     * @param target FLOAT {@code [columns, rows, ...]}, contiguous
+     * @param bias what is added to each row: FLOAT, one number for each column; null for nothing
+     * @param target FLOAT {@code [columns, rows]}, contiguous
      */
-    void read(INDArray table, INDArray target) {
+    void read(INDArray table, INDArray bias, INDArray target) {
         long size = table.size(0);
         FloatIndexer from = memory(table);
         FloatIndexer to = memory(target);
         for (long column = 0; column < table.size(1); column++) {
+            float summand = bias == null ? 0 : bias.getFloat(column);
             for (int place : ascending) {
-                float value = from.get(column * size + rows[place]);
-                to.put(column * rows.length + place, mask == null ? value : value * mask[place]);
+                to.put(column * rows.length + place, from.get(column * size + rows[place]) + summand);
             }
         }
     }
 
     /**
-     * The gradient of the table, in its view.
+     * Multiplies each row by its mask, if there is one.
      *
-     * @param epsilon {@code [columns, rows, ...]}
-     * @param view FLOAT {@code [size, columns]}, column by column
+     * @param columns FLOAT {@code [columns, rows]}, contiguous
      */
-    Gradient gradient(INDArray epsilon, INDArray view, OneDnnContext context, LayerWorkspaceMgr workspaceMgr) {
-        INDArray columns = Workspaces.dense(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, epsilon.shape());
-        context.copy(epsilon, columns);
-        addUp(columns, view);
-        Gradient gradient = new DefaultGradient();
-        gradient.setGradientFor(DefaultParamInitializer.WEIGHT_KEY, view);
-        return gradient;
+    void mask(INDArray columns) {
+        if (mask == null) {
+            return;
+        }
+        FloatIndexer numbers = memory(columns);
+        for (long column = 0; column < columns.size(0); column++) {
+            for (int place = 0; place < rows.length; place++) {
+                long at = column * rows.length + place;
+                numbers.put(at, numbers.get(at) * mask[place]);
+            }
+        }
     }
 
-    private void addUp(INDArray epsilon, INDArray gradient) {
+    /**
+     * The gradient of the table.
+     *
+     * @param delta FLOAT {@code [columns, rows]}, contiguous
+     * @param gradient FLOAT {@code [size, columns]}, column by column
+     */
+    void addUp(INDArray delta, INDArray gradient) {
         gradient.assign(0);
         long size = gradient.size(0);
-        FloatIndexer from = memory(epsilon);
+        FloatIndexer from = memory(delta);
         FloatIndexer to = memory(gradient);
         for (long column = 0; column < gradient.size(1); column++) {
             for (int place : ascending) {
-                float value = from.get(column * rows.length + place);
                 long target = column * size + rows[place];
-                to.put(target, to.get(target) + (mask == null ? value : value * mask[place]));
+                to.put(target, to.get(target) + from.get(column * rows.length + place));
             }
+        }
+    }
+
+    /**
+     * The gradient of the bias.
+     *
+     * @param delta FLOAT {@code [columns, rows]}, contiguous
+     * @param gradient FLOAT, one number for each column
+     */
+    void addUpAll(INDArray delta, INDArray gradient) {
+        FloatIndexer from = memory(delta);
+        for (long column = 0; column < delta.size(0); column++) {
+            double sum = 0;
+            for (int place = 0; place < rows.length; place++) {
+                sum += from.get(column * rows.length + place);
+            }
+            gradient.putScalar(column, sum);
         }
     }
 }

@@ -4,24 +4,22 @@ import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.feedforward.embedding.EmbeddingSequenceLayer;
-import org.deeplearning4j.nn.params.DefaultParamInitializer;
-import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * An embedding without bias, of sequences of indices. Rows are FP32, as the table is; they're rounded once, when they're handed on.
+ * An embedding of sequences of indices. Rows are FP32, as the table is; they're rounded once, when they're handed on.
  */
 final class EmbeddingSequenceTwin extends EmbeddingSequenceLayer implements AutoCloseable {
     private static final long serialVersionUID = 1L;
 
-    private final transient OneDnnContext context;
+    private final transient EmbeddingPasses passes;
 
     EmbeddingSequenceTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
-        this.context = context;
+        this.passes = new EmbeddingPasses(context, layerConf().getActivationFn(), this::layerId);
     }
 
     private INDArray featuresFirst(INDArray array) {
@@ -53,22 +51,20 @@ final class EmbeddingSequenceTwin extends EmbeddingSequenceLayer implements Auto
 
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
-        INDArray weights = getParam(DefaultParamInitializer.WEIGHT_KEY);
         EmbeddingRows rows = rows(workspaceMgr);
-        INDArray columns = Workspaces.dense(
-                workspaceMgr, ArrayType.ACTIVATIONS, DataType.FLOAT, weights.size(1), input.size(0), steps());
-        rows.read(weights, columns);
-        return featuresFirst(columns.permute(1, 0, 2));
+        INDArray columns = passes.forward(rows, params, training, workspaceMgr);
+        return featuresFirst(
+                columns.reshape('c', columns.size(0), input.size(0), steps()).permute(1, 0, 2));
     }
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        INDArray view = gradientViews.get(DefaultParamInitializer.WEIGHT_KEY);
-        Gradient gradient =
-                rows(workspaceMgr).gradient(featuresFirst(epsilon).permute(1, 0, 2), view, context, workspaceMgr);
-        return new Pair<>(gradient, null);
+        INDArray columns = featuresFirst(epsilon).permute(1, 0, 2);
+        return new Pair<>(passes.backward(rows(workspaceMgr), columns, params, gradientViews, workspaceMgr), null);
     }
 
     @Override
-    public void close() {}
+    public void close() {
+        passes.close();
+    }
 }

@@ -88,6 +88,15 @@ final class OneDnnContext implements AutoCloseable {
         copy(Layout.of(from), from, Layout.of(to), to);
     }
 
+    /** Copies numbers that ND4J may have in an order that oneDNN can't read. */
+    void copyOrAssign(INDArray from, INDArray to) {
+        if (Layout.isReadable(from)) {
+            copy(from, to);
+        } else {
+            to.assign(from);
+        }
+    }
+
     private void copy(Layout fromLayout, INDArray from, Layout toLayout, INDArray to) {
         copies.get(new Copy(fromLayout, toLayout), () -> copyKernel(fromLayout, toLayout))
                 .bind(dnnl.DNNL_ARG_FROM, from)
@@ -134,11 +143,7 @@ final class OneDnnContext implements AutoCloseable {
             return array;
         }
         INDArray copy = Workspaces.channelsLast(workspaceMgr, working, type, array.shape());
-        if (Layout.isReadable(array)) {
-            copy(array, copy);
-        } else {
-            copy.assign(array);
-        }
+        copyOrAssign(array, copy);
         return copy;
     }
 
@@ -181,11 +186,7 @@ final class OneDnnContext implements AutoCloseable {
             return array;
         }
         INDArray copy = Workspaces.like(model, workspaceMgr, working);
-        if (Layout.isReadable(array)) {
-            copy(array, copy);
-        } else {
-            copy.assign(array);
-        }
+        copyOrAssign(array, copy);
         return copy;
     }
 

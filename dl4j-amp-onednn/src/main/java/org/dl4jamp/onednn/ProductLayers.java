@@ -17,8 +17,6 @@ import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
 import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
 import org.dl4jamp.Precision;
 import org.nd4j.linalg.activations.IActivation;
-import org.nd4j.linalg.activations.impl.ActivationIdentity;
-import org.nd4j.linalg.activations.impl.ActivationSoftmax;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /** Layers that multiply by weights: dense and convolutional. */
@@ -69,9 +67,7 @@ final class ProductLayers {
             return LayerKernels.because("weight noise");
         }
         IActivation activation = layer.getActivationFn();
-        boolean elementWise = activation.getClass().getPackage() == ActivationIdentity.class.getPackage()
-                && !(activation instanceof ActivationSoftmax);
-        return elementWise
+        return ActivationFunction.isElementWise(activation)
                 ? LayerKernels.COVERED
                 : LayerKernels.because("activation function " + activation + " after products");
     }
