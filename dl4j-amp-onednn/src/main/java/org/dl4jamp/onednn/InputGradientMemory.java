@@ -26,10 +26,15 @@ final class InputGradientMemory {
 
     /** An array with arbitrary content, in channels-last order. */
     INDArray create(LayerWorkspaceMgr workspaceMgr, DataType type, long... shape) {
-        boolean inWorkspace = workspaceMgr.hasConfiguration(ArrayType.ACTIVATION_GRAD)
-                && !workspaceMgr.isScopedOut(ArrayType.ACTIVATION_GRAD);
-        return lends && inWorkspace
+        return lends && isHandedBackFromWorkspace(workspaceMgr)
                 ? context.lentGradients().lend(this, Layout.channelsLast(type, shape))
                 : Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, type, shape);
+    }
+
+    /** Without workspaces nothing is closed too early, and what is only a stop before a cast isn't handed back. */
+    private static boolean isHandedBackFromWorkspace(LayerWorkspaceMgr workspaceMgr) {
+        return workspaceMgr.hasConfiguration(ArrayType.ACTIVATION_GRAD)
+                && !workspaceMgr.isScopedOut(ArrayType.ACTIVATION_GRAD)
+                && Workspaces.isSeparate(workspaceMgr, ArrayType.ACTIVATION_GRAD, ArrayType.BP_WORKING_MEM);
     }
 }
