@@ -4,6 +4,7 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.activations.impl.ActivationIdentity;
+import org.nd4j.linalg.activations.impl.ActivationPReLU;
 import org.nd4j.linalg.activations.impl.ActivationSoftmax;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -21,10 +22,13 @@ final class ActivationFunction implements AutoCloseable {
         this.eltwise = Eltwise.of(activation).orElse(null);
     }
 
-    /** Whether a function is one of ND4J's that make one value of one value. A user's own may compute anything. */
+    /**
+     * Whether a function is one of ND4J's that make one value of one value, wherever that stands in memory. A user's own may compute
+     * anything, and PReLU has a slope for each place in DL4J's order of axes.
+     */
     static boolean isElementWise(IActivation activation) {
         return activation.getClass().getPackage() == ActivationIdentity.class.getPackage()
-                && !(activation instanceof ActivationSoftmax);
+                && !(activation instanceof ActivationSoftmax || activation instanceof ActivationPReLU);
     }
 
     /** oneDNN's counterpart; null if there is none. */

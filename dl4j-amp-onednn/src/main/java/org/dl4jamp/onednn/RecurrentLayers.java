@@ -2,24 +2,16 @@ package org.dl4jamp.onednn;
 
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.dl4jamp.Precision;
 import org.nd4j.linalg.activations.IActivation;
-import org.nd4j.linalg.activations.impl.ActivationIdentity;
-import org.nd4j.linalg.activations.impl.ActivationPReLU;
 import org.nd4j.linalg.activations.impl.ActivationRReLU;
-import org.nd4j.linalg.activations.impl.ActivationSoftmax;
 
 /** Layers that go through sequences step by step. */
 final class RecurrentLayers {
-    // They have parameters, draw random numbers, or look at more than one element.
-    private static final Set<Class<? extends IActivation>> NOT_ELEMENT_WISE =
-            Set.of(ActivationPReLU.class, ActivationRReLU.class, ActivationSoftmax.class);
-
     private RecurrentLayers() {}
 
     static List<LayerKernels<?>> kernels() {
@@ -55,10 +47,8 @@ final class RecurrentLayers {
         if (layer.getWeightNoise() != null) {
             return LayerKernels.because("weight noise");
         }
-        Class<?> type = activation.getClass();
-        boolean elementWise =
-                type.getPackage() == ActivationIdentity.class.getPackage() && !NOT_ELEMENT_WISE.contains(type);
-        return elementWise
+        boolean drawsRandomNumbers = activation instanceof ActivationRReLU;
+        return ActivationFunction.isElementWise(activation) && !drawsRandomNumbers
                 ? LayerKernels.COVERED
                 : LayerKernels.because("activation function " + activation + " in recurrent layers");
     }
