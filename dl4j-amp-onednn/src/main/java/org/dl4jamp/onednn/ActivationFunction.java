@@ -59,7 +59,7 @@ final class ActivationFunction implements AutoCloseable {
             context.copy(
                     activation.getActivation(Workspaces.contiguous(sums), training), Workspaces.contiguous(output));
         } else {
-            kernels(layer, sums).forward(sums, sums);
+            forwardFrom(layer, sums, sums);
             context.copy(sums, output);
         }
     }
@@ -88,7 +88,12 @@ final class ActivationFunction implements AutoCloseable {
         }
     }
 
-    /** The same for arrays of one type, by oneDNN, from sums or, for ReLU, from values. */
+    /** Applies it to an array, by oneDNN, into one of the same type and order. */
+    void forwardFrom(String layer, INDArray values, INDArray output) {
+        kernels(layer, values).forward(values, output);
+    }
+
+    /** Multiplies by its derivative, by oneDNN, for arrays of one type and order, from sums or, for ReLU, from values. */
     void backwardFrom(String layer, INDArray sums, INDArray epsilon, INDArray delta) {
         kernels(layer, sums).backward(sums, epsilon, delta);
     }

@@ -18,7 +18,6 @@ final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner,
 
     private final transient OneDnnContext context;
     private final transient ActivationFunction function;
-    private final transient KernelCache<Layout, EltwiseKernels> kernels = new KernelCache<>(Twins.SHAPES);
 
     private transient FusedRelu fused;
 
@@ -31,11 +30,6 @@ final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner,
     @Override
     public void fuse(FusedRelu with) {
         fused = with;
-    }
-
-    private EltwiseKernels kernels(INDArray array) {
-        Layout layout = Layout.of(array);
-        return kernels.get(layout, () -> EltwiseKernels.make(context, layerId(), function.eltwise(), layout));
     }
 
     @Override
@@ -52,7 +46,7 @@ final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner,
         }
         INDArray x = context.inEitherOrder(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
         INDArray output = Workspaces.like(x, workspaceMgr, ArrayType.ACTIVATIONS);
-        kernels(x).forward(x, output);
+        function.forwardFrom(layerId(), x, output);
         return output;
     }
 
@@ -79,7 +73,7 @@ final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner,
         INDArray x = context.inEitherOrder(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
         INDArray delta = context.inOrderOf(x, epsilon, workspaceMgr, ArrayType.BP_WORKING_MEM);
         INDArray next = Workspaces.like(x, workspaceMgr, ArrayType.ACTIVATION_GRAD);
-        kernels(x).backward(x, delta, next);
+        function.backwardFrom(layerId(), x, delta, next);
         context.lentGradients().giveBack(epsilon);
         return new Pair<>(new DefaultGradient(), next);
     }
@@ -87,6 +81,5 @@ final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner,
     @Override
     public void close() {
         function.close();
-        kernels.close();
     }
 }
