@@ -167,7 +167,7 @@ final class Installation {
     private void installUpdater() {
         BaseMultiLayerUpdater<?> before = network.updater();
         step.installUpdater();
-        undo.push(() -> network.setUpdater(
+        undo.push(() -> step.removeUpdater(
                 before != null && before.getStateViewArray() == step.updaterState()
                         ? before
                         : network.plainUpdater(step.updaterState())));

@@ -5,7 +5,7 @@ import java.util.List;
 import org.deeplearning4j.nn.api.TrainingConfig;
 import org.deeplearning4j.nn.conf.GradientNormalization;
 import org.deeplearning4j.nn.updater.UpdaterBlock;
-import org.dl4jamp.engine.DividingUpdater;
+import org.dl4jamp.engine.OnePassUpdater;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.regularization.Regularization;
 
@@ -14,7 +14,7 @@ import org.nd4j.linalg.learning.regularization.Regularization;
  * nothing of DL4J's looks at the means before: no gradient normalization, no L1 or L2 term.
  */
 final class MinibatchDivision {
-    private final List<DividingUpdater<?>> updaters = new ArrayList<>();
+    private final List<OnePassUpdater<?>> updaters = new ArrayList<>();
     private final List<INDArray> gradients = new ArrayList<>();
 
     /**
@@ -23,7 +23,7 @@ final class MinibatchDivision {
     MinibatchDivision(List<UpdaterBlock> blocks) {
         for (UpdaterBlock block : blocks) {
             List<UpdaterBlock.ParamState> parameters = block.getLayersAndVariablesInBlock();
-            if (block.getGradientUpdater() instanceof DividingUpdater<?> updater
+            if (block.getGradientUpdater() instanceof OnePassUpdater<?> updater
                     && !block.isPretrainUpdaterBlock()
                     && parameters.stream().allMatch(MinibatchDivision::isForTheUpdaterOnly)) {
                 updaters.add(updater);
@@ -47,12 +47,9 @@ final class MinibatchDivision {
     private static boolean isForTheUpdaterOnly(UpdaterBlock.ParamState parameter) {
         TrainingConfig conf = parameter.getLayer().getConfig();
         GradientNormalization normalization = conf.getGradientNormalization();
-        List<Regularization> terms = conf.getRegularizationByParam(parameter.getParamName());
         return isDivided(parameter)
                 && (normalization == null || normalization == GradientNormalization.None)
-                && (terms == null
-                        || terms.stream()
-                                .noneMatch(term -> term.applyStep() == Regularization.ApplyStep.BEFORE_UPDATER));
+                && !UpdaterTerms.has(parameter, Regularization.ApplyStep.BEFORE_UPDATER);
     }
 
     /**

@@ -28,14 +28,7 @@ final class OwnGradient extends DefaultGradient {
      * @return {@code gradient} itself if it's over other memory
      */
     static Gradient of(INDArray view, Gradient gradient) {
-        return isSame(view, gradient.gradient()) ? new OwnGradient(view, gradient) : gradient;
-    }
-
-    /** Whether two arrays without gaps are over the same memory. */
-    private static boolean isSame(INDArray one, INDArray other) {
-        return one.data().address() == other.data().address()
-                && one.offset() == other.offset()
-                && one.length() == other.length();
+        return Memory.isSame(view, gradient.gradient()) ? new OwnGradient(view, gradient) : gradient;
     }
 
     @Override

@@ -44,6 +44,7 @@ public final class TrainingStep implements StepGuard {
     private StepCounts counts = StepCounts.NONE;
     private boolean skippedLast;
     private BaseMultiLayerUpdater<?> updater;
+    private AmpUpdate update;
 
     public TrainingStep(MixedPrecision owner, AmpNetwork network, LossScaler scaler, int maxConsecutiveSkips) {
         this.owner = owner;
@@ -72,10 +73,12 @@ public final class TrainingStep implements StepGuard {
     }
 
     /** Makes the blocks of an updater use the engine's kernels. */
-    void accelerate(BaseMultiLayerUpdater<?> plain) {
+    AmpUpdate accelerate(BaseMultiLayerUpdater<?> plain) {
         for (UpdaterBlock block : plain.getUpdaterBlocks()) {
             block.setGradientUpdater(kernels.updater(block.getGradientUpdater()));
         }
+        update = new AmpUpdate(this, network, plain);
+        return update;
     }
 
     /** Puts this step's updater into the network, over the state of the one it finds there. */
@@ -90,7 +93,14 @@ public final class TrainingStep implements StepGuard {
                 updater = network.ampUpdater(this, found.getStateViewArray());
             }
             network.setUpdater(updater);
+            update.subtraction().install(network.model().getOptimizer());
         }
+    }
+
+    /** Makes the network use another updater, without anything of this step's. */
+    public void removeUpdater(BaseMultiLayerUpdater<?> plain) {
+        network.setUpdater(plain);
+        UpdateSubtraction.remove(network.model().getOptimizer());
     }
 
     /** The updater state, as long as this step's updater is in use. */

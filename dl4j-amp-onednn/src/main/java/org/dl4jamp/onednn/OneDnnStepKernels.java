@@ -6,6 +6,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.AdamUpdater;
 import org.nd4j.linalg.learning.GradientUpdater;
 import org.nd4j.linalg.learning.NesterovsUpdater;
+import org.nd4j.linalg.learning.NoOpUpdater;
 import org.nd4j.linalg.learning.SgdUpdater;
 
 /** Passes over gradients in host memory, as fast as memory is. What they don't cover is ND4J's. */
@@ -65,6 +66,11 @@ final class OneDnnStepKernels implements StepKernels {
         if (plain.getClass() == NesterovsUpdater.class) {
             return new VectorizedNesterovs((NesterovsUpdater) plain);
         }
-        return plain.getClass() == SgdUpdater.class ? new VectorizedSgd((SgdUpdater) plain) : portable.updater(plain);
+        if (plain.getClass() == SgdUpdater.class) {
+            return new VectorizedSgd((SgdUpdater) plain);
+        }
+        return plain.getClass() == NoOpUpdater.class
+                ? new VectorizedNoOp((NoOpUpdater) plain)
+                : portable.updater(plain);
     }
 }

@@ -5,21 +5,22 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import org.dl4jamp.engine.DividingUpdater;
+import org.dl4jamp.engine.OnePassUpdater;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.GradientUpdater;
 import org.nd4j.linalg.learning.config.IUpdater;
 
 /**
- * An updater of ND4J's, over its state, in vector instructions and one pass over memory, division by the minibatch included. What is scattered in
- * memory is left to ND4J.
+ * An updater of ND4J's, over its state, in vector instructions and one pass over memory, division by the minibatch and subtraction from the
+ * parameters included. What is scattered in memory is left to ND4J.
  *
  * @param <T> its configuration
  * @param <U> ND4J's updater
  */
-abstract class VectorizedUpdater<T extends IUpdater, U extends GradientUpdater<T>> implements DividingUpdater<T> {
+abstract class VectorizedUpdater<T extends IUpdater, U extends GradientUpdater<T>> implements OnePassUpdater<T> {
     private final U plain;
     private int examples = 1;
+    private INDArray parameters;
 
     /**
      * @param plain ND4J's updater, with its state
@@ -35,7 +36,7 @@ abstract class VectorizedUpdater<T extends IUpdater, U extends GradientUpdater<T
          * instructions.
          *
          * @param g gradients, to be replaced by the updates
-         * @param state for each array of the state its numbers for the same parameters, to be replaced
+         * @param state for each array of the state, and maybe others behind them, its numbers for the same parameters, to be replaced
          * @param size how many there are
          */
         void run(float[] g, float[][] state, int size);
@@ -62,45 +63,74 @@ abstract class VectorizedUpdater<T extends IUpdater, U extends GradientUpdater<T
     }
 
     @Override
+    public final void subtractNextFrom(INDArray ofThese) {
+        parameters = ofThese;
+    }
+
+    @Override
     public final void applyUpdater(INDArray gradient, int iteration, int epoch) {
         int divisor = examples;
+        INDArray minuend = parameters;
         examples = 1;
+        parameters = null;
+        List<INDArray> arrays = new ArrayList<>(state());
+        if (minuend != null) {
+            arrays.add(minuend);
+        }
         Optional<FlatFloats> g = FlatFloats.of(gradient);
         List<FlatFloats> flat = new ArrayList<>();
-        for (INDArray array : state()) {
+        for (INDArray array : arrays) {
             FlatFloats.of(array).ifPresent(flat::add);
         }
-        if (g.isEmpty() || flat.size() < state().size()) {
+        if (g.isEmpty() || flat.size() < arrays.size()) {
             if (divisor != 1) {
                 gradient.divi(divisor);
             }
             plain.applyUpdater(gradient, iteration, epoch);
+            if (minuend != null) {
+                minuend.subi(gradient.reshape(minuend.shape()));
+            }
             return;
         }
         Step step = step(iteration, epoch, divisor);
+        Step whole = minuend == null ? step : andSubtract(step, flat.size() - 1);
         FlatFloats.forEachRange(gradient.length(), (start, size) -> {
             FloatBuffer[] numbers = new FloatBuffer[flat.size()];
             for (int i = 0; i < numbers.length; i++) {
                 numbers[i] = flat.get(i).range(start, size);
             }
-            run(step, g.get().range(start, size), numbers);
+            run(whole, g.get().range(start, size), numbers);
         });
     }
 
-    private static void run(Step step, FloatBuffer gradients, FloatBuffer[] state) {
+    /** A step, and the subtraction of its updates from the last of the arrays. */
+    private static Step andSubtract(Step step, int last) {
+        return (g, numbers, size) -> {
+            step.run(g, numbers, size);
+            subtract(numbers[last], g, size);
+        };
+    }
+
+    private static void subtract(float[] numbers, float[] subtrahends, int size) {
+        for (int i = 0; i < size; i++) {
+            numbers[i] -= subtrahends[i];
+        }
+    }
+
+    private static void run(Step step, FloatBuffer gradients, FloatBuffer[] others) {
         float[] g = new float[FlatFloats.CHUNK];
-        float[][] chunks = new float[state.length][FlatFloats.CHUNK];
+        float[][] chunks = new float[others.length][FlatFloats.CHUNK];
         while (gradients.hasRemaining()) {
             int size = Math.min(FlatFloats.CHUNK, gradients.remaining());
             int at = gradients.position();
             gradients.get(at, g, 0, size);
-            for (int i = 0; i < state.length; i++) {
-                state[i].get(at, chunks[i], 0, size);
+            for (int i = 0; i < others.length; i++) {
+                others[i].get(at, chunks[i], 0, size);
             }
             step.run(g, chunks, size);
             gradients.put(g, 0, size);
-            for (int i = 0; i < state.length; i++) {
-                state[i].put(at, chunks[i], 0, size);
+            for (int i = 0; i < others.length; i++) {
+                others[i].put(at, chunks[i], 0, size);
             }
         }
     }

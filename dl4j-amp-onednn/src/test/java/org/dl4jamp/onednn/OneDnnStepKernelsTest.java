@@ -7,13 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.List;
 import java.util.Random;
 import java.util.stream.Stream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.DoubleRange;
 import net.jqwik.api.constraints.IntRange;
-import org.dl4jamp.engine.DividingUpdater;
+import org.dl4jamp.engine.OnePassUpdater;
 import org.dl4jamp.engine.StepKernels;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -26,6 +27,7 @@ import org.nd4j.linalg.learning.GradientUpdater;
 import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.learning.config.IUpdater;
 import org.nd4j.linalg.learning.config.Nesterovs;
+import org.nd4j.linalg.learning.config.NoOp;
 import org.nd4j.linalg.learning.config.RmsProp;
 import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.schedule.ExponentialSchedule;
@@ -140,7 +142,7 @@ class OneDnnStepKernelsTest {
             INDArray nd4jUpdate = gradient.div(examples);
             INDArray ourUpdate = gradient.dup();
             nd4j.applyUpdater(nd4jUpdate, iteration, 0);
-            ((DividingUpdater<?>) ours).divideNextBy(examples);
+            ((OnePassUpdater<?>) ours).divideNextBy(examples);
             ours.applyUpdater(ourUpdate, iteration, 0);
             float[] expected = nd4jUpdate.data().asFloat();
             float[] actual = ourUpdate.data().asFloat();
@@ -184,8 +186,8 @@ class OneDnnStepKernelsTest {
             INDArray expected = gradient.div(divisor);
             nd4j.applyUpdater(expected, 1, 0);
             if (divisor != 1) {
-                assertInstanceOf(DividingUpdater.class, ours, conf.toString());
-                ((DividingUpdater<?>) ours).divideNextBy(divisor);
+                assertInstanceOf(OnePassUpdater.class, ours, conf.toString());
+                ((OnePassUpdater<?>) ours).divideNextBy(divisor);
             }
             ours.applyUpdater(gradient, 1, 0);
             Agreement.assertWithin("update by " + divisor, expected, gradient, 1e-6);
@@ -193,13 +195,53 @@ class OneDnnStepKernelsTest {
         INDArray scattered = gaussian(new Random(8), 1, 90, 3).getColumn(1);
         INDArray expected = scattered.div(5);
         nd4j.applyUpdater(expected, 2, 0);
-        ((DividingUpdater<?>) ours).divideNextBy(5);
+        ((OnePassUpdater<?>) ours).divideNextBy(5);
         ours.applyUpdater(scattered, 2, 0);
         Agreement.assertWithin("scattered update", expected, scattered, 1e-6);
     }
 
     static Stream<IUpdater> dividesTheNextGradientsAndNoOthers() {
-        return Stream.of(new Adam(0.1), new Nesterovs(0.1, 0.8), new Sgd(0.3));
+        return Stream.of(new Adam(0.1), new Nesterovs(0.1, 0.8), new Sgd(0.3), new NoOp());
+    }
+
+    @ParameterizedTest
+    @MethodSource("dividesTheNextGradientsAndNoOthers")
+    void subtractsTheNextUpdatesAndNoOthers(IUpdater conf) {
+        for (int length : new int[] {1, 90, 1000, 300_001}) {
+            INDArray state = gaussian(new Random(6), 1, 1, Math.max(1, conf.stateSize(length)))
+                    .muli(0.1)
+                    .addi(1);
+            GradientUpdater<?> nd4j = conf.instantiate(conf.stateSize(length) == 0 ? null : state.dup(), false);
+            OnePassUpdater<?> ours = assertInstanceOf(
+                    OnePassUpdater.class,
+                    kernels.updater(conf.instantiate(conf.stateSize(length) == 0 ? null : state.dup(), false)));
+            INDArray parameters = gaussian(new Random(length), 1, length);
+            INDArray scattered = gaussian(new Random(9), 1, length, 3).getColumn(2);
+            INDArray before = parameters.dup();
+            INDArray scatteredBefore = scattered.dup();
+            for (INDArray these : List.of(parameters, scattered)) {
+                INDArray gradient = gaussian(new Random(1), 1, length);
+                INDArray update = gradient.div(4);
+                nd4j.applyUpdater(update, 1, 0);
+                INDArray expected = these.sub(update);
+                ours.divideNextBy(4);
+                ours.subtractNextFrom(these);
+                ours.applyUpdater(gradient, 1, 0);
+                Agreement.assertWithin("update", update, gradient, 1e-6);
+                assertEquals(
+                        0,
+                        expected.sub(these).norm2Number().doubleValue(),
+                        1e-6 * before.norm2Number().doubleValue());
+            }
+            assertTrue(before.distance2(parameters) > 0);
+            assertTrue(scatteredBefore.distance2(scattered) > 0);
+            INDArray after = parameters.dup();
+            ours.applyUpdater(gaussian(new Random(2), 1, length), 2, 0);
+            ours.subtractNextFrom(parameters);
+            ours.subtractNextFrom(null);
+            ours.applyUpdater(gaussian(new Random(2), 1, length), 3, 0);
+            assertEquals(after, parameters);
+        }
     }
 
     @Test

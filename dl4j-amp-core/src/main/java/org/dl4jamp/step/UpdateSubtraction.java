@@ -1,0 +1,183 @@
+package org.dl4jamp.step;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.updater.UpdaterBlock;
+import org.deeplearning4j.optimize.api.ConvexOptimizer;
+import org.deeplearning4j.optimize.api.StepFunction;
+import org.deeplearning4j.optimize.solvers.BaseOptimizer;
+import org.deeplearning4j.optimize.solvers.StochasticGradientDescent;
+import org.deeplearning4j.optimize.solvers.accumulation.GradientsAccumulator;
+import org.deeplearning4j.optimize.solvers.accumulation.IndexedTail;
+import org.deeplearning4j.optimize.stepfunctions.NegativeGradientStepFunction;
+import org.dl4jamp.engine.OnePassUpdater;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.indexing.NDArrayIndex;
+import org.nd4j.linalg.learning.regularization.Regularization;
+
+/**
+ * Subtracts updates from parameters. What DL4J's optimizer does in a pass over all parameters is left to the updaters that can do it in theirs,
+ * unless weight decay is added to the updates in between. It accumulates nothing: a GradientsAccumulator is what DL4J's optimizer leaves its
+ * subtraction to.
+ */
+final class UpdateSubtraction implements GradientsAccumulator {
+    private static final long serialVersionUID = 1L;
+    private static final StackWalker STACK = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
+
+    private final transient Model model;
+    private final transient INDArray parameters;
+    private final transient List<ByUpdater> byUpdaters = new ArrayList<>();
+    private final transient List<Rest> rests = new ArrayList<>();
+    private transient boolean done;
+
+    private record ByUpdater(OnePassUpdater<?> updater, INDArray parameters) {}
+
+    private record Rest(INDArray parameters, INDArray updates) {}
+
+    /**
+     * @param model a network
+     * @param blocks those of its updater
+     * @param gradients its gradients, which become updates
+     */
+    UpdateSubtraction(Model model, List<UpdaterBlock> blocks, INDArray gradients) {
+        this.model = model;
+        this.parameters = model.params();
+        INDArray flatParameters = parameters.reshape(parameters.length());
+        INDArray flatUpdates = gradients.reshape(gradients.length());
+        List<UpdaterBlock> inOrder = new ArrayList<>(blocks);
+        inOrder.sort(Comparator.comparingInt(UpdaterBlock::getParamOffsetStart));
+        long done = 0;
+        for (UpdaterBlock block : inOrder) {
+            if (isLeftToUpdater(block)) {
+                addRest(flatParameters, flatUpdates, done, block.getParamOffsetStart());
+                done = block.getParamOffsetEnd();
+                byUpdaters.add(new ByUpdater(
+                        (OnePassUpdater<?>) block.getGradientUpdater(),
+                        interval(flatParameters, block.getParamOffsetStart(), done)));
+            }
+        }
+        addRest(flatParameters, flatUpdates, done, parameters.length());
+    }
+
+    private static boolean isLeftToUpdater(UpdaterBlock block) {
+        return block.getGradientUpdater() instanceof OnePassUpdater<?>
+                && !block.isPretrainUpdaterBlock()
+                && block.getLayersAndVariablesInBlock().stream()
+                        .noneMatch(parameter -> UpdaterTerms.has(parameter, Regularization.ApplyStep.POST_UPDATER));
+    }
+
+    private void addRest(INDArray flatParameters, INDArray flatUpdates, long start, long end) {
+        if (end > start) {
+            rests.add(new Rest(interval(flatParameters, start, end), interval(flatUpdates, start, end)));
+        }
+    }
+
+    private static INDArray interval(INDArray flat, long start, long end) {
+        return flat.get(NDArrayIndex.interval(start, end));
+    }
+
+    /** Takes over an optimizer's subtraction, if there is something to gain and it's DL4J's plain one. */
+    void install(ConvexOptimizer optimizer) {
+        GradientsAccumulator others = optimizer.getGradientsAccumulator();
+        if (others instanceof UpdateSubtraction) {
+            optimizer.setGradientsAccumulator(null);
+            others = null;
+        }
+        if (others == null
+                && !byUpdaters.isEmpty()
+                && optimizer instanceof StochasticGradientDescent descent
+                && descent.getStepFunction().getClass() == NegativeGradientStepFunction.class) {
+            optimizer.setGradientsAccumulator(this);
+        }
+    }
+
+    /** Gives an optimizer its subtraction back. */
+    static void remove(ConvexOptimizer optimizer) {
+        if (optimizer.getGradientsAccumulator() instanceof UpdateSubtraction) {
+            optimizer.setGradientsAccumulator(null);
+        }
+    }
+
+    /**
+     * Applies an updater, and subtracts its updates if an optimizer that left that to this object waits for them. Whoever else calls an updater
+     * subtracts the updates on his own.
+     *
+     * @param updater makes updates of the network's gradients
+     */
+    void around(Runnable updater) {
+        done = false;
+        if (byUpdaters.isEmpty()
+                || !isOptimizerWaiting()
+                || model.getOptimizer().getGradientsAccumulator() != this
+                || !Memory.isSame(parameters, model.params())) {
+            updater.run();
+            return;
+        }
+        byUpdaters.forEach(one -> one.updater.subtractNextFrom(one.parameters));
+        try {
+            updater.run();
+        } finally {
+            byUpdaters.forEach(one -> one.updater.subtractNextFrom(null));
+        }
+        rests.forEach(rest -> rest.parameters.subi(rest.updates));
+        done = true;
+    }
+
+    /** Whether an updater is being called by the step of an optimizer: the optimizer itself tells its updater nothing. */
+    private static boolean isOptimizerWaiting() {
+        return STACK.walk(frames -> frames.dropWhile(frame -> frame.getDeclaringClass() != BaseOptimizer.class)
+                .dropWhile(frame -> frame.getDeclaringClass() == BaseOptimizer.class)
+                .findFirst()
+                .filter(frame -> frame.getDeclaringClass() == StochasticGradientDescent.class)
+                .isPresent());
+    }
+
+    @Override
+    public void applyUpdate(StepFunction function, INDArray params, INDArray updates, boolean isFinalStep) {
+        if (!done) {
+            function.step(params, updates);
+        }
+        done = false;
+    }
+
+    @Override
+    public void applyUpdate(StepFunction function, INDArray params, INDArray updates, double alpha) {
+        function.step(params, updates, alpha);
+    }
+
+    @Override
+    public boolean hasAnything() {
+        return false;
+    }
+
+    @Override
+    public void storeUpdate(INDArray array, int iterationNumber, int epochNumber) {}
+
+    @Override
+    public void receiveUpdate(INDArray array) {
+        throw new UnsupportedOperationException(
+                "Updates from elsewhere: set an accumulator that takes them with setGradientsAccumulator");
+    }
+
+    @Override
+    public void setExternalSource(IndexedTail source) {
+        throw new UnsupportedOperationException(
+                "Updates from elsewhere: set an accumulator that takes them with setGradientsAccumulator");
+    }
+
+    @Override
+    public IndexedTail getExternalSource() {
+        return null;
+    }
+
+    @Override
+    public void markExternalUpdates(boolean updatesAvailable) {}
+
+    @Override
+    public void reset() {}
+
+    @Override
+    public void touch() {}
+}

@@ -1,0 +1,286 @@
+package org.dl4jamp.onednn;
+
+import static org.dl4jamp.onednn.Layers.gaussian;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.conf.stepfunctions.NegativeDefaultStepFunction;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.deeplearning4j.optimize.api.BaseTrainingListener;
+import org.deeplearning4j.optimize.solvers.accumulation.BasicGradientsAccumulator;
+import org.deeplearning4j.optimize.solvers.accumulation.GradientsAccumulator;
+import org.deeplearning4j.optimize.solvers.accumulation.LocalHandler;
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Precision;
+import org.junit.jupiter.api.Test;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.api.ops.executioner.OpExecutioner.ProfilingMode;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.learning.config.Adam;
+import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
+import org.nd4j.linalg.profiler.OpProfiler;
+
+/**
+ * Whoever asks for updates gets them, and each is subtracted once: by the updaters within {@code fit}, else by whoever asked. That all kinds of
+ * parameters end where DL4J brings them shows {@link MinibatchDivisionTest}.
+ */
+class UpdateSubtractionTest {
+    private static final int MINIBATCH = 7;
+
+    private static NeuralNetConfiguration.Builder conf() {
+        return new NeuralNetConfiguration.Builder().seed(3).updater(new Adam(0.02));
+    }
+
+    private static MultiLayerNetwork network() {
+        MultiLayerNetwork network = new MultiLayerNetwork(conf().list()
+                .layer(new DenseLayer.Builder()
+                        .nOut(12)
+                        .activation(Activation.RELU)
+                        .build())
+                .layer(new BatchNormalization())
+                .layer(new OutputLayer.Builder(LossFunction.MCXENT)
+                        .nOut(3)
+                        .activation(Activation.SOFTMAX)
+                        .build())
+                .setInputType(InputType.feedForward(5))
+                .build());
+        network.init();
+        return network;
+    }
+
+    private static DataSet batch(int seed) {
+        Random random = new Random(seed);
+        INDArray labels = Nd4j.create(DataType.FLOAT, MINIBATCH, 3);
+        for (int i = 0; i < MINIBATCH; i++) {
+            labels.putScalar(i, random.nextInt(3), 1);
+        }
+        return new DataSet(gaussian(random, 1, MINIBATCH, 5), labels);
+    }
+
+    private static AmpConfig inFloat() {
+        return AmpConfig.builder()
+                .engine(OneDnnEngine.NAME)
+                .precision(Precision.FLOAT)
+                .build();
+    }
+
+    private static float[] numbers(INDArray array) {
+        return array.reshape(array.length()).toFloatVector();
+    }
+
+    private static GradientsAccumulator accumulator(Model model) {
+        return model.getOptimizer().getGradientsAccumulator();
+    }
+
+    /** How many operations of ND4J's a step takes. */
+    private static long operations(MultiLayerNetwork network) {
+        Nd4j.getExecutioner().setProfilingMode(ProfilingMode.OPERATIONS);
+        try {
+            OpProfiler.getInstance().reset();
+            network.fit(batch(9));
+            return OpProfiler.getInstance().getInvocationsCount();
+        } finally {
+            Nd4j.getExecutioner().setProfilingMode(ProfilingMode.DISABLED);
+        }
+    }
+
+    @Test
+    void withinFitDl4jsPassIsSpared() {
+        MultiLayerNetwork network = network();
+        try (MixedPrecision amp = MixedPrecision.enable(network, inFloat())) {
+            network.fit(batch(0));
+            long spared = operations(network);
+            network.setGradientsAccumulator(null);
+            assertEquals(1, operations(network) - spared);
+            assertEquals(3, amp.stepsTaken());
+        }
+    }
+
+    @Test
+    void aClosedNetworkSubtractsAsDl4jDoes() {
+        MultiLayerNetwork network = network();
+        MixedPrecision amp = MixedPrecision.enable(network, inFloat());
+        network.fit(batch(0));
+        assertNotNull(accumulator(network), "the updaters should subtract here");
+        amp.close();
+        assertNull(accumulator(network));
+        ComputationGraph graph = network().toComputationGraph();
+        amp = MixedPrecision.enable(graph, inFloat());
+        graph.fit(batch(0));
+        assertNotNull(accumulator(graph));
+        amp.close();
+        assertNull(accumulator(graph));
+    }
+
+    @Test
+    void listenersSeeUpdatesAndTheParametersAfterThem() {
+        MultiLayerNetwork fp32 = network();
+        MultiLayerNetwork network = network();
+        List<INDArray> expected = new ArrayList<>();
+        List<INDArray> actual = new ArrayList<>();
+        fp32.addListeners(new Copies(expected));
+        network.addListeners(new Copies(actual));
+        try (MixedPrecision amp = MixedPrecision.enable(network, inFloat())) {
+            for (int step = 0; step < 3; step++) {
+                fp32.fit(batch(step));
+                network.fit(batch(step));
+            }
+        }
+        assertEquals(6, actual.size());
+        for (int i = 0; i < expected.size(); i++) {
+            Agreement.assertWithin("copy " + i, expected.get(i), actual.get(i), 1e-5);
+        }
+    }
+
+    private static final class Copies extends BaseTrainingListener {
+        private final List<INDArray> copies;
+
+        Copies(List<INDArray> copies) {
+            this.copies = copies;
+        }
+
+        @Override
+        public void iterationDone(Model model, int iteration, int epoch) {
+            copies.add(model.gradient().gradient().dup());
+            copies.add(model.params().dup());
+        }
+    }
+
+    /** The updates of one step that is taken by hand, and subtracted by hand. */
+    private static void stepByHand(MultiLayerNetwork network, DataSet data) {
+        network.setInput(data.getFeatures());
+        network.setLabels(data.getLabels());
+        network.computeGradientAndScore();
+        INDArray before = network.params().dup();
+        network.getUpdater()
+                .update(
+                        network,
+                        network.gradient(),
+                        network.getIterationCount(),
+                        network.getEpochCount(),
+                        MINIBATCH,
+                        LayerWorkspaceMgr.noWorkspaces());
+        assertArrayEquals(
+                numbers(before), numbers(network.params()), "an updater that is called by hand moves no parameters");
+        network.params()
+                .subi(network.gradient().gradient().reshape(network.params().shape()));
+        network.setIterationCount(network.getIterationCount() + 1);
+    }
+
+    @Test
+    void whoeverCallsTheUpdaterByHandSubtractsByHand() {
+        MultiLayerNetwork fp32 = network();
+        MultiLayerNetwork network = network();
+        try (MixedPrecision amp = MixedPrecision.enable(network, inFloat())) {
+            for (int step = 0; step < 6; step += 2) {
+                fp32.fit(batch(step));
+                network.fit(batch(step));
+                fp32.fit(batch(step + 1));
+                stepByHand(network, batch(step + 1));
+            }
+            assertEquals(6, amp.stepsTaken());
+        }
+        Agreement.assertWithin("parameters", fp32.params(), network.params(), 1e-5);
+    }
+
+    @Test
+    void alsoAfterAStepThatFailed() {
+        MultiLayerNetwork fp32 = network();
+        MultiLayerNetwork network = network();
+        DataSet wrong = new DataSet(gaussian(new Random(1), 1, MINIBATCH, 4), batch(0).getLabels());
+        try (MixedPrecision amp = MixedPrecision.enable(network, inFloat())) {
+            assertThrows(RuntimeException.class, () -> network.fit(wrong));
+            stepByHand(network, batch(0));
+            network.fit(batch(1));
+        }
+        fp32.fit(batch(0));
+        fp32.fit(batch(1));
+        Agreement.assertWithin("parameters", fp32.params(), network.params(), 1e-5);
+    }
+
+    @Test
+    void aSkippedStepMovesNothing() {
+        MultiLayerNetwork network = network();
+        DataSet bad = batch(1);
+        bad.getFeatures().putScalar(0, 0, Float.NaN);
+        try (MixedPrecision amp = MixedPrecision.enable(network, inFloat())) {
+            network.fit(batch(0));
+            INDArray before = network.params().dup();
+            network.fit(bad);
+            assertEquals(1, amp.stepsSkipped());
+            assertArrayEquals(numbers(before), numbers(network.params()));
+            network.fit(batch(2));
+            assertFalse(before.equals(network.params()));
+        }
+    }
+
+    @Test
+    void anotherAccumulatorIsLeftWhereItIs() {
+        MultiLayerNetwork fp32 = network();
+        MultiLayerNetwork before = network();
+        MultiLayerNetwork meanwhile = network();
+        GradientsAccumulator first = new BasicGradientsAccumulator(1, new LocalHandler());
+        GradientsAccumulator second = new BasicGradientsAccumulator(1, new LocalHandler());
+        before.setGradientsAccumulator(first);
+        try (MixedPrecision one = MixedPrecision.enable(before, inFloat());
+                MixedPrecision two = MixedPrecision.enable(meanwhile, inFloat())) {
+            meanwhile.setGradientsAccumulator(second);
+            for (int step = 0; step < 3; step++) {
+                fp32.fit(batch(step));
+                before.fit(batch(step));
+                meanwhile.fit(batch(step));
+            }
+            assertSame(first, accumulator(before));
+            assertSame(second, accumulator(meanwhile));
+            meanwhile.setGradientsAccumulator(null);
+            fp32.fit(batch(3));
+            before.fit(batch(3));
+            meanwhile.fit(batch(3));
+        }
+        assertSame(first, accumulator(before));
+        assertNull(accumulator(meanwhile));
+        Agreement.assertWithin("accumulator from before", fp32.params(), before.params(), 1e-5);
+        Agreement.assertWithin("accumulator from meanwhile", fp32.params(), meanwhile.params(), 1e-5);
+    }
+
+    @Test
+    void anotherStepFunctionIsDl4jsBusiness() {
+        MultiLayerNetwork fp32 = network();
+        MultiLayerNetwork network = network();
+        for (MultiLayerNetwork one : List.of(fp32, network)) {
+            one.conf().setStepFunction(new NegativeDefaultStepFunction());
+            one.clear();
+        }
+        try (MixedPrecision amp = MixedPrecision.enable(network, inFloat())) {
+            for (int step = 0; step < 3; step++) {
+                fp32.fit(batch(step));
+                network.fit(batch(step));
+            }
+            assertNull(accumulator(network));
+            assertEquals(3, amp.stepsTaken());
+        }
+        assertTrue(network().params().distance2(network.params()) > 0.01, "the network was to learn");
+        Agreement.assertWithin("parameters", fp32.params(), network.params(), 1e-5);
+    }
+}
