@@ -81,18 +81,18 @@ final class ArrangedWeights implements AutoCloseable {
             return new ArrangedWeights();
         }
         memory held = hold(wanted);
-        return BlockOrder.transposed(wanted)
-                .map(turned -> {
-                    // oneDNN transposes blocks, and takes numbers out of transposed blocks, in half the time of both at
+        return BlockOrder.columns(wanted)
+                .map(columns -> {
+                    // oneDNN makes columns of squares, and rows of columns, in a third to all of the time of both at
                     // once.
-                    Kernel turn = context.copyKernel(what, wanted, turned)
+                    Kernel first = context.copyKernel(what, wanted, columns)
                             .argument(dnnl.DNNL_ARG_FROM, held)
-                            .argument(dnnl.DNNL_ARG_TO, turned);
-                    Kernel copy = context.copyKernel(what, turned, network)
-                            .argument(dnnl.DNNL_ARG_FROM, turned)
+                            .argument(dnnl.DNNL_ARG_TO, columns);
+                    Kernel second = context.copyKernel(what, columns, network)
+                            .argument(dnnl.DNNL_ARG_FROM, columns)
                             .argument(dnnl.DNNL_ARG_TO, network);
-                    context.staging().reserve(turned.get_size());
-                    return new ArrangedWeights(held, List.of(turn, copy), dnnl.DNNL_ARG_TO, context.staging(), null);
+                    context.staging().reserve(columns.get_size());
+                    return new ArrangedWeights(held, List.of(first, second), dnnl.DNNL_ARG_TO, context.staging(), null);
                 })
                 .orElseGet(() -> {
                     Kernel copy = context.copyKernel(what, wanted, network)

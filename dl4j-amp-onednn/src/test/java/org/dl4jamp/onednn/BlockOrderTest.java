@@ -14,27 +14,26 @@ class BlockOrderTest {
     }
 
     @Test
-    void transposesTheSquaresOfWeightsAlongOneTwoAndThreeAxes() {
-        record Pair(memory.desc weights, memory.desc transposed) {}
+    void makesColumnsOfSquaresForWeightsAlongOneTwoAndThreeAxes() {
+        record Pair(memory.desc weights, memory.desc columns) {}
         for (Pair pair : List.of(
-                new Pair(
-                        floats(memory.format_tag.ABc16b16a, 32, 48, 3), floats(memory.format_tag.ABc16a16b, 32, 48, 3)),
+                new Pair(floats(memory.format_tag.ABc16b16a, 32, 48, 3), floats(memory.format_tag.Abc16a, 32, 48, 3)),
                 new Pair(
                         floats(memory.format_tag.ABcd16b16a, 32, 20, 3, 5),
-                        floats(memory.format_tag.ABcd16a16b, 32, 20, 3, 5)),
+                        floats(memory.format_tag.Abcd16a, 32, 20, 3, 5)),
                 new Pair(
                         floats(memory.format_tag.ABcde16b16a, 17, 48, 3, 1, 2),
-                        floats(memory.format_tag.ABcde16a16b, 17, 48, 3, 1, 2)))) {
-            memory.desc transposed = BlockOrder.transposed(pair.weights()).orElseThrow();
+                        floats(memory.format_tag.Abcde16a, 17, 48, 3, 1, 2)))) {
+            memory.desc columns = BlockOrder.columns(pair.weights()).orElseThrow();
             // Optional's equals would compare the Java objects.
-            assertTrue(pair.transposed().equals(transposed));
+            assertTrue(pair.columns().equals(columns));
         }
     }
 
     @Test
     void leavesOtherOrdersAlone() {
-        assertEquals(Optional.empty(), BlockOrder.transposed(floats(memory.format_tag.abcd, 32, 48, 3, 3)));
-        assertEquals(Optional.empty(), BlockOrder.transposed(floats(memory.format_tag.ABcd16a16b, 32, 48, 3, 3)));
-        assertEquals(Optional.empty(), BlockOrder.transposed(floats(memory.format_tag.ab, 32, 48)));
+        assertEquals(Optional.empty(), BlockOrder.columns(floats(memory.format_tag.abcd, 32, 48, 3, 3)));
+        assertEquals(Optional.empty(), BlockOrder.columns(floats(memory.format_tag.ABcd16a16b, 32, 48, 3, 3)));
+        assertEquals(Optional.empty(), BlockOrder.columns(floats(memory.format_tag.ab, 32, 48)));
     }
 }
