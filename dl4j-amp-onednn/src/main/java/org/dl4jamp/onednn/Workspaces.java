@@ -4,11 +4,9 @@ import java.util.Arrays;
 import org.bytedeco.javacpp.Pointer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.nd4j.linalg.api.buffer.DataBuffer;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.api.shape.Shape;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.INDArrayIndex;
 import org.nd4j.linalg.indexing.NDArrayIndex;
@@ -25,35 +23,26 @@ final class Workspaces {
 
     /** A new array with arbitrary content, in ND4J's order {@code c}. */
     static INDArray dense(LayerWorkspaceMgr workspaceMgr, ArrayType place, DataType type, long... shape) {
-        return allocator(workspaceMgr, place).createUninitialized(place, type, shape, 'c');
-    }
-
-    private static LayerWorkspaceMgr allocator(LayerWorkspaceMgr workspaceMgr, ArrayType place) {
-        return workspaceMgr.hasConfiguration(place) ? workspaceMgr : LayerWorkspaceMgr.noWorkspaces();
+        return in(workspaceMgr, place, Layout.dense(type, shape));
     }
 
     /** A new array with arbitrary content, ordinary shape, and the channels (axis 1) contiguous in memory. */
     static INDArray channelsLast(LayerWorkspaceMgr workspaceMgr, ArrayType place, DataType type, long... shape) {
-        if (shape.length < 3) {
-            return dense(workspaceMgr, place, type, shape);
-        }
-        // Not as a permuted array: ND4J keeps a description of each array in native memory, which takes longer than all
-        // else.
-        Layout layout = Layout.channelsLast(type, shape);
-        try (MemoryWorkspace borrowed = allocator(workspaceMgr, place).notifyScopeBorrowed(place)) {
-            return array(Nd4j.createBuffer(type, layout.length(), false), layout);
+        return in(workspaceMgr, place, Layout.channelsLast(type, shape));
+    }
+
+    private static INDArray in(LayerWorkspaceMgr workspaceMgr, ArrayType place, Layout layout) {
+        LayerWorkspaceMgr allocator =
+                workspaceMgr.hasConfiguration(place) ? workspaceMgr : LayerWorkspaceMgr.noWorkspaces();
+        try (MemoryWorkspace borrowed = allocator.notifyScopeBorrowed(place)) {
+            return ArrayShapes.array(Nd4j.createBuffer(layout.type(), layout.length(), false), layout);
         }
     }
 
     /** A new array with arbitrary content, in a workspace that need not be open. */
     static INDArray in(MemoryWorkspace workspace, Layout layout) {
-        return array(Nd4j.getDataBufferFactory().create(layout.type(), layout.length(), false, workspace), layout);
-    }
-
-    private static INDArray array(DataBuffer numbers, Layout layout) {
-        long[] shape = layout.shape();
-        long[] strides = layout.strides();
-        return Nd4j.create(numbers, shape, strides, 0, Shape.getOrder(shape, strides, 1), layout.type());
+        return ArrayShapes.array(
+                Nd4j.getDataBufferFactory().create(layout.type(), layout.length(), false, workspace), layout);
     }
 
     /** A new array with arbitrary content, of shape and type of another, and in its order, {@code c} or channels-last. */
