@@ -1,6 +1,7 @@
 package org.dl4jamp.layer;
 
 import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
@@ -183,6 +184,9 @@ public class TwinLayer extends PairedLayer {
     }
 
     final Pair<Gradient, INDArray> backward(INDArray epsilon, LayerWorkspaceMgr workspaceMgr, Backward backward) {
+        if (isBackwardPassUnread()) {
+            return new Pair<>(new DefaultGradient(), unread(workspaceMgr));
+        }
         settleInput(workspaceMgr, ArrayType.BP_WORKING_MEM);
         twin.weights().reload();
         boolean castsOut = givenType != twin.dataType() || twin.dropout() != null;
@@ -201,6 +205,13 @@ public class TwinLayer extends PairedLayer {
         }
         next = handBack(next, workspaceMgr);
         return new Pair<>(result.getFirst(), next);
+    }
+
+    /** Whether there is neither a gradient of parameters to compute nor one of the input that someone reads. */
+    private boolean isBackwardPassUnread() {
+        return surroundings.inputGradient() != Surroundings.InputGradient.READ
+                && master().numParams() == 0
+                && InputGradients.areDropped();
     }
 
     private boolean sparesInputGradient() {

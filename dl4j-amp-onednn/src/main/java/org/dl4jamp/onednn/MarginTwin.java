@@ -33,14 +33,13 @@ final class MarginTwin extends ParameterlessTwin<Layer> {
         }
         INDArray output =
                 Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, margins.outputShape(given()));
-        INDArray x = ready(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
-        return handedOn(margins.adds() ? add(x, output) : cut(x, output));
+        return handedOn(margins.adds() ? add(given(), output) : cut(given(), output));
     }
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
-        INDArray above = ready(epsilon, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray above = margins.channels().toSecond(epsilon);
         Rejection.ofEpsilon(layerId(), above, margins.outputShape(given()));
         INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, given().shape());
         return new Pair<>(new DefaultGradient(), handedOn(margins.adds() ? cut(above, next) : add(above, next)));
@@ -48,12 +47,12 @@ final class MarginTwin extends ParameterlessTwin<Layer> {
 
     private INDArray add(INDArray from, INDArray to) {
         Workspaces.clear(to);
-        context().copy(from, margins.inside(to));
+        context().copyOrAssign(from, margins.inside(to));
         return to;
     }
 
     private INDArray cut(INDArray from, INDArray to) {
-        context().copy(margins.inside(from), to);
+        context().copyOrAssign(margins.inside(from), to);
         return to;
     }
 
