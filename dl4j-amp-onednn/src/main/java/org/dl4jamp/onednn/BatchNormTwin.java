@@ -86,7 +86,7 @@ final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partne
         INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, x.shape());
         mask = null;
         if (training == TrainingMode.TRAIN) {
-            boolean withRelu = relu != null && staysUntilBackward(workspaceMgr);
+            boolean withRelu = relu != null && Workspaces.staysUntilBackward(workspaceMgr);
             BatchNormKernels ours = kernels(x, withRelu);
             if (withRelu) {
                 mask = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATIONS, DataType.UINT8, ours.maskBytes());
@@ -101,11 +101,6 @@ final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partne
                             output);
         }
         return axis.fromSecond(output);
-    }
-
-    /** Not what is only a stop before a cast. */
-    private static boolean staysUntilBackward(LayerWorkspaceMgr workspaceMgr) {
-        return Workspaces.isSeparate(workspaceMgr, ArrayType.ACTIVATIONS, ArrayType.FF_WORKING_MEM);
     }
 
     private BatchNormKernels.Channels channels(long meanAddress, long varianceAddress) {

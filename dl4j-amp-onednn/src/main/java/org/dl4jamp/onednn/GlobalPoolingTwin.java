@@ -115,7 +115,8 @@ final class GlobalPoolingTwin extends GlobalPoolingLayer implements AutoCloseabl
         if (isMaximum()) {
             INDArray maximum =
                     Workspaces.dense(workspaceMgr, ArrayType.FF_WORKING_MEM, inputType, x.size(0), x.size(1));
-            maxima(x).forward(x, maximum);
+            PoolingKernels ours = maxima(x);
+            ours.forward(x, maximum, ours.places(workspaceMgr, ArrayType.FF_WORKING_MEM));
             context.copy(maximum, output);
         } else {
             sums(x).sum(x, output);
@@ -154,9 +155,9 @@ final class GlobalPoolingTwin extends GlobalPoolingLayer implements AutoCloseabl
         context.copy(above, own);
         if (isMaximum()) {
             PoolingKernels ours = maxima(x);
-            // The forward pass leaves the places of the maxima in the kernel, and another one may have come in between.
-            ours.forward(x, Workspaces.dense(workspaceMgr, ArrayType.BP_WORKING_MEM, inputType, above.shape()));
-            ours.backward(own, next);
+            INDArray places = ours.places(workspaceMgr, ArrayType.BP_WORKING_MEM);
+            ours.forward(x, Workspaces.dense(workspaceMgr, ArrayType.BP_WORKING_MEM, inputType, above.shape()), places);
+            ours.backward(own, next, places);
         } else {
             average(own, x);
             sums(x).repeat(own, next);

@@ -5,6 +5,8 @@ import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.pooling_backward;
 import org.bytedeco.dnnl.pooling_forward;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -12,7 +14,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 final class PoolingKernels implements AutoCloseable {
     private final Kernel forward;
     private final Kernel backward;
-    private final memory places;
+    private final long placesBytes;
     private final long[] outputShape;
 
     private PoolingKernels(
@@ -48,12 +50,11 @@ final class PoolingKernels implements AutoCloseable {
                 .argument(dnnl.DNNL_ARG_DIFF_DST, outputGradient)
                 .argument(dnnl.DNNL_ARG_DIFF_SRC, inputGradient);
         outputShape = out.shape();
-        if (kind == dnnl.algorithm.pooling_max) {
-            places = new memory(first.workspace_desc(), OneDnnContext.cpu()).retainReference();
+        memory.desc places = first.workspace_desc();
+        placesBytes = kind == dnnl.algorithm.pooling_max ? places.get_size() : 0;
+        if (placesBytes > 0) {
             forward.argument(dnnl.DNNL_ARG_WORKSPACE, places);
             backward.argument(dnnl.DNNL_ARG_WORKSPACE, places);
-        } else {
-            places = null;
         }
     }
 
@@ -113,31 +114,42 @@ final class PoolingKernels implements AutoCloseable {
         return outputShape.clone();
     }
 
-    void forward(INDArray input, INDArray output) {
-        forward.bind(dnnl.DNNL_ARG_SRC, input).bind(dnnl.DNNL_ARG_DST, output).run();
+    /** Memory to remember where each maximum was found; null for averages. */
+    INDArray places(LayerWorkspaceMgr workspaceMgr, ArrayType where) {
+        return placesBytes == 0 ? null : Workspaces.dense(workspaceMgr, where, DataType.UINT8, placesBytes);
     }
 
     /**
-     * The backward pass of the last {@link #forward}, whose maxima have left their places here. Arrays are FP32 if {@linkplain
-     * PoolingForm#addsUpGradients gradients are added up}.
+     * The forward pass.
+     *
+     * @param places takes where each maximum was found; null for averages, as {@link #places}
      */
-    void backward(INDArray epsilon, INDArray inputGradient) {
+    void forward(INDArray input, INDArray output, INDArray places) {
+        bindPlaces(forward, places);
+        forward.bind(dnnl.DNNL_ARG_SRC, input).bind(dnnl.DNNL_ARG_DST, output).run();
+    }
+
+    private void bindPlaces(Kernel kernel, INDArray places) {
+        if (placesBytes > 0) {
+            kernel.bind(dnnl.DNNL_ARG_WORKSPACE, places);
+        }
+    }
+
+    /**
+     * The backward pass. Arrays are FP32 if {@linkplain PoolingForm#addsUpGradients gradients are added up}.
+     *
+     * @param places those of the forward pass; null for averages
+     */
+    void backward(INDArray epsilon, INDArray inputGradient, INDArray places) {
+        bindPlaces(backward, places);
         backward.bind(dnnl.DNNL_ARG_DIFF_DST, epsilon)
                 .bind(dnnl.DNNL_ARG_DIFF_SRC, inputGradient)
                 .run();
-    }
-
-    /** Whether the backward pass needs the forward pass to come right before it. */
-    boolean remembersPlaces() {
-        return places != null;
     }
 
     @Override
     public void close() {
         forward.close();
         backward.close();
-        if (places != null) {
-            places.releaseReference();
-        }
     }
 }

@@ -22,6 +22,7 @@ final class PoolingTwin extends ParameterlessTwin<Layer> implements InputGradien
     private final transient PoolingForm form;
     private final transient InputGradientMemory inputGradient;
     private final transient KernelCache<Layout, PoolingKernels> kernels = new KernelCache<>(Twins.SHAPES);
+    private transient INDArray places;
 
     PoolingTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         this(conf, type, context, PoolingForm.of(conf.getLayer()));
@@ -58,7 +59,10 @@ final class PoolingTwin extends ParameterlessTwin<Layer> implements InputGradien
         PoolingKernels ours = kernels();
         INDArray x = ready(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
         INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, ours.outputShape());
-        ours.forward(x, output);
+        places = training && Workspaces.staysUntilBackward(workspaceMgr)
+                ? ours.places(workspaceMgr, ArrayType.ACTIVATIONS)
+                : null;
+        ours.forward(x, output, places == null ? ours.places(workspaceMgr, ArrayType.FF_WORKING_MEM) : places);
         if (masksSteps()) {
             SequenceMask.of((Subsampling1DLayer) layerConf(), maskArray).applyTo(output);
         }
@@ -76,22 +80,28 @@ final class PoolingTwin extends ParameterlessTwin<Layer> implements InputGradien
         DataType sums = form.addsUpGradients() ? DataType.FLOAT : dataType;
         INDArray above = ready(masked(epsilon, workspaceMgr), sums, workspaceMgr, ArrayType.BP_WORKING_MEM);
         Rejection.ofEpsilon(layerId(), above, ours.outputShape());
-        if (ours.remembersPlaces()) {
-            // Another forward pass, such as one that evaluates, may have come in between.
-            INDArray x = ready(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
-            ours.forward(
-                    x, Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, dataType, ours.outputShape()));
-        }
+        INDArray found = places == null ? findAgain(ours, workspaceMgr) : places;
         long[] shape = given().shape();
         INDArray next = inputGradient.create(workspaceMgr, dataType, shape);
         if (sums == dataType) {
-            ours.backward(above, next);
+            ours.backward(above, next, found);
         } else {
             INDArray unrounded = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, sums, shape);
-            ours.backward(above, unrounded);
+            ours.backward(above, unrounded, found);
             context().copy(unrounded, next);
         }
         return new Pair<>(new DefaultGradient(), handedOn(next));
+    }
+
+    private INDArray findAgain(PoolingKernels ours, LayerWorkspaceMgr workspaceMgr) {
+        INDArray found = ours.places(workspaceMgr, ArrayType.BP_WORKING_MEM);
+        if (found != null) {
+            ours.forward(
+                    ready(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM),
+                    Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, dataType, ours.outputShape()),
+                    found);
+        }
+        return found;
     }
 
     private INDArray masked(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
@@ -107,6 +117,12 @@ final class PoolingTwin extends ParameterlessTwin<Layer> implements InputGradien
     @Override
     public Pair<INDArray, MaskState> feedForwardMaskArray(INDArray mask, MaskState state, int minibatchSize) {
         return new Pair<>(mask, state);
+    }
+
+    @Override
+    public void clear() {
+        super.clear();
+        places = null;
     }
 
     @Override

@@ -92,7 +92,7 @@ final class ProductPasses implements AutoCloseable {
     private boolean canKeep(LayerWorkspaceMgr workspaceMgr) {
         return function.isRelu()
                 && (type == DataType.BFLOAT16 || outputStays)
-                && Workspaces.isSeparate(workspaceMgr, ArrayType.ACTIVATIONS, ArrayType.FF_WORKING_MEM);
+                && Workspaces.staysUntilBackward(workspaceMgr);
     }
 
     /**

@@ -112,8 +112,7 @@ final class RecurrentPasses implements AutoCloseable {
             LayerWorkspaceMgr workspaceMgr) {
         forget();
         check(sequences.input(), parameters.inputWeights(), sequences.initial().output());
-        boolean keeps =
-                training && Workspaces.isSeparate(workspaceMgr, ArrayType.ACTIVATIONS, ArrayType.FF_WORKING_MEM);
+        boolean keeps = training && Workspaces.staysUntilBackward(workspaceMgr);
         SequenceMemory working = new SequenceMemory(workspaceMgr, ArrayType.FF_WORKING_MEM);
         SequenceMemory lasting = keeps ? new SequenceMemory(workspaceMgr, ArrayType.ACTIVATIONS) : working;
         RecurrentCell.Trace trace = run(sequences, parameters, training, keeps, working, lasting);

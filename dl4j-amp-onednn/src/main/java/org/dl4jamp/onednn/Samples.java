@@ -53,7 +53,7 @@ final class Samples implements AutoCloseable {
         if (averages == null) {
             return input;
         }
-        averages.forward(input, packed);
+        averages.forward(input, packed, null);
         return packed;
     }
 
@@ -65,7 +65,7 @@ final class Samples implements AutoCloseable {
     /** Puts their gradient where they were taken from, and zeros everywhere else. */
     void spread(INDArray inputGradient) {
         if (averages != null) {
-            averages.backward(packed, inputGradient);
+            averages.backward(packed, inputGradient, null);
         }
     }
 

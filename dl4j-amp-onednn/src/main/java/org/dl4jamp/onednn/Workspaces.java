@@ -113,4 +113,9 @@ final class Workspaces {
         return !workspaceMgr.hasConfiguration(other)
                 || !workspaceMgr.getWorkspaceName(place).equals(workspaceMgr.getWorkspaceName(other));
     }
+
+    /** Whether a layer's activations stay until its backward pass: not what is only a stop before a cast. */
+    static boolean staysUntilBackward(LayerWorkspaceMgr workspaceMgr) {
+        return isSeparate(workspaceMgr, ArrayType.ACTIVATIONS, ArrayType.FF_WORKING_MEM);
+    }
 }

@@ -1,6 +1,7 @@
 package org.dl4jamp.onednn;
 
 import static org.dl4jamp.onednn.Layers.gaussian;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -17,12 +18,25 @@ import net.jqwik.api.Provide;
 import net.jqwik.api.constraints.IntRange;
 import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.Convolution3D;
+import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.layers.Subsampling1DLayer;
 import org.deeplearning4j.nn.conf.layers.Subsampling3DLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Precision;
+import org.dl4jamp.layer.TwinLayer;
+import org.junit.jupiter.api.Test;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** Maxima and averages of windows agree with DL4J's layers on random shapes. */
@@ -192,5 +206,48 @@ class PoolingLayersTest {
         TwinCheck.of(new GlobalPoolingLayer(type), GlobalPoolingTwin.class, new Random(c.seed()))
                 .masked(mask.reshape(c.batch(), 1, sequences.size(2), 1))
                 .agrees(sequences.reshape(c.batch(), c.channels(), sequences.size(2), 1));
+    }
+
+    @Test
+    void theBackwardPassIsThatOfTheLatestForwardPass() {
+        MultiLayerNetwork own = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+                .seed(3)
+                .list()
+                .layer(new ConvolutionLayer.Builder(2, 2).nOut(5).build())
+                .layer(new SubsamplingLayer.Builder(PoolingType.MAX)
+                        .kernelSize(2, 2)
+                        .stride(2, 2)
+                        .build())
+                .layer(new DenseLayer.Builder()
+                        .nOut(4)
+                        .activation(Activation.TANH)
+                        .build())
+                .setInputType(InputType.convolutional(7, 7, 3))
+                .build());
+        own.init();
+        MultiLayerNetwork network = own.clone();
+        INDArray epsilon = gaussian(new Random(1), 1, 2, 4);
+        try (MixedPrecision amp = MixedPrecision.enable(
+                network,
+                AmpConfig.builder().precision(Precision.FLOAT).engine("onednn").build())) {
+            assertInstanceOf(
+                    PoolingTwin.class,
+                    ((TwinLayer) network.getLayer(1)).twin().compute(),
+                    amp.plan().toString());
+            for (boolean[] passes : new boolean[][] {{true}, {true, true}, {true, false}, {false}}) {
+                List<INDArray> gradients = new ArrayList<>();
+                for (MultiLayerNetwork one : List.of(own, network)) {
+                    for (int i = 0; i < passes.length; i++) {
+                        one.setInput(gaussian(new Random(i), 1, 2, 3, 7, 7));
+                        one.feedForward(passes[i], false);
+                    }
+                    Pair<Gradient, INDArray> result = one.backpropGradient(epsilon, null);
+                    gradients.add(result.getSecond());
+                    gradients.add(result.getFirst().gradient().dup());
+                }
+                Agreement.assertWithin("gradient of the input", gradients.get(0), gradients.get(2), 1e-5);
+                Agreement.assertWithin("gradients", gradients.get(1), gradients.get(3), 1e-5);
+            }
+        }
     }
 }
