@@ -1,5 +1,6 @@
 package org.dl4jamp.engine;
 
+import java.util.List;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.GradientUpdater;
 
@@ -27,5 +28,26 @@ public interface StepKernels {
      */
     default GradientUpdater<?> updater(GradientUpdater<?> plain) {
         return plain;
+    }
+
+    /**
+     * One call of {@link GradientUpdater#applyUpdater}.
+     *
+     * @param gradients of one axis, without gaps
+     */
+    record Update(GradientUpdater<?> updater, INDArray gradients, int iteration, int epoch) {
+        /** Makes updates of the gradients, in place. */
+        public void apply() {
+            updater.applyUpdater(gradients, iteration, epoch);
+        }
+    }
+
+    /**
+     * Makes updates of gradients, in any order or all at once.
+     *
+     * @param updates by updaters that {@link #updater} returned, of different parameters
+     */
+    default void applyAll(List<Update> updates) {
+        updates.forEach(Update::apply);
     }
 }

@@ -2,6 +2,7 @@ package org.dl4jamp.step;
 
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
+import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.WorkEvent;
 import org.dl4jamp.network.AmpNetwork;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -14,11 +15,12 @@ final class AmpUpdate {
 
     /**
      * @param updater a network's, with the engine's updaters in its blocks
+     * @param kernels the engine's
      */
-    AmpUpdate(TrainingStep step, AmpNetwork network, BaseMultiLayerUpdater<?> updater) {
+    AmpUpdate(TrainingStep step, AmpNetwork network, BaseMultiLayerUpdater<?> updater, StepKernels kernels) {
         this.step = step;
         division = new MinibatchDivision(updater.getUpdaterBlocks());
-        subtraction = new UpdateSubtraction(network.model(), updater.getUpdaterBlocks(), network.gradients());
+        subtraction = new UpdateSubtraction(network.model(), updater.getUpdaterBlocks(), network.gradients(), kernels);
     }
 
     UpdateSubtraction subtraction() {

@@ -77,7 +77,7 @@ public final class TrainingStep implements StepGuard {
         for (UpdaterBlock block : plain.getUpdaterBlocks()) {
             block.setGradientUpdater(kernels.updater(block.getGradientUpdater()));
         }
-        update = new AmpUpdate(this, network, plain);
+        update = new AmpUpdate(this, network, plain, kernels);
         return update;
     }
 

@@ -13,6 +13,7 @@ import org.deeplearning4j.optimize.solvers.accumulation.GradientsAccumulator;
 import org.deeplearning4j.optimize.solvers.accumulation.IndexedTail;
 import org.deeplearning4j.optimize.stepfunctions.NegativeGradientStepFunction;
 import org.dl4jamp.engine.OnePassUpdater;
+import org.dl4jamp.engine.StepKernels;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 import org.nd4j.linalg.learning.regularization.Regularization;
@@ -27,9 +28,11 @@ final class UpdateSubtraction implements GradientsAccumulator {
     private static final StackWalker STACK = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
 
     private final transient Model model;
+    private final transient StepKernels kernels;
     private final transient INDArray parameters;
     private final transient List<ByUpdater> byUpdaters = new ArrayList<>();
     private final transient List<Rest> rests = new ArrayList<>();
+    private final transient PostponedUpdates postponed = new PostponedUpdates();
     private transient boolean done;
 
     private record ByUpdater(OnePassUpdater<?> updater, INDArray parameters) {}
@@ -38,11 +41,13 @@ final class UpdateSubtraction implements GradientsAccumulator {
 
     /**
      * @param model a network
-     * @param blocks those of its updater
+     * @param blocks those of its updater; some are replaced
      * @param gradients its gradients, which become updates
+     * @param kernels where the blocks' updaters come from
      */
-    UpdateSubtraction(Model model, List<UpdaterBlock> blocks, INDArray gradients) {
+    UpdateSubtraction(Model model, List<UpdaterBlock> blocks, INDArray gradients, StepKernels kernels) {
         this.model = model;
+        this.kernels = kernels;
         this.parameters = model.params();
         INDArray flatParameters = parameters.reshape(parameters.length());
         INDArray flatUpdates = gradients.reshape(gradients.length());
@@ -59,6 +64,7 @@ final class UpdateSubtraction implements GradientsAccumulator {
             }
         }
         addRest(flatParameters, flatUpdates, done, parameters.length());
+        blocks.replaceAll(block -> isLeftToUpdater(block) ? new PostponedBlock(block, postponed) : block);
     }
 
     private static boolean isLeftToUpdater(UpdaterBlock block) {
@@ -116,9 +122,12 @@ final class UpdateSubtraction implements GradientsAccumulator {
             return;
         }
         byUpdaters.forEach(one -> one.updater.subtractNextFrom(one.parameters));
+        postponed.open();
         try {
             updater.run();
+            kernels.applyAll(postponed.close());
         } finally {
+            postponed.close();
             byUpdaters.forEach(one -> one.updater.subtractNextFrom(null));
         }
         rests.forEach(rest -> rest.parameters.subi(rest.updates));

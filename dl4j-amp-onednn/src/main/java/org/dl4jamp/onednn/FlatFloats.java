@@ -3,9 +3,13 @@ package org.dl4jamp.onednn;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
 import org.bytedeco.javacpp.FloatPointer;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -75,10 +79,33 @@ final class FlatFloats {
         double of(long start, int size);
     }
 
-    /** Covers a length with ranges, of which several threads may take some if there are many. */
-    static void forEachRange(long length, RangeTask task) {
-        Ranges ranges = Ranges.of(length);
-        ranges.numbers().forEach(i -> task.run(ranges.start(i), ranges.size(i)));
+    /** Something that is done to all numbers of a length. */
+    record Pass(long length, RangeTask task) {
+        /** Covers the length with ranges, of which several threads may take some if there are many. */
+        void run() {
+            Ranges ranges = Ranges.of(length);
+            ranges.numbers().forEach(i -> task.run(ranges.start(i), ranges.size(i)));
+        }
+
+        private Stream<Runnable> pieces() {
+            return LongStream.iterate(0, start -> start < length, start -> start + RANGE)
+                    .mapToObj(start -> () -> task.run(start, (int) Math.min(RANGE, length - start)));
+        }
+    }
+
+    /** Passes over different numbers, in any order: each thread takes the next range of any of them as soon as it's done with one. */
+    static void runAll(List<Pass> passes) {
+        if (passes.stream().mapToLong(Pass::length).sum() <= ALONE) {
+            passes.forEach(Pass::run);
+            return;
+        }
+        List<Runnable> pieces = passes.stream().flatMap(Pass::pieces).toList();
+        AtomicInteger taken = new AtomicInteger();
+        IntStream.range(0, THREADS).parallel().forEach(thread -> {
+            for (int i = taken.getAndIncrement(); i < pieces.size(); i = taken.getAndIncrement()) {
+                pieces.get(i).run();
+            }
+        });
     }
 
     /** Whether the answer is yes for all ranges of a length. */

@@ -1,6 +1,8 @@
 package org.dl4jamp.onednn;
 
 import java.nio.IntBuffer;
+import java.util.ArrayList;
+import java.util.List;
 import org.dl4jamp.engine.StepKernels;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.AdamUpdater;
@@ -72,5 +74,19 @@ final class OneDnnStepKernels implements StepKernels {
         return plain.getClass() == NoOpUpdater.class
                 ? new VectorizedNoOp((NoOpUpdater) plain)
                 : portable.updater(plain);
+    }
+
+    @Override
+    public void applyAll(List<Update> updates) {
+        List<FlatFloats.Pass> passes = new ArrayList<>();
+        for (Update update : updates) {
+            if (update.updater() instanceof VectorizedUpdater<?, ?> ours) {
+                ours.pass(update.gradients(), update.iteration(), update.epoch())
+                        .ifPresent(passes::add);
+            } else {
+                update.apply();
+            }
+        }
+        FlatFloats.runAll(passes);
     }
 }

@@ -69,6 +69,11 @@ abstract class VectorizedUpdater<T extends IUpdater, U extends GradientUpdater<T
 
     @Override
     public final void applyUpdater(INDArray gradient, int iteration, int epoch) {
+        pass(gradient, iteration, epoch).ifPresent(FlatFloats.Pass::run);
+    }
+
+    /** What {@link #applyUpdater} has to do; empty if ND4J has done it. */
+    final Optional<FlatFloats.Pass> pass(INDArray gradient, int iteration, int epoch) {
         int divisor = examples;
         INDArray minuend = parameters;
         examples = 1;
@@ -90,17 +95,17 @@ abstract class VectorizedUpdater<T extends IUpdater, U extends GradientUpdater<T
             if (minuend != null) {
                 minuend.subi(gradient.reshape(minuend.shape()));
             }
-            return;
+            return Optional.empty();
         }
         Step step = step(iteration, epoch, divisor);
         Step whole = minuend == null ? step : andSubtract(step, flat.size() - 1);
-        FlatFloats.forEachRange(gradient.length(), (start, size) -> {
+        return Optional.of(new FlatFloats.Pass(gradient.length(), (start, size) -> {
             FloatBuffer[] numbers = new FloatBuffer[flat.size()];
             for (int i = 0; i < numbers.length; i++) {
                 numbers[i] = flat.get(i).range(start, size);
             }
             run(whole, g.get().range(start, size), numbers);
-        });
+        }));
     }
 
     /** A step, and the subtraction of its updates from the last of the arrays. */

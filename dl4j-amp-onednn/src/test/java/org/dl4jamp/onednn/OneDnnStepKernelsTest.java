@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.Stream;
@@ -260,5 +261,50 @@ class OneDnnStepKernelsTest {
         GradientUpdater<?> rmsProp = new RmsProp(0.1).instantiate(Nd4j.zeros(DataType.FLOAT, 1, 3), true);
         assertSame(rmsProp, kernels.updater(rmsProp));
         assertNull(kernels.updater(null));
+    }
+
+    @Test
+    void updatesAllAtOnceAsOneByOne() {
+        List<IUpdater> confs =
+                List.of(new Adam(0.1), new Nesterovs(0.1, 0.8), new RmsProp(0.1), new NoOp(), new Sgd(0.3));
+        int[] lengths = {1, 300, 700_001, 64, 300_000};
+        for (int from : new int[] {0, 3}) {
+            List<StepKernels.Update> updates = new ArrayList<>();
+            List<INDArray> expected = new ArrayList<>();
+            List<INDArray> expectedParameters = new ArrayList<>();
+            List<INDArray> parameters = new ArrayList<>();
+            for (int i = 0; i < 3 * lengths.length; i++) {
+                IUpdater conf = confs.get(i / 3);
+                // Few numbers in all the second time, for one thread.
+                int length = from == 0 ? lengths[i % lengths.length] : 1 + i;
+                INDArray state = conf.stateSize(length) == 0
+                        ? null
+                        : gaussian(new Random(i), 1, 1, conf.stateSize(length))
+                                .muli(0.1)
+                                .addi(1);
+                INDArray gradient = gaussian(new Random(i), 1, length);
+                INDArray update = gradient.div(1 + i);
+                conf.instantiate(state == null ? null : state.dup(), false).applyUpdater(update, 2, 0);
+                expected.add(update);
+                INDArray these = gaussian(new Random(-i), 1, length);
+                parameters.add(these);
+                GradientUpdater<?> ours = kernels.updater(conf.instantiate(state, false));
+                if (ours instanceof OnePassUpdater<?> onePass) {
+                    onePass.divideNextBy(1 + i);
+                    onePass.subtractNextFrom(these);
+                    expectedParameters.add(these.sub(update));
+                } else {
+                    gradient.divi(1 + i);
+                    expectedParameters.add(these.dup());
+                }
+                updates.add(new StepKernels.Update(ours, gradient, 2, 0));
+            }
+            kernels.applyAll(updates);
+            for (int i = 0; i < updates.size(); i++) {
+                Agreement.assertWithin(
+                        "update " + i, expected.get(i), updates.get(i).gradients(), 1e-6);
+                Agreement.assertWithin("parameters " + i, expectedParameters.get(i), parameters.get(i), 1e-6);
+            }
+        }
     }
 }

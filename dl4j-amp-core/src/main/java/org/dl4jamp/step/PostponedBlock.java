@@ -1,0 +1,42 @@
+package org.dl4jamp.step;
+
+import org.deeplearning4j.nn.updater.UpdaterBlock;
+import org.dl4jamp.engine.StepKernels;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.learning.regularization.Regularization;
+
+/** A block of an updater of DL4J's that can put its update off until those of all blocks are computed in one pass. */
+final class PostponedBlock extends UpdaterBlock {
+    private final PostponedUpdates postponed;
+    private final INDArray gradients;
+
+    /**
+     * @param plain whose place it takes, without weight decay; with its gradients and updater
+     * @param postponed takes updates that are put off
+     */
+    PostponedBlock(UpdaterBlock plain, PostponedUpdates postponed) {
+        super(
+                plain.getParamOffsetStart(),
+                plain.getParamOffsetEnd(),
+                plain.getUpdaterViewOffsetStart(),
+                plain.getUpdaterViewOffsetEnd(),
+                plain.getLayersAndVariablesInBlock());
+        setUpdaterView(plain.getUpdaterView());
+        setUpdaterViewRequiresInitialization(plain.isUpdaterViewRequiresInitialization());
+        setGradientView(plain.getGradientView());
+        setGradientUpdater(plain.getGradientUpdater());
+        this.postponed = postponed;
+        this.gradients = plain.getGradientView().reshape(plain.getGradientView().length());
+    }
+
+    @Override
+    public void update(int iteration, int epoch) {
+        if (!postponed.isOpen()) {
+            super.update(iteration, epoch);
+            return;
+        }
+        applyRegularizationAllVariables(
+                Regularization.ApplyStep.BEFORE_UPDATER, iteration, epoch, false, getGradientView(), null);
+        postponed.add(new StepKernels.Update(getGradientUpdater(), gradients, iteration, epoch));
+    }
+}
