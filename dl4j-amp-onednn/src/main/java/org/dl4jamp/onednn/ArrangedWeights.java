@@ -83,8 +83,8 @@ final class ArrangedWeights implements AutoCloseable {
         memory held = hold(wanted);
         return BlockOrder.columns(wanted)
                 .map(columns -> {
-                    // oneDNN makes columns of squares, and rows of columns, in a third to all of the time of both at
-                    // once.
+                    // oneDNN makes columns of squares, and rows of columns, in a third to a half of the time of both at
+                    // once; those of the largest weights take as long, or a fifth longer.
                     Kernel first = context.copyKernel(what, wanted, columns)
                             .argument(dnnl.DNNL_ARG_FROM, held)
                             .argument(dnnl.DNNL_ARG_TO, columns);

@@ -81,12 +81,6 @@ final class FlatFloats {
 
     /** Something that is done to all numbers of a length. */
     record Pass(long length, RangeTask task) {
-        /** Covers the length with ranges, of which several threads may take some if there are many. */
-        void run() {
-            Ranges ranges = Ranges.of(length);
-            ranges.numbers().forEach(i -> task.run(ranges.start(i), ranges.size(i)));
-        }
-
         private Stream<Runnable> pieces() {
             return LongStream.iterate(0, start -> start < length, start -> start + RANGE)
                     .mapToObj(start -> () -> task.run(start, (int) Math.min(RANGE, length - start)));
@@ -96,7 +90,7 @@ final class FlatFloats {
     /** Passes over different numbers, in any order: each thread takes the next range of any of them as soon as it's done with one. */
     static void runAll(List<Pass> passes) {
         if (passes.stream().mapToLong(Pass::length).sum() <= ALONE) {
-            passes.forEach(Pass::run);
+            passes.forEach(pass -> pass.task.run(0, (int) pass.length));
             return;
         }
         List<Runnable> pieces = passes.stream().flatMap(Pass::pieces).toList();

@@ -69,7 +69,7 @@ abstract class VectorizedUpdater<T extends IUpdater, U extends GradientUpdater<T
 
     @Override
     public final void applyUpdater(INDArray gradient, int iteration, int epoch) {
-        pass(gradient, iteration, epoch).ifPresent(FlatFloats.Pass::run);
+        pass(gradient, iteration, epoch).ifPresent(pass -> FlatFloats.runAll(List.of(pass)));
     }
 
     /** What {@link #applyUpdater} has to do; empty if ND4J has done it. */

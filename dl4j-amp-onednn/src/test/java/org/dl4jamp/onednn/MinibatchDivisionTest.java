@@ -35,7 +35,7 @@ import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /** Where gradients are divided by the minibatch, every parameter ends where DL4J brings it. */
 class MinibatchDivisionTest {
-    private static final int MINIBATCH = 7;
+    static final int MINIBATCH = 7;
 
     /** What decides who divides. */
     record Case(
@@ -94,7 +94,7 @@ class MinibatchDivisionTest {
                 new Case("without an update", new Adam(0.01), layer -> layer.updater(new NoOp())));
     }
 
-    private static DataSet batch(int seed) {
+    static DataSet batch(int seed) {
         Random random = new Random(seed);
         INDArray labels = Nd4j.create(DataType.FLOAT, MINIBATCH, 3);
         for (int i = 0; i < MINIBATCH; i++) {
@@ -103,7 +103,7 @@ class MinibatchDivisionTest {
         return new DataSet(gaussian(random, 1, MINIBATCH, 5), labels);
     }
 
-    private static AmpConfig inFloat() {
+    static AmpConfig inFloat() {
         return AmpConfig.builder()
                 .engine(OneDnnEngine.NAME)
                 .precision(Precision.FLOAT)

@@ -27,12 +27,9 @@ import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.deeplearning4j.optimize.solvers.accumulation.BasicGradientsAccumulator;
 import org.deeplearning4j.optimize.solvers.accumulation.GradientsAccumulator;
 import org.deeplearning4j.optimize.solvers.accumulation.LocalHandler;
-import org.dl4jamp.AmpConfig;
 import org.dl4jamp.MixedPrecision;
-import org.dl4jamp.Precision;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
-import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.api.ops.executioner.OpExecutioner.ProfilingMode;
 import org.nd4j.linalg.dataset.DataSet;
@@ -46,8 +43,6 @@ import org.nd4j.linalg.profiler.OpProfiler;
  * parameters end where DL4J brings them shows {@link MinibatchDivisionTest}.
  */
 class UpdateSubtractionTest {
-    private static final int MINIBATCH = 7;
-
     private static NeuralNetConfiguration.Builder conf() {
         return new NeuralNetConfiguration.Builder().seed(3).updater(new Adam(0.02));
     }
@@ -69,22 +64,6 @@ class UpdateSubtractionTest {
         return network;
     }
 
-    private static DataSet batch(int seed) {
-        Random random = new Random(seed);
-        INDArray labels = Nd4j.create(DataType.FLOAT, MINIBATCH, 3);
-        for (int i = 0; i < MINIBATCH; i++) {
-            labels.putScalar(i, random.nextInt(3), 1);
-        }
-        return new DataSet(gaussian(random, 1, MINIBATCH, 5), labels);
-    }
-
-    private static AmpConfig inFloat() {
-        return AmpConfig.builder()
-                .engine(OneDnnEngine.NAME)
-                .precision(Precision.FLOAT)
-                .build();
-    }
-
     private static float[] numbers(INDArray array) {
         return array.reshape(array.length()).toFloatVector();
     }
@@ -98,7 +77,7 @@ class UpdateSubtractionTest {
         Nd4j.getExecutioner().setProfilingMode(ProfilingMode.OPERATIONS);
         try {
             OpProfiler.getInstance().reset();
-            network.fit(batch(9));
+            network.fit(MinibatchDivisionTest.batch(9));
             return OpProfiler.getInstance().getInvocationsCount();
         } finally {
             Nd4j.getExecutioner().setProfilingMode(ProfilingMode.DISABLED);
@@ -108,8 +87,8 @@ class UpdateSubtractionTest {
     @Test
     void withinFitDl4jsPassIsSpared() {
         MultiLayerNetwork network = network();
-        try (MixedPrecision amp = MixedPrecision.enable(network, inFloat())) {
-            network.fit(batch(0));
+        try (MixedPrecision amp = MixedPrecision.enable(network, MinibatchDivisionTest.inFloat())) {
+            network.fit(MinibatchDivisionTest.batch(0));
             long spared = operations(network);
             network.setGradientsAccumulator(null);
             assertEquals(1, operations(network) - spared);
@@ -120,14 +99,14 @@ class UpdateSubtractionTest {
     @Test
     void aClosedNetworkSubtractsAsDl4jDoes() {
         MultiLayerNetwork network = network();
-        MixedPrecision amp = MixedPrecision.enable(network, inFloat());
-        network.fit(batch(0));
+        MixedPrecision amp = MixedPrecision.enable(network, MinibatchDivisionTest.inFloat());
+        network.fit(MinibatchDivisionTest.batch(0));
         assertNotNull(accumulator(network), "the updaters should subtract here");
         amp.close();
         assertNull(accumulator(network));
         ComputationGraph graph = network().toComputationGraph();
-        amp = MixedPrecision.enable(graph, inFloat());
-        graph.fit(batch(0));
+        amp = MixedPrecision.enable(graph, MinibatchDivisionTest.inFloat());
+        graph.fit(MinibatchDivisionTest.batch(0));
         assertNotNull(accumulator(graph));
         amp.close();
         assertNull(accumulator(graph));
@@ -141,10 +120,10 @@ class UpdateSubtractionTest {
         List<INDArray> actual = new ArrayList<>();
         fp32.addListeners(new Copies(expected));
         network.addListeners(new Copies(actual));
-        try (MixedPrecision amp = MixedPrecision.enable(network, inFloat())) {
+        try (MixedPrecision amp = MixedPrecision.enable(network, MinibatchDivisionTest.inFloat())) {
             for (int step = 0; step < 3; step++) {
-                fp32.fit(batch(step));
-                network.fit(batch(step));
+                fp32.fit(MinibatchDivisionTest.batch(step));
+                network.fit(MinibatchDivisionTest.batch(step));
             }
         }
         assertEquals(6, actual.size());
@@ -179,7 +158,7 @@ class UpdateSubtractionTest {
                         network.gradient(),
                         network.getIterationCount(),
                         network.getEpochCount(),
-                        MINIBATCH,
+                        MinibatchDivisionTest.MINIBATCH,
                         LayerWorkspaceMgr.noWorkspaces());
         assertArrayEquals(
                 numbers(before), numbers(network.params()), "an updater that is called by hand moves no parameters");
@@ -192,12 +171,12 @@ class UpdateSubtractionTest {
     void whoeverCallsTheUpdaterByHandSubtractsByHand() {
         MultiLayerNetwork fp32 = network();
         MultiLayerNetwork network = network();
-        try (MixedPrecision amp = MixedPrecision.enable(network, inFloat())) {
+        try (MixedPrecision amp = MixedPrecision.enable(network, MinibatchDivisionTest.inFloat())) {
             for (int step = 0; step < 6; step += 2) {
-                fp32.fit(batch(step));
-                network.fit(batch(step));
-                fp32.fit(batch(step + 1));
-                stepByHand(network, batch(step + 1));
+                fp32.fit(MinibatchDivisionTest.batch(step));
+                network.fit(MinibatchDivisionTest.batch(step));
+                fp32.fit(MinibatchDivisionTest.batch(step + 1));
+                stepByHand(network, MinibatchDivisionTest.batch(step + 1));
             }
             assertEquals(6, amp.stepsTaken());
         }
@@ -208,29 +187,31 @@ class UpdateSubtractionTest {
     void alsoAfterAStepThatFailed() {
         MultiLayerNetwork fp32 = network();
         MultiLayerNetwork network = network();
-        DataSet wrong = new DataSet(gaussian(new Random(1), 1, MINIBATCH, 4), batch(0).getLabels());
-        try (MixedPrecision amp = MixedPrecision.enable(network, inFloat())) {
+        DataSet wrong = new DataSet(
+                gaussian(new Random(1), 1, MinibatchDivisionTest.MINIBATCH, 4),
+                MinibatchDivisionTest.batch(0).getLabels());
+        try (MixedPrecision amp = MixedPrecision.enable(network, MinibatchDivisionTest.inFloat())) {
             assertThrows(RuntimeException.class, () -> network.fit(wrong));
-            stepByHand(network, batch(0));
-            network.fit(batch(1));
+            stepByHand(network, MinibatchDivisionTest.batch(0));
+            network.fit(MinibatchDivisionTest.batch(1));
         }
-        fp32.fit(batch(0));
-        fp32.fit(batch(1));
+        fp32.fit(MinibatchDivisionTest.batch(0));
+        fp32.fit(MinibatchDivisionTest.batch(1));
         Agreement.assertWithin("parameters", fp32.params(), network.params(), 1e-5);
     }
 
     @Test
     void aSkippedStepMovesNothing() {
         MultiLayerNetwork network = network();
-        DataSet bad = batch(1);
+        DataSet bad = MinibatchDivisionTest.batch(1);
         bad.getFeatures().putScalar(0, 0, Float.NaN);
-        try (MixedPrecision amp = MixedPrecision.enable(network, inFloat())) {
-            network.fit(batch(0));
+        try (MixedPrecision amp = MixedPrecision.enable(network, MinibatchDivisionTest.inFloat())) {
+            network.fit(MinibatchDivisionTest.batch(0));
             INDArray before = network.params().dup();
             network.fit(bad);
             assertEquals(1, amp.stepsSkipped());
             assertArrayEquals(numbers(before), numbers(network.params()));
-            network.fit(batch(2));
+            network.fit(MinibatchDivisionTest.batch(2));
             assertFalse(before.equals(network.params()));
         }
     }
@@ -243,20 +224,20 @@ class UpdateSubtractionTest {
         GradientsAccumulator first = new BasicGradientsAccumulator(1, new LocalHandler());
         GradientsAccumulator second = new BasicGradientsAccumulator(1, new LocalHandler());
         before.setGradientsAccumulator(first);
-        try (MixedPrecision one = MixedPrecision.enable(before, inFloat());
-                MixedPrecision two = MixedPrecision.enable(meanwhile, inFloat())) {
+        try (MixedPrecision one = MixedPrecision.enable(before, MinibatchDivisionTest.inFloat());
+                MixedPrecision two = MixedPrecision.enable(meanwhile, MinibatchDivisionTest.inFloat())) {
             meanwhile.setGradientsAccumulator(second);
             for (int step = 0; step < 3; step++) {
-                fp32.fit(batch(step));
-                before.fit(batch(step));
-                meanwhile.fit(batch(step));
+                fp32.fit(MinibatchDivisionTest.batch(step));
+                before.fit(MinibatchDivisionTest.batch(step));
+                meanwhile.fit(MinibatchDivisionTest.batch(step));
             }
             assertSame(first, accumulator(before));
             assertSame(second, accumulator(meanwhile));
             meanwhile.setGradientsAccumulator(null);
-            fp32.fit(batch(3));
-            before.fit(batch(3));
-            meanwhile.fit(batch(3));
+            fp32.fit(MinibatchDivisionTest.batch(3));
+            before.fit(MinibatchDivisionTest.batch(3));
+            meanwhile.fit(MinibatchDivisionTest.batch(3));
         }
         assertSame(first, accumulator(before));
         assertNull(accumulator(meanwhile));
@@ -272,10 +253,10 @@ class UpdateSubtractionTest {
             one.conf().setStepFunction(new NegativeDefaultStepFunction());
             one.clear();
         }
-        try (MixedPrecision amp = MixedPrecision.enable(network, inFloat())) {
+        try (MixedPrecision amp = MixedPrecision.enable(network, MinibatchDivisionTest.inFloat())) {
             for (int step = 0; step < 3; step++) {
-                fp32.fit(batch(step));
-                network.fit(batch(step));
+                fp32.fit(MinibatchDivisionTest.batch(step));
+                network.fit(MinibatchDivisionTest.batch(step));
             }
             assertNull(accumulator(network));
             assertEquals(3, amp.stepsTaken());
