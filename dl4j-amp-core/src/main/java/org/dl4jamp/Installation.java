@@ -2,14 +2,16 @@ package org.dl4jamp;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.layers.IOutputLayer;
+import org.deeplearning4j.nn.api.layers.LayerConstraint;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
 import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
-import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.engine.VertexRequest;
@@ -50,20 +52,24 @@ final class Installation {
     void install(ComputeEngine engine, boolean masterWeights) {
         try {
             network.gradients();
+            undo.push(step::removeUpdater);
             session = engine.session(largestLayer(), masterWeights);
             Neighbours neighbours = new Neighbours(network.graph(), plan, engine.name());
-            Map<LayerPlace, TwinLayer> wrappers = new HashMap<>();
+            Map<LayerPlace, TwinLayer> wrappers = new LinkedHashMap<>();
             for (LayerPlace place : network.layers()) {
                 TwinLayer wrapper = wrapper(place, neighbours.of(place.name()));
                 if (wrapper != null) {
                     wrappers.put(place, wrapper);
                 }
             }
+            if (network.returnsInputGradient()) {
+                wrappers.values().stream().findFirst().ifPresent(TwinLayer::unscaleInputGradient);
+            }
             wrappers.forEach(this::put);
             setVertexTypes();
             network.vertices().forEach(place -> put(place, engine.name(), neighbours.of(place.name())));
             step.use(session.stepKernels());
-            installUpdater();
+            step.installUpdater();
         } catch (RuntimeException | Error e) {
             remove();
             throw e;
@@ -83,7 +89,7 @@ final class Installation {
         PrecisionPlan.Row row = plan.row(place.name());
         boolean output = master instanceof IOutputLayer;
         boolean untouched = row.engine().equals(UNTOUCHED);
-        if (untouched && !output && (master.numParams() == 0 || !plan.anyHalf())) {
+        if (untouched && !output && !isConstrained(master) && (master.numParams() == 0 || !plan.anyHalf())) {
             return null;
         }
         DataType storage = plan.precision().dataType().orElseThrow();
@@ -109,13 +115,19 @@ final class Installation {
                 : new TwinLayer(master, twin, storage, emitted, surroundings, gradientScale, step);
     }
 
+    /** Whether the wrapper has to keep DL4J from moving the parameters of a skipped step. */
+    private static boolean isConstrained(Layer layer) {
+        List<LayerConstraint> constraints = layer.conf().getLayer().getConstraints();
+        return constraints != null && !constraints.isEmpty();
+    }
+
     private void put(LayerPlace place, TwinLayer wrapper) {
         Layer master = wrapper.master();
         moveRecurrentState(master, wrapper.twin().compute());
         place.replace().accept(wrapper);
         undo.push(() -> {
             moveRecurrentState(wrapper.twin().compute(), master);
-            place.replace().accept(master);
+            placeOf(wrapper, place).ifPresent(present -> present.replace().accept(master));
         });
     }
 
@@ -164,22 +176,34 @@ final class Installation {
         undo.push(() -> place.replace().accept(master));
     }
 
-    private void installUpdater() {
-        BaseMultiLayerUpdater<?> before = network.updater();
-        step.installUpdater();
-        undo.push(() -> step.removeUpdater(
-                before != null && before.getStateViewArray() == step.updaterState()
-                        ? before
-                        : network.plainUpdater(step.updaterState())));
+    /** Where a wrapper stands now: others may have put it into a wrapper of theirs, which then stays. */
+    private Optional<LayerPlace> placeOf(TwinLayer wrapper, LayerPlace before) {
+        return before.current().get() == wrapper
+                ? Optional.of(before)
+                : network.layers().stream()
+                        .filter(place -> place.current().get() == wrapper)
+                        .findFirst();
     }
 
-    /** Takes everything out again, in the reverse order. */
+    /** Takes everything out again, in the reverse order, whatever fails on the way. */
     void remove() {
+        RuntimeException failure = null;
         while (!undo.isEmpty()) {
-            undo.pop().run();
+            try {
+                undo.pop().run();
+            } catch (RuntimeException e) {
+                if (failure == null) {
+                    failure = e;
+                } else {
+                    failure.addSuppressed(e);
+                }
+            }
         }
         if (session != null) {
             session.close();
+        }
+        if (failure != null) {
+            throw failure;
         }
     }
 }

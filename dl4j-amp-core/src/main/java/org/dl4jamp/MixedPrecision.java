@@ -63,7 +63,7 @@ public final class MixedPrecision implements AutoCloseable {
         this.engine = choice.engine().name();
         this.plan = PrecisionPlanner.plan(
                 network.graph(), precision, config.optLevel(), config.rules(), choice.engine(), choice.reason());
-        this.scaler = config.lossScaler().orElseGet(this::defaultScaler);
+        this.scaler = plan.anyHalf() ? config.lossScaler().orElseGet(this::defaultScaler) : new NoLossScaler();
         this.step = new TrainingStep(this, network, scaler, config.maxConsecutiveSkips());
         GradientScale gradientScale = new GradientScale(scaler::scale, plan.anyHalf() && precision == Precision.HALF);
         this.installation = new Installation(network, plan, gradientScale, step);
@@ -72,7 +72,7 @@ public final class MixedPrecision implements AutoCloseable {
     }
 
     private LossScaler defaultScaler() {
-        boolean scales = plan.anyHalf() && plan.precision() == Precision.HALF && config.optLevel() != OptLevel.O3;
+        boolean scales = plan.precision() == Precision.HALF && config.optLevel() != OptLevel.O3;
         return scales ? DynamicLossScaler.builder().build() : new NoLossScaler();
     }
 
@@ -89,6 +89,11 @@ public final class MixedPrecision implements AutoCloseable {
                     plan);
         } else {
             LOG.debug("Mixed precision is enabled: {} on engine \"{}\"", plan.precision(), engine);
+        }
+        if (!plan.anyHalf() && config.lossScaler().isPresent()) {
+            LOG.info(
+                    "The loss isn't scaled by {}: no layer computes in half precision",
+                    config.lossScaler().get());
         }
     }
 
@@ -156,7 +161,8 @@ public final class MixedPrecision implements AutoCloseable {
     private static MixedPrecision enable(Model network, AmpState state) {
         MixedPrecision amp = enable(network, state.config());
         boolean sameKind = amp.scaler.state().kind().equals(state.scaler().kind());
-        if (sameKind || state.config().lossScaler().isPresent()) {
+        if (sameKind
+                || state.config().lossScaler().filter(own -> own == amp.scaler).isPresent()) {
             try {
                 amp.scaler.restore(state.scaler());
             } catch (AmpException e) {
@@ -186,13 +192,16 @@ public final class MixedPrecision implements AutoCloseable {
         if (!view.isInitialized()) {
             return Optional.empty();
         }
-        return view.layers().stream()
-                .map(place -> place.current().get())
-                .filter(TwinLayer.class::isInstance)
-                .map(layer -> ((TwinLayer) layer).guard())
-                .filter(TrainingStep.class::isInstance)
-                .map(guard -> ((TrainingStep) guard).owner())
-                .findFirst();
+        Optional<TrainingStep> ofUpdater = TrainingStep.of(view.updater());
+        return ofUpdater
+                .or(() -> view.layers().stream()
+                        .map(place -> place.current().get())
+                        .filter(TwinLayer.class::isInstance)
+                        .map(layer -> ((TwinLayer) layer).guard())
+                        .filter(TrainingStep.class::isInstance)
+                        .map(TrainingStep.class::cast)
+                        .findFirst())
+                .map(TrainingStep::owner);
     }
 
     /**
@@ -252,7 +261,7 @@ public final class MixedPrecision implements AutoCloseable {
         return engine;
     }
 
-    /** The scaler in use. */
+    /** The scaler in use: that of the settings, the precision's default, or one that scales nothing if no layer computes in half precision. */
     public LossScaler lossScaler() {
         return scaler;
     }
@@ -276,6 +285,11 @@ public final class MixedPrecision implements AutoCloseable {
     public AmpState state() {
         StepCounts counts = step.counts();
         return new AmpState(config, scaler.state(), counts.taken(), counts.skipped(), counts.consecutiveSkips());
+    }
+
+    /** Whether {@link #close()} has been called. */
+    public boolean isClosed() {
+        return closed;
     }
 
     /** Puts the network back as it was, only trained: the same layer objects, with the parameters and updater state of now. */

@@ -12,6 +12,9 @@ final class Preconditions {
         if (!network.isInitialized()) {
             throw new AmpException("network: it isn't initialized; call init() first");
         }
+        if (network.model().numParams() == 0) {
+            throw new AmpException("network: it has no parameters, so there is nothing to train");
+        }
         DataType type = network.model().params().dataType();
         if (type != DataType.FLOAT) {
             throw new AmpException(

@@ -9,7 +9,9 @@ import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.OptimizationAlgorithm;
 import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.deeplearning4j.nn.conf.layers.LossLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.junit.jupiter.api.Test;
@@ -61,6 +63,17 @@ class BadInputTest {
         assertRefused(() -> MixedPrecision.enable(new MultiLayerNetwork(Networks.mlp())), "init()");
         assertRefused(() -> MixedPrecision.enable((MultiLayerNetwork) null), "null", "MultiLayerNetwork");
         assertRefused(() -> MixedPrecision.enable(network, (AmpConfig) null), "config", "null");
+    }
+
+    @Test
+    void aNetworkWithoutParametersIsRefused() {
+        MultiLayerNetwork empty = Networks.init(Networks.builder(new Adam())
+                .list()
+                .layer(new ActivationLayer(Activation.TANH))
+                .layer(new LossLayer.Builder().build())
+                .setInputType(InputType.feedForward(4))
+                .build());
+        assertRefused(() -> MixedPrecision.enable(empty), "network", "no parameters");
     }
 
     @Test

@@ -3,6 +3,8 @@ package org.dl4jamp;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -22,8 +24,10 @@ import org.deeplearning4j.nn.conf.layers.FeedForwardLayer;
 import org.deeplearning4j.nn.conf.layers.variational.VariationalAutoencoder;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.graph.vertex.BaseGraphVertex;
+import org.deeplearning4j.nn.layers.FrozenLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.transferlearning.TransferLearning;
+import org.deeplearning4j.nn.transferlearning.TransferLearningHelper;
 import org.deeplearning4j.nn.weights.WeightInit;
 import org.deeplearning4j.util.ModelSerializer;
 import org.junit.jupiter.api.Test;
@@ -80,6 +84,38 @@ class LifecycleTest {
         train(plain, data, 2);
         train(network, data, 2);
         assertEquals(plain.params(), network.params());
+    }
+
+    @Test
+    void aNetworkThatIsClosedItselfMayBeClosedBeforeItsMixedPrecision() {
+        Layer[] layers = network.getLayers().clone();
+        MixedPrecision amp = MixedPrecision.enable(network, level(OptLevel.O1));
+        train(network, data, 1);
+        network.close();
+        amp.close();
+        assertArrayEquals(layers, network.getLayers());
+    }
+
+    @Test
+    void layersThatWereFrozenMeanwhileStayFrozen() {
+        Layer first = network.getLayer(0);
+        MixedPrecision amp = MixedPrecision.enable(network, level(OptLevel.O1));
+        assertNotNull(new TransferLearningHelper(network, 0).unfrozenMLN());
+        amp.close();
+        FrozenLayer frozen = assertInstanceOf(FrozenLayer.class, network.getLayer(0));
+        assertSame(first, frozen.getInsideLayer());
+    }
+
+    @Test
+    void anEnabledNetworkWithoutWrappersIsRecognized() {
+        MultiLayerNetwork external = Networks.init(Networks.builder(new Sgd(0.1))
+                .list()
+                .layer(Networks.dense(4, Activation.TANH))
+                .setInputType(InputType.feedForward(3))
+                .build());
+        MixedPrecision amp = MixedPrecision.enable(
+                external, AmpConfig.builder().precision(Precision.FLOAT).build());
+        assertSame(amp, MixedPrecision.of(external).orElseThrow());
     }
 
     @Test

@@ -219,6 +219,24 @@ class LossScalingTest {
         assertEquals(DataType.FLOAT, gradients.get("1_W").dataType());
     }
 
+    @Test
+    void withoutLayersInHalfNothingIsScaledWhateverTheScaler() {
+        MultiLayerNetwork plain = Networks.init(Networks.mlp());
+        MultiLayerNetwork enabled = plain.clone();
+        DataSet data = Networks.vectors(32, 20, 3);
+        MixedPrecision amp = MixedPrecision.enable(
+                enabled,
+                AmpConfig.builder()
+                        .precision(Precision.FLOAT)
+                        .lossScaler(new StaticLossScaler(65536))
+                        .build());
+        plain.fit(data);
+        enabled.fit(data);
+        assertBitIdentical(plain.params(), enabled.params());
+        assertEquals(1, amp.lossScale());
+        assertEquals(1, MixedPrecision.enable(enabled.clone(), amp.state()).stepsTaken());
+    }
+
     static void assertBitIdentical(INDArray expected, INDArray actual) {
         float[] a = expected.dup('c').data().asFloat();
         float[] b = actual.dup('c').data().asFloat();

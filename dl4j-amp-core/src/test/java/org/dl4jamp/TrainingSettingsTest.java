@@ -26,6 +26,7 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -186,7 +187,6 @@ class TrainingSettingsTest {
                 0.03);
     }
 
-    /** The other network isn't cleared: plain DL4J would lose the state of its updater. */
     @Test
     void learningRateMayChangeAndClearMayBeCalledInTheMiddle() {
         // Not a clone: it would share its updaters' settings with the original, learning rates included.
@@ -203,16 +203,18 @@ class TrainingSettingsTest {
             network.fit(data);
         }
         assertEquals(fp32.params(), mixed.params());
-        mixed.clear();
-        fp32.fit(data);
-        mixed.fit(data);
+        for (MultiLayerNetwork network : new MultiLayerNetwork[] {fp32, mixed}) {
+            network.clear();
+            network.fit(data);
+        }
         assertEquals(4, amp.stepsTaken());
         assertEquals(fp32.params(), mixed.params());
         assertEquals(fp32.getUpdater().getStateViewArray(), mixed.getUpdater().getStateViewArray());
     }
 
-    @Test
-    void constraintsAreNotAppliedInASkippedStep() {
+    @ParameterizedTest
+    @EnumSource(names = {"HALF", "FLOAT"})
+    void constraintsAreNotAppliedInASkippedStep(Precision precision) {
         MultiLayerNetwork network = Networks.init(Networks.builder(new Sgd(0.1))
                 .constrainWeights(new UnitNormConstraint(1))
                 .list()
@@ -220,7 +222,7 @@ class TrainingSettingsTest {
                 .layer(Networks.softmax(3))
                 .setInputType(InputType.feedForward(10))
                 .build());
-        MixedPrecision amp = MixedPrecision.enable(network, Gradients.config(Precision.HALF));
+        MixedPrecision amp = MixedPrecision.enable(network, Gradients.config(precision));
         INDArray before = network.params().dup();
         network.setListeners(new BaseTrainingListener() {
             @Override

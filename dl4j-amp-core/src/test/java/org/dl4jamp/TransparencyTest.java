@@ -154,6 +154,17 @@ class TransparencyTest {
     }
 
     @Test
+    void theGradientOfTheInputIsTheTrueOne() {
+        INDArray expected = fp32.calculateGradients(vectors.getFeatures(), vectors.getLabels(), null, null)
+                .getSecond();
+        INDArray actual = mixed.calculateGradients(vectors.getFeatures(), vectors.getLabels(), null, null)
+                .getSecond();
+        assertTrue(Gradients.cosine(expected, actual) > 0.99);
+        assertEquals(
+                1, actual.norm2Number().doubleValue() / expected.norm2Number().doubleValue(), 0.05);
+    }
+
+    @Test
     void batchesMayVaryInSize() {
         for (int size : new int[] {32, 7, 1, 20}) {
             DataSet batch = vectors.getRange(0, size).copy();

@@ -31,6 +31,7 @@ public class TwinLayer extends PairedLayer {
     private DataType givenType = DataType.FLOAT;
     private boolean settled;
     private boolean dropoutApplied;
+    private boolean unscalesInputGradient;
 
     /**
      * @param master the network's own layer
@@ -63,6 +64,11 @@ public class TwinLayer extends PairedLayer {
 
     final GradientScale gradientScale() {
         return gradientScale;
+    }
+
+    /** Makes this the layer that takes the scale out of the gradient of its input, because the network returns it. */
+    public final void unscaleInputGradient() {
+        unscalesInputGradient = true;
     }
 
     /** The training step that this layer takes part in. */
@@ -204,6 +210,9 @@ public class TwinLayer extends PairedLayer {
             next = twin.dropout().backprop(next, next, getIterationCount(), getEpochCount());
         }
         next = handBack(next, workspaceMgr);
+        if (unscalesInputGradient && next != null && gradientScale.factor() != 1 && !InputGradients.areDropped()) {
+            next.muli(gradientScale.inverse());
+        }
         return new Pair<>(result.getFirst(), next);
     }
 

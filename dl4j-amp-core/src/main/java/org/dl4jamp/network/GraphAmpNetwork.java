@@ -59,6 +59,11 @@ record GraphAmpNetwork(ComputationGraph model) implements AmpNetwork {
     }
 
     @Override
+    public boolean returnsInputGradient() {
+        return false;
+    }
+
+    @Override
     public Optional<DataType> setVertexType(String name, DataType type) {
         if (model.getVertex(name) instanceof BaseGraphVertex vertex && vertex.getDataType() != null) {
             DataType before = vertex.getDataType();

@@ -47,6 +47,11 @@ record MultiLayerAmpNetwork(MultiLayerNetwork model) implements AmpNetwork {
     }
 
     @Override
+    public boolean returnsInputGradient() {
+        return true;
+    }
+
+    @Override
     public Optional<DataType> setVertexType(String name, DataType type) {
         return Optional.empty();
     }

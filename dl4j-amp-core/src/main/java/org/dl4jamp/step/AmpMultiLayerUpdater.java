@@ -20,6 +20,10 @@ public final class AmpMultiLayerUpdater extends MultiLayerUpdater {
         this.update = step.accelerate(this);
     }
 
+    TrainingStep step() {
+        return update.step();
+    }
+
     @Override
     public synchronized void update(
             Gradient gradient, int iteration, int epoch, int batchSize, LayerWorkspaceMgr workspaceMgr) {

@@ -1,7 +1,9 @@
 package org.dl4jamp.step;
 
+import java.util.List;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
+import org.deeplearning4j.nn.updater.UpdaterBlock;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.WorkEvent;
 import org.dl4jamp.network.AmpNetwork;
@@ -10,8 +12,10 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /** What an updater of DL4J's does in mixed precision: nothing in a step that doesn't count, and some of its passes within those of the engine's updaters. */
 final class AmpUpdate {
     private final TrainingStep step;
-    private final MinibatchDivision division;
+    private final List<UpdaterBlock> blocks;
     private final UpdateSubtraction subtraction;
+    private List<UpdaterTerms> terms;
+    private MinibatchDivision division;
 
     /**
      * @param updater a network's, with the engine's updaters in its blocks
@@ -19,8 +23,19 @@ final class AmpUpdate {
      */
     AmpUpdate(TrainingStep step, AmpNetwork network, BaseMultiLayerUpdater<?> updater, StepKernels kernels) {
         this.step = step;
-        division = new MinibatchDivision(updater.getUpdaterBlocks());
-        subtraction = new UpdateSubtraction(network.model(), updater.getUpdaterBlocks(), network.gradients(), kernels);
+        blocks = updater.getUpdaterBlocks();
+        subtraction = new UpdateSubtraction(network.model(), blocks, network.gradients(), kernels);
+        plan(UpdaterTerms.of(blocks));
+    }
+
+    private void plan(List<UpdaterTerms> now) {
+        terms = now;
+        division = new MinibatchDivision(blocks, now);
+        subtraction.plan(now);
+    }
+
+    TrainingStep step() {
+        return step;
     }
 
     UpdateSubtraction subtraction() {
@@ -43,13 +58,18 @@ final class AmpUpdate {
      * @param view the network's gradient view
      */
     void run(Gradient gradient, INDArray view, int iteration, Plain plain) {
-        if (!step.admits(gradient, iteration)) {
+        boolean byOptimizer = OptimizerCall.isInProgress();
+        if (!step.admits(gradient, iteration, byOptimizer)) {
             return;
+        }
+        List<UpdaterTerms> now = UpdaterTerms.of(blocks);
+        if (!now.equals(terms)) {
+            plan(now);
         }
         WorkEvent event = WorkEvent.begin(WorkEvent.UPDATER, "parameters");
         Gradient own = OwnGradient.of(view, gradient);
-        int taken = step.optimizerSteps(iteration);
-        if (own.gradient() == view) {
+        int taken = step.optimizerIteration();
+        if (byOptimizer && own.gradient() == view) {
             subtraction.around(() -> plain.run(own, taken));
         } else {
             plain.run(own, taken);

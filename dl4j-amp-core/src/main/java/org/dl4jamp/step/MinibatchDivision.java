@@ -2,12 +2,9 @@ package org.dl4jamp.step;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.deeplearning4j.nn.api.TrainingConfig;
-import org.deeplearning4j.nn.conf.GradientNormalization;
 import org.deeplearning4j.nn.updater.UpdaterBlock;
 import org.dl4jamp.engine.OnePassUpdater;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.learning.regularization.Regularization;
 
 /**
  * Makes sums of gradients over a minibatch means. What DL4J does in a pass over all gradients is left to the updaters that can do it in theirs, if
@@ -19,13 +16,16 @@ final class MinibatchDivision {
 
     /**
      * @param blocks those of a network, with their updaters and views of the network's gradients
+     * @param terms what else is done to the gradients of each
      */
-    MinibatchDivision(List<UpdaterBlock> blocks) {
-        for (UpdaterBlock block : blocks) {
+    MinibatchDivision(List<UpdaterBlock> blocks, List<UpdaterTerms> terms) {
+        for (int i = 0; i < blocks.size(); i++) {
+            UpdaterBlock block = blocks.get(i);
             List<UpdaterBlock.ParamState> parameters = block.getLayersAndVariablesInBlock();
             if (block.getGradientUpdater() instanceof OnePassUpdater<?> updater
                     && !block.isPretrainUpdaterBlock()
-                    && parameters.stream().allMatch(MinibatchDivision::isForTheUpdaterOnly)) {
+                    && !terms.get(i).readsMeans()
+                    && parameters.stream().allMatch(MinibatchDivision::isDivided)) {
                 updaters.add(updater);
             } else if (block.getGradientView() != null && parameters.stream().allMatch(MinibatchDivision::isDivided)) {
                 gradients.add(block.getGradientView());
@@ -42,14 +42,6 @@ final class MinibatchDivision {
     private static boolean isDivided(UpdaterBlock.ParamState parameter) {
         return parameter.getGradView() != null
                 && parameter.getLayer().updaterDivideByMinibatch(parameter.getParamName());
-    }
-
-    private static boolean isForTheUpdaterOnly(UpdaterBlock.ParamState parameter) {
-        TrainingConfig conf = parameter.getLayer().getConfig();
-        GradientNormalization normalization = conf.getGradientNormalization();
-        return isDivided(parameter)
-                && (normalization == null || normalization == GradientNormalization.None)
-                && !UpdaterTerms.has(parameter, Regularization.ApplyStep.BEFORE_UPDATER);
     }
 
     /**

@@ -9,9 +9,10 @@ import org.nd4j.linalg.learning.regularization.Regularization;
 final class PostponedBlock extends UpdaterBlock {
     private final PostponedUpdates postponed;
     private final INDArray gradients;
+    private boolean isLeftToUpdater;
 
     /**
-     * @param plain whose place it takes, without weight decay; with its gradients and updater
+     * @param plain whose place it takes, with its gradients and updater
      * @param postponed takes updates that are put off
      */
     PostponedBlock(UpdaterBlock plain, PostponedUpdates postponed) {
@@ -29,9 +30,18 @@ final class PostponedBlock extends UpdaterBlock {
         this.gradients = plain.getGradientView().reshape(plain.getGradientView().length());
     }
 
+    /** Sets whether nothing is added to the updates, so that the updater may move the parameters. */
+    void setLeftToUpdater(boolean left) {
+        isLeftToUpdater = left;
+    }
+
+    boolean isLeftToUpdater() {
+        return isLeftToUpdater;
+    }
+
     @Override
     public void update(int iteration, int epoch) {
-        if (!postponed.isOpen()) {
+        if (!isLeftToUpdater || !postponed.isOpen()) {
             super.update(iteration, epoch);
             return;
         }

@@ -16,6 +16,7 @@ import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.WorkEvent;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.StepGuard;
+import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.UnscalingVertex;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.LayerPlace;
@@ -43,6 +44,8 @@ public final class TrainingStep implements StepGuard {
     private StepKernels kernels = StepKernels.nd4j();
     private StepCounts counts = StepCounts.NONE;
     private boolean skippedLast;
+    private OptimizerIterations iterations = new OptimizerIterations();
+    private BaseMultiLayerUpdater<?> replaced;
     private BaseMultiLayerUpdater<?> updater;
     private AmpUpdate update;
 
@@ -58,6 +61,14 @@ public final class TrainingStep implements StepGuard {
         return owner;
     }
 
+    /** The training step that an updater belongs to, empty if it's null or not one of a training step's. */
+    public static Optional<TrainingStep> of(BaseMultiLayerUpdater<?> updater) {
+        if (updater instanceof AmpMultiLayerUpdater own) {
+            return Optional.of(own.step());
+        }
+        return updater instanceof AmpGraphUpdater own ? Optional.of(own.step()) : Optional.empty();
+    }
+
     public StepCounts counts() {
         return counts;
     }
@@ -65,6 +76,7 @@ public final class TrainingStep implements StepGuard {
     /** Goes on counting from there. */
     public void restore(StepCounts counts) {
         this.counts = counts;
+        this.iterations = new OptimizerIterations();
     }
 
     /** Takes an engine's kernels, for updaters that are installed from now on, too. */
@@ -85,27 +97,39 @@ public final class TrainingStep implements StepGuard {
     public void installUpdater() {
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             BaseMultiLayerUpdater<?> found = network.updater();
-            if (found == null && updater == null) {
-                found = network.plainUpdater(null);
-            }
-            // DL4J drops the updater in clear(), and makes a new one with the right state in setLearningRate().
-            if (found != null) {
-                updater = network.ampUpdater(this, found.getStateViewArray());
-            }
+            // DL4J drops updater and state in clear(), and begins with new ones.
+            replaced = found == null ? network.plainUpdater(null) : found;
+            updater = network.ampUpdater(this, replaced.getStateViewArray());
             network.setUpdater(updater);
             update.subtraction().install(network.model().getOptimizer());
         }
     }
 
-    /** Makes the network use another updater, without anything of this step's. */
-    public void removeUpdater(BaseMultiLayerUpdater<?> plain) {
-        network.setUpdater(plain);
+    /**
+     * Gives the network back the updater that this step's has replaced, with the state of now. An updater that others have put there since, in
+     * {@code setLearningRate} for example, stays. Does nothing if nothing is installed. Call it when the layers are the network's own again.
+     */
+    @SuppressWarnings("ReferenceEquality")
+    public void removeUpdater() {
+        if (updater == null || network.model().params().wasClosed()) {
+            return;
+        }
+        BaseMultiLayerUpdater<?> present = network.updater();
+        if (present == null) {
+            // The network may have no optimizer, and gets one by this.
+            network.setUpdater(null);
+        }
         UpdateSubtraction.remove(network.model().getOptimizer());
+        if (present == updater) {
+            network.setUpdater(isOverWrappers(replaced) ? network.plainUpdater(updater.getStateViewArray()) : replaced);
+        }
     }
 
-    /** The updater state, as long as this step's updater is in use. */
-    public INDArray updaterState() {
-        return updater.getStateViewArray();
+    private static boolean isOverWrappers(BaseMultiLayerUpdater<?> updater) {
+        return updater.getUpdaterBlocks().stream()
+                .flatMap(block -> block.getLayersAndVariablesInBlock().stream())
+                .map(UpdaterBlock.ParamState::getLayer)
+                .anyMatch(layer -> layer instanceof TwinLayer || layer instanceof UnscalingVertex);
     }
 
     // DL4J's updaters are equal if their states are; here it matters which object the network will call.
@@ -126,18 +150,20 @@ public final class TrainingStep implements StepGuard {
     /**
      * The iteration that DL4J's updater is told: without the skipped ones, so that Adam's bias correction and schedules don't advance.
      */
-    int optimizerSteps(int iteration) {
-        return (int) Math.max(0, iteration - counts.skipped());
+    int optimizerIteration() {
+        return iterations.seen();
     }
 
     /**
      * Whether the updater may go on.
      *
+     * @param byOptimizer whether DL4J's optimizer has called it: then the network's score is the loss that the gradients belong to
      * @throws AmpException if too many steps in a row were skipped
      */
-    boolean admits(Gradient gradient, int iteration) {
+    boolean admits(Gradient gradient, int iteration, boolean byOptimizer) {
+        iterations.begin(iteration, counts);
         INDArray gradients = gradient.gradient();
-        double loss = network.model().score();
+        double loss = byOptimizer ? network.model().score() : 0;
         WorkEvent event = WorkEvent.begin(WorkEvent.CHECK, "gradients");
         boolean finite = kernels.allFinite(gradients);
         event.commit();
@@ -159,6 +185,7 @@ public final class TrainingStep implements StepGuard {
         labels.clear();
         gradient.gradient().assign(0);
         counts = counts.afterSkipped();
+        iterations.skip();
         skippedLast = true;
         String what;
         if (badBatch.isPresent()) {

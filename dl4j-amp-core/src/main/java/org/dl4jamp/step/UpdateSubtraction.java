@@ -7,7 +7,6 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.updater.UpdaterBlock;
 import org.deeplearning4j.optimize.api.ConvexOptimizer;
 import org.deeplearning4j.optimize.api.StepFunction;
-import org.deeplearning4j.optimize.solvers.BaseOptimizer;
 import org.deeplearning4j.optimize.solvers.StochasticGradientDescent;
 import org.deeplearning4j.optimize.solvers.accumulation.GradientsAccumulator;
 import org.deeplearning4j.optimize.solvers.accumulation.IndexedTail;
@@ -16,7 +15,6 @@ import org.dl4jamp.engine.OnePassUpdater;
 import org.dl4jamp.engine.StepKernels;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.indexing.NDArrayIndex;
-import org.nd4j.linalg.learning.regularization.Regularization;
 
 /**
  * Subtracts updates from parameters. What DL4J's optimizer does in a pass over all parameters is left to the updaters that can do it in theirs,
@@ -25,11 +23,13 @@ import org.nd4j.linalg.learning.regularization.Regularization;
  */
 final class UpdateSubtraction implements GradientsAccumulator {
     private static final long serialVersionUID = 1L;
-    private static final StackWalker STACK = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
 
     private final transient Model model;
     private final transient StepKernels kernels;
     private final transient INDArray parameters;
+    private final transient INDArray flatParameters;
+    private final transient INDArray flatUpdates;
+    private final transient List<UpdaterBlock> blocks;
     private final transient List<ByUpdater> byUpdaters = new ArrayList<>();
     private final transient List<Rest> rests = new ArrayList<>();
     private final transient PostponedUpdates postponed = new PostponedUpdates();
@@ -49,32 +49,45 @@ final class UpdateSubtraction implements GradientsAccumulator {
         this.model = model;
         this.kernels = kernels;
         this.parameters = model.params();
-        INDArray flatParameters = parameters.reshape(parameters.length());
-        INDArray flatUpdates = gradients.reshape(gradients.length());
-        List<UpdaterBlock> inOrder = new ArrayList<>(blocks);
-        inOrder.sort(Comparator.comparingInt(UpdaterBlock::getParamOffsetStart));
-        long done = 0;
-        for (UpdaterBlock block : inOrder) {
-            if (isLeftToUpdater(block)) {
-                addRest(flatParameters, flatUpdates, done, block.getParamOffsetStart());
-                done = block.getParamOffsetEnd();
-                byUpdaters.add(new ByUpdater(
-                        (OnePassUpdater<?>) block.getGradientUpdater(),
-                        interval(flatParameters, block.getParamOffsetStart(), done)));
+        this.flatParameters = parameters.reshape(parameters.length());
+        this.flatUpdates = gradients.reshape(gradients.length());
+        this.blocks = blocks;
+        blocks.replaceAll(
+                block -> block.getGradientUpdater() instanceof OnePassUpdater<?> && !block.isPretrainUpdaterBlock()
+                        ? new PostponedBlock(block, postponed)
+                        : block);
+    }
+
+    /**
+     * Decides which updaters move their parameters.
+     *
+     * @param terms what else is done to the updates of each block
+     */
+    void plan(List<UpdaterTerms> terms) {
+        byUpdaters.clear();
+        rests.clear();
+        List<PostponedBlock> left = new ArrayList<>();
+        for (int i = 0; i < blocks.size(); i++) {
+            if (blocks.get(i) instanceof PostponedBlock block) {
+                block.setLeftToUpdater(!terms.get(i).addsToUpdates());
+                if (block.isLeftToUpdater()) {
+                    left.add(block);
+                }
             }
         }
-        addRest(flatParameters, flatUpdates, done, parameters.length());
-        blocks.replaceAll(block -> isLeftToUpdater(block) ? new PostponedBlock(block, postponed) : block);
+        left.sort(Comparator.comparingInt(UpdaterBlock::getParamOffsetStart));
+        long done = 0;
+        for (PostponedBlock block : left) {
+            addRest(done, block.getParamOffsetStart());
+            done = block.getParamOffsetEnd();
+            byUpdaters.add(new ByUpdater(
+                    (OnePassUpdater<?>) block.getGradientUpdater(),
+                    interval(flatParameters, block.getParamOffsetStart(), done)));
+        }
+        addRest(done, parameters.length());
     }
 
-    private static boolean isLeftToUpdater(UpdaterBlock block) {
-        return block.getGradientUpdater() instanceof OnePassUpdater<?>
-                && !block.isPretrainUpdaterBlock()
-                && block.getLayersAndVariablesInBlock().stream()
-                        .noneMatch(parameter -> UpdaterTerms.has(parameter, Regularization.ApplyStep.POST_UPDATER));
-    }
-
-    private void addRest(INDArray flatParameters, INDArray flatUpdates, long start, long end) {
+    private void addRest(long start, long end) {
         if (end > start) {
             rests.add(new Rest(interval(flatParameters, start, end), interval(flatUpdates, start, end)));
         }
@@ -86,13 +99,9 @@ final class UpdateSubtraction implements GradientsAccumulator {
 
     /** Takes over an optimizer's subtraction, if there is something to gain and it's DL4J's plain one. */
     void install(ConvexOptimizer optimizer) {
-        GradientsAccumulator others = optimizer.getGradientsAccumulator();
-        if (others instanceof UpdateSubtraction) {
-            optimizer.setGradientsAccumulator(null);
-            others = null;
-        }
-        if (others == null
-                && !byUpdaters.isEmpty()
+        remove(optimizer);
+        if (optimizer.getGradientsAccumulator() == null
+                && blocks.stream().anyMatch(PostponedBlock.class::isInstance)
                 && optimizer instanceof StochasticGradientDescent descent
                 && descent.getStepFunction().getClass() == NegativeGradientStepFunction.class) {
             optimizer.setGradientsAccumulator(this);
@@ -107,15 +116,13 @@ final class UpdateSubtraction implements GradientsAccumulator {
     }
 
     /**
-     * Applies an updater, and subtracts its updates if an optimizer that left that to this object waits for them. Whoever else calls an updater
-     * subtracts the updates on his own.
+     * Applies an updater for an optimizer that waits for the updates, and subtracts them if it has left that to this object.
      *
      * @param updater makes updates of the network's gradients
      */
     void around(Runnable updater) {
         done = false;
         if (byUpdaters.isEmpty()
-                || !isOptimizerWaiting()
                 || model.getOptimizer().getGradientsAccumulator() != this
                 || !Memory.isSame(parameters, model.params())) {
             updater.run();
@@ -132,15 +139,6 @@ final class UpdateSubtraction implements GradientsAccumulator {
         }
         rests.forEach(rest -> rest.parameters.subi(rest.updates));
         done = true;
-    }
-
-    /** Whether an updater is being called by the step of an optimizer: the optimizer itself tells its updater nothing. */
-    private static boolean isOptimizerWaiting() {
-        return STACK.walk(frames -> frames.dropWhile(frame -> frame.getDeclaringClass() != BaseOptimizer.class)
-                .dropWhile(frame -> frame.getDeclaringClass() == BaseOptimizer.class)
-                .findFirst()
-                .filter(frame -> frame.getDeclaringClass() == StochasticGradientDescent.class)
-                .isPresent());
     }
 
     @Override

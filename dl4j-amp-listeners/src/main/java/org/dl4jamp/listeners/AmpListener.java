@@ -4,6 +4,7 @@ import java.lang.ref.WeakReference;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -25,7 +26,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>With {@code fit(iterator)} every iteration is in mixed precision. With {@code fit(DataSet)}, which tells listeners nothing before its
  * first iteration, the first is in FP32 and the others are in mixed precision. A network that has mixed precision already keeps it as it
- * is. A network whose {@link MixedPrecision} was closed while this listener was with it stays without.
+ * is. A network whose {@link MixedPrecision} was closed while this listener was with it stays without, until somebody enables it again.
+ * Layerwise pretraining is DL4J's, in FP32.
  *
  * <p>Logs one line at INFO when it attaches, and skipped steps at INFO, at most one line in ten seconds.
  *
@@ -75,18 +77,21 @@ public class AmpListener extends BaseTrainingListener {
      */
     @Override
     public void iterationDone(Model model, int iteration, int epoch) {
-        if (model == served.get()) {
+        boolean attached = attach(model);
+        if (!attached && model == served.get()) {
             report.stepDone(iteration, amp.stepsSkipped(), amp.lossScale());
-        } else {
-            attach(model);
         }
     }
 
-    private void attach(Model model) {
-        if (model == served.get()) {
-            return;
+    /** Returns whether it wasn't attached to this mixed precision before. */
+    private boolean attach(Model model) {
+        if (isLayerOfNetwork(model) || (model == served.get() && !amp.isClosed())) {
+            return false;
         }
         Optional<MixedPrecision> present = MixedPrecision.of(model);
+        if (model == served.get() && present.isEmpty()) {
+            return false;
+        }
         amp = present.isPresent() ? present.get() : enable(model);
         served = new WeakReference<>(model);
         report = new StepReport(LOG, System::nanoTime, amp.stepsSkipped(), amp.lossScale());
@@ -94,6 +99,12 @@ public class AmpListener extends BaseTrainingListener {
                 "{}: {}",
                 present.isPresent() ? "Mixed precision is on already" : "Mixed precision is on",
                 summary(amp));
+        return true;
+    }
+
+    /** DL4J tells listeners of a network of each layer that it pretrains as if that were the model. Pretraining is in FP32. */
+    private static boolean isLayerOfNetwork(Model model) {
+        return model instanceof Layer && !(model instanceof MultiLayerNetwork);
     }
 
     private MixedPrecision enable(Model model) {

@@ -40,9 +40,12 @@ final class StepReport {
     }
 
     private void stepSkipped(int iteration, long skippedNow, double scaleNow) {
+        String what = scaleNow == scale
+                ? "its loss, gradients or data were not finite; loss scale still " + scale
+                : "its gradients were not finite; loss scale " + scale + " -> " + scaleNow;
         String message = String.format(
-                "Iteration %d skipped: its gradients were not finite; loss scale %s -> %s; %d skipped since the last such line, %d in all",
-                iteration, scale, scaleNow, skippedNow - skippedAtLastLine, skippedNow);
+                "Iteration %d skipped: %s; %d skipped since the last such line, %d in all",
+                iteration, what, skippedNow - skippedAtLastLine, skippedNow);
         long now = nanoTime.getAsLong();
         if (now - lastLineNanos >= QUIET_NANOS) {
             log.info(message);

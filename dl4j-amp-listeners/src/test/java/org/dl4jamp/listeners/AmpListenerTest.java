@@ -9,7 +9,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import java.lang.reflect.Proxy;
 import java.util.List;
+import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.AutoEncoder;
@@ -128,17 +130,45 @@ class AmpListenerTest {
     }
 
     @Test
-    void modelThatIsNoNetworkIsRefusedByName() {
+    void networkThatIsEnabledAgainIsServedAgain() {
+        AmpListener listener = new AmpListener(HALF);
+        MultiLayerNetwork network = network(listener);
+        network.fit(oneBatch(), 1);
+        listener.mixedPrecision().orElseThrow().close();
+        network.fit(oneBatch(), 1);
+        MixedPrecision again = MixedPrecision.enable(network, HALF);
+        network.fit(oneBatch(), 1);
+        assertSame(again, listener.mixedPrecision().orElseThrow());
+    }
+
+    @Test
+    void layersMayBePretrainedBeforeTraining() {
+        AmpListener listener = new AmpListener(HALF);
         MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+                .updater(new Sgd(0.1))
                 .list()
                 .layer(new AutoEncoder.Builder().nIn(4).nOut(3).build())
-                .layer(new OutputLayer.Builder().nOut(2).build())
+                .layer(new OutputLayer.Builder()
+                        .activation(Activation.SOFTMAX)
+                        .nOut(2)
+                        .build())
                 .setInputType(InputType.feedForward(4))
                 .build());
         network.init();
+        network.setListeners(listener);
+        network.pretrain(oneBatch());
+        assertFalse(listener.mixedPrecision().isPresent());
+        network.fit(oneBatch(), 1);
+        assertEquals(1, listener.mixedPrecision().orElseThrow().stepsTaken());
+    }
+
+    @Test
+    void modelThatIsNoNetworkIsRefusedByName() {
+        Model other = (Model) Proxy.newProxyInstance(
+                Model.class.getClassLoader(), new Class<?>[] {Model.class}, (proxy, method, arguments) -> null);
         AmpListener listener = new AmpListener(HALF);
-        AmpException error = assertThrows(AmpException.class, () -> listener.onEpochStart(network.getLayer(0)));
-        assertTrue(error.getMessage().contains("AutoEncoder"), error.getMessage());
+        AmpException error = assertThrows(AmpException.class, () -> listener.onEpochStart(other));
+        assertTrue(error.getMessage().contains(other.getClass().getName()), error.getMessage());
         assertFalse(listener.mixedPrecision().isPresent());
     }
 

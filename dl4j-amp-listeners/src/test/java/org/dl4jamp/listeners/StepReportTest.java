@@ -44,6 +44,14 @@ class StepReportTest {
     }
 
     @Test
+    void skippedStepThatTheScaleIsNotToBlameForIsReportedAsThat() {
+        report.stepDone(7, 1, 65536);
+        String line = lines.list.get(0).getFormattedMessage();
+        assertTrue(line.startsWith("Iteration 7 skipped: its loss, gradients or data were not finite"), line);
+        assertTrue(line.contains("loss scale still 65536.0"), line);
+    }
+
+    @Test
     void manySkippedStepsMakeOneLineAtInfoInTenSeconds() {
         report.stepDone(1, 1, 32768);
         report.stepDone(2, 2, 16384);

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.graph.MergeVertex;
@@ -28,6 +29,7 @@ import org.deeplearning4j.nn.conf.layers.ZeroPaddingLayer;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Precision;
@@ -75,6 +77,28 @@ class InputGradientTest {
         MultiLayerNetwork network = new MultiLayerNetwork(configuration);
         network.init();
         return network;
+    }
+
+    @Test
+    void aListenerOfATrainingStepMayCalculateTheGradientOfAnInput() {
+        MultiLayerNetwork trained = network();
+        MultiLayerNetwork asked = network();
+        INDArray expected =
+                asked.calculateGradients(features, labels, null, null).getSecond();
+        MixedPrecision.enable(trained, FLOAT);
+        MixedPrecision.enable(asked, FLOAT);
+        List<INDArray> actual = new ArrayList<>();
+        trained.setListeners(new BaseTrainingListener() {
+            @Override
+            public void onBackwardPass(Model model) {
+                actual.add(
+                        asked.calculateGradients(features, labels, null, null).getSecond());
+            }
+        });
+        trained.fit(features, labels);
+        assertEquals(1, actual.size());
+        assertArrayEquals(
+                expected.reshape(30).toFloatVector(), actual.get(0).reshape(30).toFloatVector(), 1e-5f);
     }
 
     /** Writes down the gradients that a layer hands back. */

@@ -4,12 +4,14 @@ import static org.dl4jamp.onednn.Layers.gaussian;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.List;
 import java.util.Random;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.GradientNormalization;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
@@ -18,6 +20,7 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Precision;
+import org.junit.jupiter.api.Named;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;
@@ -31,6 +34,8 @@ import org.nd4j.linalg.learning.config.Nesterovs;
 import org.nd4j.linalg.learning.config.NoOp;
 import org.nd4j.linalg.learning.config.RmsProp;
 import org.nd4j.linalg.learning.config.Sgd;
+import org.nd4j.linalg.learning.regularization.L2Regularization;
+import org.nd4j.linalg.learning.regularization.WeightDecay;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /** Where gradients are divided by the minibatch, every parameter ends where DL4J brings it. */
@@ -139,6 +144,46 @@ class MinibatchDivisionTest {
             }
             assertEquals(0, amp.stepsSkipped());
         }
+        Agreement.assertWithin("parameters", expected.params(), actual.params(), 1e-5);
+    }
+
+    static Stream<Named<Consumer<BaseLayer>>> changes() {
+        return Stream.of(
+                Named.of("L2", layer -> layer.setRegularization(List.of(new L2Regularization(0.1)))),
+                Named.of("weight decay", layer -> layer.setRegularization(List.of(new WeightDecay(0.1, true)))),
+                Named.of("clipped", layer -> {
+                    layer.setGradientNormalization(GradientNormalization.ClipL2PerLayer);
+                    layer.setGradientNormalizationThreshold(0.01);
+                }));
+    }
+
+    @ParameterizedTest
+    @MethodSource("changes")
+    void whatIsChangedInTheMiddleOfTrainingTakesEffectAsInDl4j(Consumer<BaseLayer> change) {
+        Case plain = new Case("momentum", new Nesterovs(0.05, 0.9), layer -> {});
+        MultiLayerNetwork unchanged = plain.network();
+        MultiLayerNetwork expected = plain.network();
+        MultiLayerNetwork actual = plain.network();
+        try (MixedPrecision amp = MixedPrecision.enable(actual, inFloat())) {
+            for (int step = 0; step < 6; step++) {
+                if (step == 2) {
+                    change.accept((BaseLayer) expected.getLayer(2).conf().getLayer());
+                    change.accept((BaseLayer) actual.getLayer(2).conf().getLayer());
+                }
+                if (step == 4) {
+                    for (MultiLayerNetwork network : List.of(expected, actual)) {
+                        BaseLayer layer = (BaseLayer) network.getLayer(2).conf().getLayer();
+                        layer.setRegularization(List.of());
+                        layer.setGradientNormalization(GradientNormalization.None);
+                    }
+                }
+                unchanged.fit(batch(step));
+                expected.fit(batch(step));
+                actual.fit(batch(step));
+            }
+            assertEquals(0, amp.stepsSkipped());
+        }
+        assertTrue(unchanged.params().distance2(expected.params()) > 1e-3, "the change was to matter");
         Agreement.assertWithin("parameters", expected.params(), actual.params(), 1e-5);
     }
 }

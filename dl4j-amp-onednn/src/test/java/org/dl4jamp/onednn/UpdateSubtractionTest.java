@@ -97,6 +97,31 @@ class UpdateSubtractionTest {
     }
 
     @Test
+    void anUpdateByHandInAListenerOfAnotherNetworkIsSubtractedOnce() {
+        MultiLayerNetwork expected = network();
+        MultiLayerNetwork actual = network();
+        MixedPrecision amp = MixedPrecision.enable(actual, MinibatchDivisionTest.inFloat());
+        for (MultiLayerNetwork network : List.of(expected, actual)) {
+            MultiLayerNetwork other = network();
+            other.setListeners(new BaseTrainingListener() {
+                @Override
+                public void onGradientCalculation(Model model) {
+                    DataSet batch = MinibatchDivisionTest.batch(1);
+                    var gradient = network.calculateGradients(batch.getFeatures(), batch.getLabels(), null, null)
+                            .getFirst();
+                    network.getUpdater()
+                            .update(network, gradient, 0, 0, batch.numExamples(), LayerWorkspaceMgr.noWorkspaces());
+                    network.params().subi(gradient.gradient());
+                }
+            });
+            network.fit(MinibatchDivisionTest.batch(0));
+            other.fit(MinibatchDivisionTest.batch(0));
+        }
+        assertEquals(2, amp.stepsTaken());
+        assertArrayEquals(numbers(expected.params()), numbers(actual.params()), 1e-5f);
+    }
+
+    @Test
     void aClosedNetworkSubtractsAsDl4jDoes() {
         MultiLayerNetwork network = network();
         MixedPrecision amp = MixedPrecision.enable(network, MinibatchDivisionTest.inFloat());

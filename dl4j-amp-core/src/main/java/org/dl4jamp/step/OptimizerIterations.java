@@ -1,0 +1,40 @@
+package org.dl4jamp.step;
+
+/**
+ * Counts the iterations that an updater has seen, for Adam's bias correction and schedules: those of the network, without the skipped ones. What
+ * the network counts is what it says when the updater is called: a step that ended in an exception it hasn't counted, and users may set it.
+ */
+final class OptimizerIterations {
+    private long skipped;
+    private long last = -1;
+    private boolean skippedLast;
+
+    /**
+     * Hears that the updater is called.
+     *
+     * @param iteration the network's
+     * @param counts the steps before this one; they may have been restored
+     */
+    void begin(int iteration, StepCounts counts) {
+        if (last < 0) {
+            // Without iterations of its own, such as a clone, the network has none that were skipped either.
+            skipped = Math.min(counts.skipped(), Math.max(0, iteration - counts.taken()));
+        } else if (iteration < last) {
+            skipped = 0;
+        } else if (iteration > last && skippedLast) {
+            skipped++;
+        }
+        last = iteration;
+        skippedLast = false;
+    }
+
+    /** Hears that the step is skipped. */
+    void skip() {
+        skippedLast = true;
+    }
+
+    /** The iterations that the updater has seen before this one. */
+    int seen() {
+        return (int) Math.max(0, last - skipped);
+    }
+}
