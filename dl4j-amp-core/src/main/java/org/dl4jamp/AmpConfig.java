@@ -87,7 +87,31 @@ public final class AmpConfig {
         return maxConsecutiveSkips;
     }
 
-    /** Builds {@link AmpConfig}. Each method returns the builder. */
+    /** The calls that make these settings; a scaler is shown with its state. */
+    @Override
+    public String toString() {
+        StringBuilder calls = new StringBuilder("AmpConfig.builder().precision(")
+                .append(precision)
+                .append(").optLevel(")
+                .append(optLevel)
+                .append(").engine(\"")
+                .append(engine)
+                .append("\")");
+        rules.forEach(rule -> calls.append('.').append(rule.describe()));
+        lossScaler()
+                .ifPresent(scaler -> calls.append(".lossScaler(").append(scaler).append(')'));
+        return calls.append(".maxConsecutiveSkips(")
+                .append(maxConsecutiveSkips)
+                .append(").build()")
+                .toString();
+    }
+
+    /**
+     * Builds {@link AmpConfig}. Each method returns the builder.
+     *
+     * <p>Of the rules that match a layer the most specific wins: one by name beats one by class, that of a class beats that of its superclass, and
+     * one by class beats one by predicate. Of two that are as specific the later one wins.
+     */
     public static final class Builder {
         private Precision precision = Precision.AUTO;
         private OptLevel optLevel = OptLevel.O1;

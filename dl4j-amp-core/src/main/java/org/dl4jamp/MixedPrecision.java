@@ -159,6 +159,9 @@ public final class MixedPrecision implements AutoCloseable {
     }
 
     private static MixedPrecision enable(Model network, AmpState state) {
+        if (state == null) {
+            throw new AmpException("state: null; give an AmpState, such as one that AmpModelSerializer restored");
+        }
         MixedPrecision amp = enable(network, state.config());
         boolean sameKind = amp.scaler.state().kind().equals(state.scaler().kind());
         if (sameKind

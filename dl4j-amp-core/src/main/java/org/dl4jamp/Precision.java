@@ -12,7 +12,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 public enum Precision {
     /**
      * What the hardware does well: {@link #HALF} on a CUDA backend, {@link #BFLOAT16} on a CPU for which an engine computes it
-     * natively, otherwise {@link #FLOAT}. The plan and one log line say what was chosen and why.
+     * natively, otherwise {@link #FLOAT}. The plan says what was chosen, and the log why if that is FP32.
      */
     AUTO(null),
     /** IEEE 754 binary16: 11 bits of precision, largest value 65504, smallest normal value 2<sup>-14</sup>. Needs loss scaling. */

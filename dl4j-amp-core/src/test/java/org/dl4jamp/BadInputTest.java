@@ -1,6 +1,7 @@
 package org.dl4jamp;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -189,9 +190,40 @@ class BadInputTest {
                 "3 steps in a row",
                 "features 0 contain NaN at [2, 7]",
                 "iteration 2",
-                "layer");
+                "Mend the data");
         LossScalingTest.assertBitIdentical(parameters, network.params());
         assertEquals(3, amp.stepsSkipped());
+    }
+
+    @Test
+    void anOverflowInTheForwardPassIsSaidToBeOneAndNotBlamedOnTheOutputLayer() {
+        MixedPrecision.enable(
+                network,
+                AmpConfig.builder()
+                        .precision(Precision.HALF)
+                        .engine("nd4j")
+                        .maxConsecutiveSkips(1)
+                        .build());
+        DataSet data = Networks.vectors(8, 20, 3);
+        data.getFeatures().muli(1e30);
+        AmpException refusal = assertThrows(AmpException.class, () -> network.fit(data));
+        assertTrue(refusal.getMessage().contains("overflowed in the forward pass"), refusal.getMessage());
+        assertFalse(refusal.getMessage().contains("first to go non-finite"), refusal.getMessage());
+    }
+
+    @Test
+    void settingsShowTheCallsThatMakeThem() {
+        assertEquals(
+                "AmpConfig.builder().precision(HALF).optLevel(O2).engine(\"nd4j\").keepFull(\"bn_.*\").lower(LSTM.class)"
+                        + ".maxConsecutiveSkips(50).build()",
+                AmpConfig.builder()
+                        .precision(Precision.HALF)
+                        .optLevel(OptLevel.O2)
+                        .engine("nd4j")
+                        .keepFull("bn_.*")
+                        .lower(LSTM.class)
+                        .build()
+                        .toString());
     }
 
     @Test

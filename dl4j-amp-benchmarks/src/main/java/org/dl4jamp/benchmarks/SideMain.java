@@ -3,6 +3,7 @@ package org.dl4jamp.benchmarks;
 import java.io.IOException;
 import java.nio.file.Path;
 import org.deeplearning4j.nn.api.NeuralNetwork;
+import org.dl4jamp.AmpException;
 import org.dl4jamp.Precision;
 import org.dl4jamp.benchmarks.blueprint.Loss;
 import org.dl4jamp.benchmarks.blueprint.Model;
@@ -14,6 +15,8 @@ import org.dl4jamp.benchmarks.dl4j.ParameterChecksum;
 import org.dl4jamp.benchmarks.floor.FloorTraining;
 import org.dl4jamp.benchmarks.side.SideJob;
 import org.dl4jamp.benchmarks.side.Training;
+import org.dl4jamp.benchmarks.side.UnavailableException;
+import org.dl4jamp.engine.Engines;
 
 /** The main program of all sides but PyTorch's. */
 public final class SideMain {
@@ -30,6 +33,9 @@ public final class SideMain {
 
     static Training training(String key, Path folder, SideJob job) throws IOException {
         Side side = Side.named(key);
+        if (side == Side.FLOOR_BF16 || side == Side.AMP_BF16) {
+            requireBfloat16();
+        }
         if (side.isFloor()) {
             return new FloorTraining(Model.read(folder), side == Side.FLOOR_BF16);
         }
@@ -50,5 +56,13 @@ public final class SideMain {
             case AMP_BF16 -> Dl4jTraining.amp(network, benchmark.batch(), loss, Precision.BFLOAT16);
             default -> throw new IllegalArgumentException("side " + key + " has a main program of its own");
         };
+    }
+
+    private static void requireBfloat16() {
+        try {
+            Engines.choose("onednn", Precision.BFLOAT16);
+        } catch (AmpException e) {
+            throw new UnavailableException(e.getMessage(), e);
+        }
     }
 }

@@ -46,6 +46,7 @@ class AmpBenchTest {
             value = {
                 "bench | Missing required parameter: 'CASE'",
                 "bench vgg | there is no case vgg: it has to be one of sine-64, sine-128, sine-256, resnet50, mlp, lstm, lenet",
+                "bench sine-1 | or sine-N for another grid, with N from 2 to 9999",
                 "bench mlp --sides jax | --sides: there is no side jax: it has to be one of dl4j-fp32, dl4j-helpers-fp32, amp-fp32",
                 "bench mlp --repetitions 0 | --repetitions 0: must be at least 1",
                 "bench mlp --repetitions many | Invalid value for option '--repetitions'",

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.zip.CRC32;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipException;
 import java.util.zip.ZipFile;
@@ -48,6 +49,11 @@ final class AmpEntry {
         } catch (ZipException | EOFException e) {
             throw new AmpException(
                     where + ": truncated or corrupt (" + e.getMessage() + "); restore from another copy", e);
+        }
+        CRC32 checksum = new CRC32();
+        checksum.update(json);
+        if (checksum.getValue() != entry.getCrc()) {
+            throw new AmpException(where + ": corrupt (its checksum is wrong); restore from another copy");
         }
         return AmpState.fromJson(json, where);
     }

@@ -7,6 +7,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFileAttributeView;
 
 /**
  * Writes a file so that at every moment, whatever fails, either the whole old one or the whole new one is there: in a
@@ -14,6 +15,9 @@ import java.nio.file.StandardOpenOption;
  * named {@code .FILE.NUMBER}, and nothing else.
  */
 final class AtomicFile {
+    /** File names have at most 255 bytes, and a number follows. */
+    private static final int LONGEST_PREFIX = 50;
+
     private AtomicFile() {}
 
     /** Writes the content of a file. */
@@ -33,15 +37,26 @@ final class AtomicFile {
         if (folder == null || !Files.isDirectory(folder)) {
             throw new NoSuchFileException(file.toString(), null, "there is no folder " + folder);
         }
-        try (TemporaryFolder beside = TemporaryFolder.in(folder, "." + file.getFileName() + ".")) {
+        String name = file.getFileName().toString();
+        try (TemporaryFolder beside =
+                TemporaryFolder.in(folder, "." + name.substring(0, Math.min(name.length(), LONGEST_PREFIX)) + ".")) {
             Path temporary = beside.path().resolve(file.getFileName());
             content.writeTo(temporary);
+            keepPermissions(file, temporary);
             try (FileChannel channel = FileChannel.open(temporary, StandardOpenOption.WRITE)) {
                 channel.force(true);
             }
             Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
         }
         flushFolder(folder);
+    }
+
+    /** A file that is replaced keeps the permissions that its owner gave it. */
+    private static void keepPermissions(Path replaced, Path by) throws IOException {
+        if (Files.exists(replaced)
+                && Files.getFileStore(replaced).supportsFileAttributeView(PosixFileAttributeView.class)) {
+            Files.setPosixFilePermissions(by, Files.getPosixFilePermissions(replaced));
+        }
     }
 
     private static void flushFolder(Path folder) {

@@ -3,6 +3,7 @@ package org.dl4jamp.engine;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.ServiceLoader;
 import java.util.stream.Collectors;
 import org.dl4jamp.AmpConfig;
@@ -37,7 +38,7 @@ public final class Engines {
                         .filter(engine -> engine.unavailable().isEmpty())
                         .toList()
                 : List.of(named(name, found));
-        return precision == Precision.AUTO ? automatic(candidates) : of(candidates, precision, found);
+        return precision == Precision.AUTO ? automatic(candidates, found) : of(candidates, precision, found);
     }
 
     /** The engines on the class path, the portable one last. */
@@ -63,12 +64,28 @@ public final class Engines {
         return engine;
     }
 
-    private static Choice automatic(List<ComputeEngine> candidates) {
-        ComputeEngine engine = candidates.stream()
+    private static Choice automatic(List<ComputeEngine> candidates, List<ComputeEngine> found) {
+        Optional<ComputeEngine> half = candidates.stream()
                 .filter(candidate -> candidate.automaticPrecision().isHalf())
-                .findFirst()
-                .orElse(candidates.get(candidates.size() - 1));
-        return new Choice(engine, engine.automaticPrecision(), engine.automaticReason());
+                .findFirst();
+        if (half.isPresent()) {
+            return new Choice(
+                    half.get(), half.get().automaticPrecision(), half.get().automaticReason());
+        }
+        ComputeEngine last = candidates.get(candidates.size() - 1);
+        return new Choice(last, last.automaticPrecision(), whyFloat(candidates, found));
+    }
+
+    /** What the first engine, or the one whose name was given, says, and which others could not be asked. */
+    private static String whyFloat(List<ComputeEngine> candidates, List<ComputeEngine> found) {
+        StringBuilder why = new StringBuilder(candidates.get(0).automaticReason());
+        for (ComputeEngine engine : found) {
+            engine.unavailable().ifPresent(reason -> why.append("; engine \"")
+                    .append(engine.name())
+                    .append("\" is unavailable: ")
+                    .append(reason));
+        }
+        return why.toString();
     }
 
     private static Choice of(List<ComputeEngine> candidates, Precision precision, List<ComputeEngine> found) {

@@ -21,7 +21,8 @@ public interface LossScaler {
     double scale();
 
     /**
-     * Tells the scaler what became of a step.
+     * Tells the scaler what became of a step. It isn't told of steps that were skipped because the loss or the data were not finite: the scale
+     * isn't to blame for those.
      *
      * @param overflow whether any gradient of the step was infinite or NaN, in which case the step was skipped
      */

@@ -174,14 +174,15 @@ public final class TrainingStep implements StepGuard {
             scaler.update(false);
             return true;
         }
-        skip(gradient, iteration, loss, finite);
+        skip(gradient, iteration, loss);
         return false;
     }
 
-    private void skip(Gradient gradient, int iteration, double loss, boolean gradientsFinite) {
+    private void skip(Gradient gradient, int iteration, double loss) {
         double scale = scaler.scale();
         Optional<String> badBatch = nonFiniteBatch();
-        Optional<String> culprit = gradientsFinite ? Optional.empty() : firstNonFiniteParameter();
+        boolean overflow = badBatch.isEmpty() && Double.isFinite(loss);
+        Optional<String> culprit = overflow ? firstNonFiniteParameter() : Optional.empty();
         labels.clear();
         gradient.gradient().assign(0);
         counts = counts.afterSkipped();
@@ -201,16 +202,27 @@ public final class TrainingStep implements StepGuard {
             LOG.debug("Step skipped: {}; the loss scale is now {}", what, scaler.scale());
         }
         if (counts.consecutiveSkips() >= maxConsecutiveSkips) {
-            throw new AmpException(stuck(what, culprit));
+            throw new AmpException(stuck(what, culprit, badBatch.isPresent(), Double.isFinite(loss)));
         }
     }
 
-    private String stuck(String what, Optional<String> culprit) {
+    private String stuck(String what, Optional<String> culprit, boolean badBatch, boolean finiteLoss) {
         return counts.consecutiveSkips() + " steps in a row were skipped (maxConsecutiveSkips(" + maxConsecutiveSkips
                 + ")); parameters and updater state are as they were before them. Last: " + what
                 + culprit.map(name -> "; first to go non-finite in the backward pass: " + name)
                         .orElse("")
-                + ". Try a lower learning rate, check the data, or keep the layers at fault in FP32 with AmpConfig.keepFull(name)";
+                + ". "
+                + remedy(badBatch, finiteLoss);
+    }
+
+    private static String remedy(boolean badBatch, boolean finiteLoss) {
+        if (badBatch) {
+            return "Mend the data; neither precision nor layers are to blame";
+        }
+        return finiteLoss
+                ? "Try a lower learning rate, clip gradients, or keep the layers at fault in FP32 with AmpConfig.keepFull(name)"
+                : "Activations overflowed in the forward pass, or training diverged: normalize the features, lower the learning rate,"
+                        + " keep the first layers in FP32 with AmpConfig.keepFull(name), or use BFLOAT16";
     }
 
     private Optional<String> nonFiniteBatch() {

@@ -254,6 +254,22 @@ class AmpModelSerializerTest {
     }
 
     @Test
+    void anEntryThatIsOtherJsonThanWasWrittenIsRejectedAndNamed() throws IOException {
+        AmpModelSerializer.writeModel(net, STATE, zip.toFile(), true, null);
+        try (FileSystem entries = FileSystems.newFileSystem(zip, Map.of("noCompression", "true"))) {
+            Files.write(entries.getPath(AmpEntry.NAME), STATE.orElseThrow().toJson());
+        }
+        byte[] bytes = Files.readAllBytes(zip);
+        String text = new String(bytes, StandardCharsets.ISO_8859_1);
+        int digit = text.indexOf("\"stepsTaken\":") + "\"stepsTaken\":".length();
+        bytes[digit] ^= 1;
+        Files.write(zip, bytes);
+        AmpException e =
+                assertThrows(AmpException.class, () -> AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()));
+        assertTrue(e.getMessage().startsWith(zip + ", entry amp.json: corrupt"), e.getMessage());
+    }
+
+    @Test
     void aDamagedEntryIsRejectedAndNamed() throws IOException {
         AmpModelSerializer.writeModel(net, STATE, zip.toFile(), true, null);
         byte[] bytes = Files.readAllBytes(zip);

@@ -3,10 +3,14 @@ package org.dl4jamp.checkpoint;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
@@ -32,6 +36,22 @@ class AtomicFileTest {
         AtomicFile.write(file, temporary -> Files.writeString(temporary, "new"));
         assertEquals("new", Files.readString(file));
         assertEquals(1, filesInFolder());
+    }
+
+    @Test
+    void aFileThatIsReplacedKeepsItsPermissions() throws IOException {
+        assumeTrue(Files.getFileStore(file).supportsFileAttributeView("posix"));
+        Set<PosixFilePermission> permissions = PosixFilePermissions.fromString("rw-rw-r-x");
+        Files.setPosixFilePermissions(file, permissions);
+        AtomicFile.write(file, temporary -> Files.writeString(temporary, "new"));
+        assertEquals(permissions, Files.getPosixFilePermissions(file));
+    }
+
+    @Test
+    void namesMayBeAsLongAsTheyGet() throws IOException {
+        Path named = folder.resolve("n".repeat(255));
+        AtomicFile.write(named, temporary -> Files.writeString(temporary, "new"));
+        assertEquals("new", Files.readString(named));
     }
 
     @Test

@@ -48,7 +48,7 @@ public final class AmpCommand implements Runnable {
     public void run() {
         throw new ParameterException(
                 spec.commandLine(),
-                "a command is needed: " + String.join(" or ", spec.subcommands().keySet()));
+                "a command is needed: " + String.join(", ", spec.subcommands().keySet()) + " or bench");
     }
 
     private static int wrongUsage(ParameterException error, String[] args) {

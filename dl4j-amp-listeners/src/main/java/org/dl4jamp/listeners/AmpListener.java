@@ -95,10 +95,7 @@ public class AmpListener extends BaseTrainingListener {
         amp = present.isPresent() ? present.get() : enable(model);
         served = new WeakReference<>(model);
         report = new StepReport(LOG, System::nanoTime, amp.stepsSkipped(), amp.lossScale());
-        LOG.info(
-                "{}: {}",
-                present.isPresent() ? "Mixed precision is on already" : "Mixed precision is on",
-                summary(amp));
+        LOG.info(summary(model, present.isPresent()));
         return true;
     }
 
@@ -118,14 +115,20 @@ public class AmpListener extends BaseTrainingListener {
                 + " in mixed precision; only MultiLayerNetwork and ComputationGraph");
     }
 
-    private static String summary(MixedPrecision amp) {
+    private String summary(Model model, boolean already) {
         List<PrecisionPlan.Row> rows = amp.plan().rows();
         long half = rows.stream().filter(row -> row.precision().isHalf()).count();
         if (half == 0) {
-            return "but all " + rows.size() + " layers compute in FLOAT; the plan says why";
+            return "Mixed precision gains nothing here: the network trains in FP32; the plan says why";
         }
         return String.format(
-                "%d of %d layers compute in %s on engine \"%s\", the others in FLOAT; loss scale %s",
-                half, rows.size(), amp.precision(), amp.engine(), amp.lossScale());
+                "Mixed precision is on%s: %d of %d %s compute in %s on engine \"%s\", the others in FLOAT; loss scale %s",
+                already ? " already" : "",
+                half,
+                rows.size(),
+                model instanceof ComputationGraph ? "layers and vertices" : "layers",
+                amp.precision(),
+                amp.engine(),
+                amp.lossScale());
     }
 }

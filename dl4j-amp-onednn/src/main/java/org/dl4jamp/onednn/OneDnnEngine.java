@@ -53,7 +53,8 @@ public final class OneDnnEngine implements ComputeEngine {
     public String automaticReason() {
         return multipliesNatively()
                 ? "this CPU multiplies BFLOAT16 natively"
-                : "this CPU has no instructions for products of BFLOAT16";
+                : "this CPU has no instructions for products of BFLOAT16; engine(\"" + NAME
+                        + "\") with precision(FLOAT) is faster than DL4J in FP32";
     }
 
     private static boolean multipliesNatively() {

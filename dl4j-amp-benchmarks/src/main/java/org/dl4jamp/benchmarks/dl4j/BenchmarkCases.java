@@ -6,7 +6,7 @@ import java.util.regex.Pattern;
 
 /** The cases by name. */
 public final class BenchmarkCases {
-    private static final Pattern SINE = Pattern.compile("sine-([1-9][0-9]{0,3})");
+    private static final Pattern SINE = Pattern.compile("sine-([2-9]|[1-9][0-9]{1,3})");
     private static final int SINE_HIDDEN = 256;
 
     private static final List<BenchmarkCase> ALL = List.of(
@@ -26,7 +26,7 @@ public final class BenchmarkCases {
     }
 
     /**
-     * The case of that name; besides {@link #names} there is {@code sine-N} for any size of the grid.
+     * The case of that name; besides {@link #names} there is {@code sine-N} for a grid of N by N points, 2 to 9999.
      *
      * @throws IllegalArgumentException if there is none; the message lists those that there are
      */
@@ -41,6 +41,6 @@ public final class BenchmarkCases {
             return new SineCase(Integer.parseInt(sine.group(1)), SINE_HIDDEN);
         }
         throw new IllegalArgumentException("there is no case " + name + ": it has to be one of "
-                + String.join(", ", names()) + " or sine-N for another grid");
+                + String.join(", ", names()) + " or sine-N for another grid, with N from 2 to 9999");
     }
 }

@@ -7,4 +7,8 @@ public final class UnavailableException extends RuntimeException {
     public UnavailableException(String reason) {
         super(reason);
     }
+
+    public UnavailableException(String reason, Throwable cause) {
+        super(reason, cause);
+    }
 }

@@ -3,6 +3,7 @@ package org.dl4jamp.engine.nd4j;
 import java.util.Optional;
 import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.layers.BaseRecurrentLayer;
+import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.dl4jamp.Precision;
@@ -38,7 +39,8 @@ public final class Nd4jEngine implements ComputeEngine {
     public String automaticReason() {
         return onCuda()
                 ? "ND4J runs on CUDA"
-                : "ND4J's CPU backend doesn't compute half precision fast; ask for HALF or BFLOAT16 by name to try its numerics";
+                : "ND4J's CPU backend doesn't compute half precision fast; the module dl4j-amp-onednn, on the class path, may."
+                        + " Ask for HALF or BFLOAT16 by name to try the numerics";
     }
 
     @Override
@@ -52,7 +54,9 @@ public final class Nd4jEngine implements ComputeEngine {
 
     @Override
     public String how(Layer layer, Precision precision) {
-        return "products of " + precision + " summed in FP32, rounded once";
+        return layer instanceof BatchNormalization
+                ? "computes " + precision
+                : "products of " + precision + " summed in FP32, rounded once";
     }
 
     @Override

@@ -1,5 +1,7 @@
 package org.dl4jamp.examples.cli;
 
+import java.util.Optional;
+import java.util.ServiceLoader;
 import org.deeplearning4j.nn.api.NeuralNetwork;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -7,6 +9,7 @@ import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Precision;
+import org.dl4jamp.engine.ComputeEngine;
 import org.nd4j.linalg.factory.Nd4j;
 import picocli.CommandLine;
 import picocli.CommandLine.Option;
@@ -22,7 +25,8 @@ public final class PrecisionOptions {
             paramLabel = "NAME",
             description = {
                 "auto, half, bfloat16 or float (default: ${DEFAULT-VALUE}).",
-                "auto takes what the hardware does well, and half where that is FP32."
+                "auto takes what the hardware does well. Where that is FP32, it's FP32 on an engine",
+                "that computes it faster than DL4J or, without one, half, which shows numerics."
             })
     private Precision precision;
 
@@ -56,20 +60,36 @@ public final class PrecisionOptions {
     /**
      * Decides for a network, by enabling mixed precision on it and closing it again.
      *
-     * <p>Where {@link Precision#AUTO} comes out as FP32, HALF by name is taken: comparing FP32 with itself would show nothing.
+     * <p>Where {@link Precision#AUTO} comes out as DL4J's own FP32, FP32 on another engine is taken or else HALF: comparing FP32 with itself would
+     * show nothing.
      */
     public Choice choose(CommandLine command, NeuralNetwork network) {
         try {
-            Choice choice = tryOut(network, precision);
-            return precision == Precision.AUTO && choice.precision() == Precision.FLOAT
-                    ? tryOut(network, Precision.HALF)
-                    : choice;
+            Choice choice = tryOut(network, precision, engine);
+            if (precision != Precision.AUTO
+                    || choice.precision() != Precision.FLOAT
+                    || !choice.engine().equals(ND4J_ENGINE)) {
+                return choice;
+            }
+            return engineForFloat()
+                    .map(fast -> tryOut(network, Precision.FLOAT, fast))
+                    .orElseGet(() -> tryOut(network, Precision.HALF, engine));
         } catch (AmpException e) {
             throw new ParameterException(command, e.getMessage(), e);
         }
     }
 
-    private Choice tryOut(NeuralNetwork network, Precision wanted) {
+    private Optional<String> engineForFloat() {
+        return ServiceLoader.load(ComputeEngine.class).stream()
+                .map(ServiceLoader.Provider::get)
+                .filter(each -> engine.equals(AmpConfig.AUTO_ENGINE)
+                        && each.computesFloat()
+                        && each.unavailable().isEmpty())
+                .map(ComputeEngine::name)
+                .findFirst();
+    }
+
+    private static Choice tryOut(NeuralNetwork network, Precision wanted, String engine) {
         AmpConfig config = AmpConfig.builder().precision(wanted).engine(engine).build();
         try (MixedPrecision amp = enable(network, config)) {
             return new Choice(config, amp.precision(), amp.engine());

@@ -78,6 +78,13 @@ public final class SineCommand implements Callable<Integer> {
         requireAtLeast("--iterations", iterations, 1);
         OutputFile.requireWritable(spec.commandLine(), "--image", image);
         OutputFile.requireWritable(spec.commandLine(), "--json", json);
+        if (json != null
+                && json.toAbsolutePath()
+                        .normalize()
+                        .equals(image.toAbsolutePath().normalize())) {
+            throw new ParameterException(
+                    spec.commandLine(), "--json " + json + ": must be another file than that of --image");
+        }
 
         SineGrid grid = SineGrid.ofSize(size);
         MultiLayerConfiguration configuration = SineNetwork.configuration(size, hidden, layers);
