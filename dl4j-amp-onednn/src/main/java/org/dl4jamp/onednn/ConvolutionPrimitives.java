@@ -70,7 +70,7 @@ record ConvolutionPrimitives(WindowGeometry geometry) implements ProductPrimitiv
             memory.desc output,
             convolution_forward.primitive_desc hint,
             primitive_attr attributes) {
-        return new convolution_backward_weights.primitive_desc(
+        primitive_desc gradient = new convolution_backward_weights.primitive_desc(
                 OneDnnContext.cpu(),
                 ALGORITHM,
                 input,
@@ -84,5 +84,6 @@ record ConvolutionPrimitives(WindowGeometry geometry) implements ProductPrimitiv
                 hint,
                 attributes,
                 false);
+        return geometry.isBeyondFastGradients() ? OneDnnContext.withoutGeneratedCode(gradient) : gradient;
     }
 }

@@ -8,6 +8,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
+import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
 import org.deeplearning4j.nn.conf.layers.recurrent.LastTimeStep;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.deeplearning4j.util.TimeSeriesUtils;
@@ -38,6 +40,12 @@ final class Coverage {
     static Optional<String> without(Layer layer, Precision precision) {
         if (layer instanceof LastTimeStep last) {
             return without(last.getUnderlying(), precision);
+        }
+        if (layer instanceof FrozenLayer frozen) {
+            return without(frozen.getLayer(), precision);
+        }
+        if (layer instanceof FrozenLayerWithBackprop frozen) {
+            return without(frozen.getUnderlying(), precision);
         }
         if (layer instanceof MaskZeroLayer mask) {
             return TimeSeriesUtils.getFormatFromRnnLayer(mask) == RNNFormat.NWC

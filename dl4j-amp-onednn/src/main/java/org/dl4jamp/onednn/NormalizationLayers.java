@@ -1,6 +1,7 @@
 package org.dl4jamp.onednn;
 
 import java.util.List;
+import java.util.Optional;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
 
@@ -19,10 +20,18 @@ final class NormalizationLayers {
                         .with(LayerKernels.ArrayTypes.HALF_ON_BOTH_SIDES),
                 new LayerKernels<>(
                                 LocalResponseNormalization.class,
-                                (layer, precision) -> LayerKernels.COVERED,
+                                (layer, precision) -> without(layer),
                                 LrnTwin::new,
                                 false)
                         .in(layer -> ChannelAxis.of(layer.getDataFormat()))
-                        .with(LayerKernels.ArrayTypes.HALF_ON_BOTH_SIDES));
+                        .with(LayerKernels.ArrayTypes.IN_FLOAT));
+    }
+
+    /** oneDNN doesn't sum up a single channel, and gives wrong gradients for more than five of them. */
+    private static Optional<String> without(LocalResponseNormalization layer) {
+        return layer.getN() >= 2 && layer.getN() < 6
+                ? LayerKernels.COVERED
+                : LayerKernels.because(
+                        "local response normalization over n = " + (long) layer.getN() + ", only 2 to 5");
     }
 }

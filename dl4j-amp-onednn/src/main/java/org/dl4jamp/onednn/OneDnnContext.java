@@ -7,6 +7,7 @@ import org.bytedeco.dnnl.engine;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.primitive_attr;
+import org.bytedeco.dnnl.primitive_desc;
 import org.bytedeco.dnnl.reorder;
 import org.bytedeco.dnnl.stream;
 import org.bytedeco.javacpp.PointerScope;
@@ -76,6 +77,17 @@ final class OneDnnContext implements AutoCloseable {
         } catch (RuntimeException e) {
             throw new AmpException("oneDNN can't make " + what + ": " + e.getMessage(), e);
         }
+    }
+
+    /** The same primitive in the first of oneDNN's implementations, which are in the order of their speed, that isn't generated for a shape. */
+    static primitive_desc withoutGeneratedCode(primitive_desc descriptor) {
+        while (!descriptor.impl_info_str().getString().matches("(conv:)?(gemm|ref).*")) {
+            if (!descriptor.next_impl()) {
+                throw new AmpException("oneDNN has no implementation besides "
+                        + descriptor.impl_info_str().getString());
+            }
+        }
+        return descriptor;
     }
 
     /** How often something was made of oneDNN in this process: not once while shapes stay the same. */

@@ -58,8 +58,19 @@ final class ProductLayers {
     private static Optional<String> convolution(ConvolutionLayer layer, Precision precision) {
         boolean sequencesLast =
                 layer instanceof Convolution1DLayer sequence && sequence.getRnnDataFormat() == RNNFormat.NWC;
-        // DL4J's own backward pass fails in it.
-        return sequencesLast ? LayerKernels.because("format NWC") : product(layer);
+        if (sequencesLast) {
+            // DL4J's own backward pass fails in it.
+            return LayerKernels.because("format NWC");
+        }
+        if (layer instanceof Deconvolution3D
+                && ConvolutionForm.of(layer).window().isLargeWithStrides()) {
+            return LayerKernels.because("kernels of 7 or more with strides");
+        }
+        boolean mayCropInSame =
+                layer instanceof Convolution3D || layer instanceof Deconvolution2D || layer instanceof Deconvolution3D;
+        return mayCropInSame && ConvolutionForm.of(layer).window().cropsInSame()
+                ? LayerKernels.because("strides in mode Same that are larger than the kernel by two or more")
+                : product(layer);
     }
 
     private static Optional<String> product(BaseLayer layer) {

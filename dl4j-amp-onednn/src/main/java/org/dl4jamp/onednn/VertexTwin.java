@@ -9,6 +9,7 @@ import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.layer.DelegatingVertex;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.indexing.NDArrayIndex;
 
 /** Computes in place of one of DL4J's vertices, which it asks for what is rare or wrong. */
 abstract class VertexTwin extends DelegatingVertex implements AutoCloseable {
@@ -64,7 +65,7 @@ abstract class VertexTwin extends DelegatingVertex implements AutoCloseable {
         if (!master.canDoBackward() || !isCovered(master.getInputs())) {
             return master.doBackward(tbptt, workspaceMgr);
         }
-        INDArray[] gradients = backward(master.getInputs(), master.getEpsilon(), workspaceMgr);
+        INDArray[] gradients = backward(master.getInputs(), epsilon(master), workspaceMgr);
         for (int i = 0; i < gradients.length; i++) {
             if (request.surroundings().foreignProducer()) {
                 gradients[i] = context.dense(gradients[i], workspaceMgr, ArrayType.ACTIVATION_GRAD);
@@ -74,6 +75,13 @@ abstract class VertexTwin extends DelegatingVertex implements AutoCloseable {
             }
         }
         return new Pair<>(null, gradients);
+    }
+
+    /** DL4J takes pooled sequences for sequences, and puts a preprocessor after the vertex that hands the gradient back with a time step. */
+    private static INDArray epsilon(GraphVertex master) {
+        INDArray epsilon = master.getEpsilon();
+        boolean hasTimeStep = epsilon.rank() == 3 && epsilon.size(2) == 1 && master.getInputs()[0].rank() == 2;
+        return hasTimeStep ? epsilon.get(NDArrayIndex.all(), NDArrayIndex.all(), NDArrayIndex.point(0)) : epsilon;
     }
 
     /** An array in channels-last order, copied to working memory if it isn't. */

@@ -52,6 +52,22 @@ final class Window {
         return (kernel[axis] - 1) * dilation[axis] + 1;
     }
 
+    /** Whether it is large and moves in steps: oneDNN's gradients of the weights of deconvolutions along three axes then read beyond small arrays. */
+    boolean isLargeWithStrides() {
+        return Arrays.stream(kernel).anyMatch(size -> size >= 7)
+                && Arrays.stream(strides).anyMatch(stride -> stride > 1);
+    }
+
+    /** Whether DL4J's formula for the padding of the mode Same may be negative. */
+    boolean cropsInSame() {
+        for (int axis = 0; axis < axes(); axis++) {
+            if (mode == ConvolutionMode.Same && extent(axis) <= strides[axis] - 2) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** Whether DL4J lets it move over an array of a size, as far as can be said here: what Strict rejects differs from layer to layer. */
     boolean fits(long... size) {
         for (int axis = 0; axis < axes(); axis++) {
@@ -113,12 +129,14 @@ final class Window {
         long[] before = new long[axes()];
         long[] after = new long[axes()];
         long[] output = new long[axes()];
+        long[] steps = strides.clone();
         for (int axis = 0; axis < axes(); axis++) {
             output[axis] = steps(axis, size[axis]);
             before[axis] = before(axis, size[axis]);
             after[axis] = after(axis, output[axis], size[axis], before[axis]);
+            steps[axis] = stride(axis, output[axis], size[axis], before[axis] + after[axis]);
         }
-        return geometry(before, after, output);
+        return geometry(steps, before, after, output, exceeds(size));
     }
 
     /** Whether DL4J lets a deconvolution spread an array of a size out by it. */
@@ -147,12 +165,14 @@ final class Window {
         long[] before = new long[axes()];
         long[] after = new long[axes()];
         long[] output = new long[axes()];
+        long[] steps = strides.clone();
         for (int axis = 0; axis < axes(); axis++) {
             output[axis] = spread(axis, size[axis]);
             before[axis] = beforeSpread(axis, size[axis], output[axis]);
             after[axis] = after(axis, size[axis], output[axis], before[axis]);
+            steps[axis] = stride(axis, size[axis], output[axis], before[axis] + after[axis]);
         }
-        return geometry(before, after, output);
+        return geometry(steps, before, after, output, exceeds(output));
     }
 
     /** How far the last of some windows reaches beyond an array. */
@@ -160,8 +180,25 @@ final class Window {
         return Math.max(0, (windows - 1) * strides[axis] + extent(axis) - size - before);
     }
 
-    private WindowGeometry geometry(long[] before, long[] after, long[] output) {
+    /**
+     * The stride along an axis. Where there is one window the smallest that leaves no room for a second: oneDNN's gradients of BFLOAT16 weights are
+     * garbage, and some outputs are wrong, if the stride is larger than the array.
+     */
+    private long stride(int axis, long windows, long size, long padding) {
+        return windows == 1 ? Math.max(1, size + padding - extent(axis) + 1) : strides[axis];
+    }
+
+    private boolean exceeds(long... array) {
+        for (int axis = 0; axis < axes(); axis++) {
+            if (kernel[axis] > 1 && extent(axis) >= array[axis]) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private WindowGeometry geometry(long[] steps, long[] before, long[] after, long[] output, boolean exceeds) {
         long[] gaps = Arrays.stream(dilation).map(d -> d - 1).toArray();
-        return new WindowGeometry(kernel, strides, gaps, before, after, output);
+        return new WindowGeometry(kernel, steps, gaps, before, after, output, exceeds);
     }
 }

@@ -10,14 +10,26 @@ final class WindowGeometry {
     private final long[] before;
     private final long[] after;
     private final long[] output;
+    private final boolean exceedsArray;
 
-    WindowGeometry(long[] kernel, long[] strides, long[] gaps, long[] before, long[] after, long[] output) {
+    /**
+     * @param exceedsArray whether the window is as large as what it moves over, or larger
+     */
+    WindowGeometry(
+            long[] kernel,
+            long[] strides,
+            long[] gaps,
+            long[] before,
+            long[] after,
+            long[] output,
+            boolean exceedsArray) {
         this.kernel = kernel;
         this.strides = strides;
         this.gaps = gaps;
         this.before = before;
         this.after = after;
         this.output = output;
+        this.exceedsArray = exceedsArray;
     }
 
     /** The window's size. */
@@ -37,7 +49,15 @@ final class WindowGeometry {
 
     /** The same for a window of one position, in which gaps mean nothing: oneDNN looks at them all the same. */
     WindowGeometry withoutGaps() {
-        return new WindowGeometry(kernel, strides, new long[gaps.length], before, after, output);
+        return new WindowGeometry(kernel, strides, new long[gaps.length], before, after, output, exceedsArray);
+    }
+
+    /**
+     * Whether oneDNN's fast gradients of weights are not to be had: along three axes they read from beyond an array that isn't larger than the window,
+     * and end the process.
+     */
+    boolean isBeyondFastGradients() {
+        return kernel.length == 3 && exceedsArray;
     }
 
     /** Padding before the array's first number. */

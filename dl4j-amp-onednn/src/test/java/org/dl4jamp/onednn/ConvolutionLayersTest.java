@@ -212,6 +212,39 @@ class ConvolutionLayersTest {
         }
     }
 
+    /** oneDNN's primitives go wrong where the stride is larger than the array. */
+    @Test
+    void aWindowWithOnePositionMayHaveAnyStride() {
+        for (int[] c :
+                new int[][] {{2, 2, 1, 1}, {3, 2, 1, 1}, {4, 4, 4, 0}, {3, 4, 3, 1}, {2, 5, 4, 1}, {5, 3, 2, 2}}) {
+            ConvolutionLayer conf = new ConvolutionLayer.Builder(c[0], c[0])
+                    .stride(c[1], c[1])
+                    .padding(c[3], c[3])
+                    .convolutionMode(ConvolutionMode.Truncate)
+                    .activation(Activation.IDENTITY)
+                    .nIn(16)
+                    .nOut(16)
+                    .build();
+            TwinCheck.of(conf, ConvolutionTwin.class, new Random(c[0]))
+                    .agrees(gaussian(new Random(c[1]), 1, 2, 16, c[2], c[2]));
+        }
+    }
+
+    /** oneDNN's fast gradients of the weights read beyond such volumes. */
+    @Test
+    void volumesMayBeSmallerThanALargeWindow() {
+        for (int size : new int[] {5, 7}) {
+            Convolution3D conf = new Convolution3D.Builder(new int[] {7, 7, 7}, new int[] {2, 2, 2})
+                    .convolutionMode(ConvolutionMode.Same)
+                    .activation(Activation.IDENTITY)
+                    .nIn(3)
+                    .nOut(16)
+                    .build();
+            TwinCheck.of(conf, ConvolutionTwin.class, new Random(size))
+                    .agrees(gaussian(new Random(size), 1, 2, 3, size, size, size));
+        }
+    }
+
     @Test
     void copiesLargeWeightsThroughTheOrdersOfOtherPasses() {
         for (int channels : new int[] {32, 64, 80}) {

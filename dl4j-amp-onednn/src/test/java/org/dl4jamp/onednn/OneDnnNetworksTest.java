@@ -10,21 +10,29 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import org.bytedeco.javacpp.Pointer;
+import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.graph.MergeVertex;
+import org.deeplearning4j.nn.conf.graph.SubsetVertex;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.CnnLossLayer;
+import org.deeplearning4j.nn.conf.layers.Convolution1DLayer;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.conf.weightnoise.DropConnect;
+import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.transferlearning.TransferLearning;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.OptLevel;
@@ -173,6 +181,80 @@ class OneDnnNetworksTest {
             assertEquals(expected, actual, 0.05 * expected);
             assertEquals(45, amp.stepsTaken());
         }
+    }
+
+    /** DL4J takes the pooled sequences for sequences, and hands the vertex a gradient with a time step. */
+    @Test
+    void verticesMayStandBehindPooledSequences() {
+        ComputationGraphConfiguration configuration = new NeuralNetConfiguration.Builder()
+                .seed(3)
+                .updater(new Adam(1e-2))
+                .graphBuilder()
+                .addInputs("in")
+                .setInputTypes(InputType.recurrent(5))
+                .addLayer("c2", sequences(2), "in")
+                .addLayer("c3", sequences(3), "in")
+                .addLayer("p2", new GlobalPoolingLayer(PoolingType.MAX), "c2")
+                .addLayer("p3", new GlobalPoolingLayer(PoolingType.MAX), "c3")
+                .addVertex("m", new MergeVertex(), "p2", "p3")
+                .addVertex("s", new SubsetVertex(1, 9), "m")
+                .addLayer(
+                        "out",
+                        new OutputLayer.Builder(LossFunction.MSE)
+                                .activation(Activation.IDENTITY)
+                                .nOut(2)
+                                .build(),
+                        "s")
+                .setOutputs("out")
+                .build();
+        DataSet data = new DataSet(gaussian(new Random(1), 1, 4, 5, 7), gaussian(new Random(2), 1, 4, 2));
+        ComputationGraph expected = new ComputationGraph(configuration.clone());
+        expected.init();
+        ComputationGraph actual = new ComputationGraph(configuration.clone());
+        actual.init();
+        MixedPrecision amp = MixedPrecision.enable(
+                actual,
+                AmpConfig.builder()
+                        .engine(OneDnnEngine.NAME)
+                        .precision(Precision.FLOAT)
+                        .build());
+        for (int i = 0; i < 3; i++) {
+            expected.fit(data);
+            actual.fit(data);
+        }
+        assertEquals(OneDnnEngine.NAME, amp.plan().row("m").engine());
+        Agreement.assertWithin("parameters", expected.params(), actual.params(), 1e-4);
+    }
+
+    private static Convolution1DLayer sequences(int kernel) {
+        return new Convolution1DLayer.Builder(kernel)
+                .nOut(6)
+                .convolutionMode(ConvolutionMode.Same)
+                .build();
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"FLOAT", "BFLOAT16"})
+    void frozenLayersHaveKernels(Precision precision) {
+        MultiLayerNetwork trained = network(sine());
+        MultiLayerNetwork expected =
+                new TransferLearning.Builder(trained).setFeatureExtractor(2).build();
+        MultiLayerNetwork actual = expected.clone();
+        MixedPrecision amp = MixedPrecision.enable(
+                actual,
+                AmpConfig.builder()
+                        .engine(OneDnnEngine.NAME)
+                        .precision(precision)
+                        .build());
+        assertEquals(OneDnnEngine.NAME, amp.plan().row("layer0").engine());
+        INDArray frozen = actual.getParam("0_W").dup();
+        DataSet data = new DataSet(gaussian(new Random(1), 1, 2, 2, 16, 16), gaussian(new Random(2), 1, 2, 1, 16, 16));
+        for (int i = 0; i < 5; i++) {
+            expected.fit(data);
+            actual.fit(data);
+        }
+        assertEquals(frozen, actual.getParam("0_W"));
+        assertEquals(expected.score(data), actual.score(data), 0.02 * expected.score(data));
     }
 
     @Test
