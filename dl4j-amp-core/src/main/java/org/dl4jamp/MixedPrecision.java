@@ -88,7 +88,7 @@ public final class MixedPrecision implements AutoCloseable {
                     choice.precision(),
                     plan);
         } else {
-            LOG.debug("Mixed precision is enabled: {} on engine \"{}\"", plan.precision(), engine);
+            LOG.debug("Mixed precision is on: {} on engine \"{}\", since {}", plan.precision(), engine, plan.note());
         }
         if (!plan.anyHalf() && config.lossScaler().isPresent()) {
             LOG.info(

@@ -11,15 +11,16 @@ import org.nd4j.linalg.api.buffer.DataType;
  */
 public enum Precision {
     /**
-     * What the hardware does well: {@link #HALF} on a CUDA backend, {@link #BFLOAT16} on a CPU for which an engine computes it
-     * natively, otherwise {@link #FLOAT}. The plan says what was chosen, and the log why if that is FP32.
+     * What is fastest here: {@link #HALF} on a CUDA backend, {@link #BFLOAT16} on a CPU for which an engine computes it natively, otherwise
+     * {@link #FLOAT}, on an engine that computes it faster than DL4J if there is one. The plan says what was chosen and why, and so does the log
+     * if that is FP32.
      */
     AUTO(null),
     /** IEEE 754 binary16: 11 bits of precision, largest value 65504, smallest normal value 2<sup>-14</sup>. Needs loss scaling. */
     HALF(DataType.HALF),
     /** bfloat16: 8 bits of precision with the range of FP32. Needs no loss scaling. */
     BFLOAT16(DataType.BFLOAT16),
-    /** FP32: every layer computes as DL4J does, or in FP32 on an engine that was asked for by name and can. */
+    /** FP32: every layer computes as DL4J does, or in FP32 on an engine that was asked for by name. */
     FLOAT(DataType.FLOAT);
 
     private final DataType dataType;

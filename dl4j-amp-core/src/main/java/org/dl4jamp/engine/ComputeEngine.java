@@ -30,7 +30,10 @@ public interface ComputeEngine extends EngineAbility {
      */
     Optional<String> cannot(Precision precision);
 
-    /** In which precision the engine is fast in this process: what {@link Precision#AUTO} stands for. FLOAT if it isn't in any other. */
+    /**
+     * In which precision the engine is fastest in this process: what {@link Precision#AUTO} stands for. Where no engine has a half precision to
+     * offer, the first that {@linkplain EngineAbility#computesFloat computes FP32} is taken, else the network is left to DL4J.
+     */
     Precision automaticPrecision();
 
     /** Why {@link #automaticPrecision()} is what it is, for plan and log. */

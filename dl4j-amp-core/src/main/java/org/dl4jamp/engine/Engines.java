@@ -5,6 +5,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.ServiceLoader;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
@@ -32,7 +33,15 @@ public final class Engines {
      * @throws AmpException if there is no such engine, it can't be used here, or can't compute in the precision
      */
     public static Choice choose(String name, Precision precision) {
-        List<ComputeEngine> found = find();
+        return choose(name, precision, find());
+    }
+
+    /**
+     * Chooses among engines.
+     *
+     * @param found the portable one last
+     */
+    static Choice choose(String name, Precision precision, List<ComputeEngine> found) {
         List<ComputeEngine> candidates = name.equals(AmpConfig.AUTO_ENGINE)
                 ? found.stream()
                         .filter(engine -> engine.unavailable().isEmpty())
@@ -65,15 +74,15 @@ public final class Engines {
     }
 
     private static Choice automatic(List<ComputeEngine> candidates, List<ComputeEngine> found) {
-        Optional<ComputeEngine> half = candidates.stream()
-                .filter(candidate -> candidate.automaticPrecision().isHalf())
-                .findFirst();
-        if (half.isPresent()) {
-            return new Choice(
-                    half.get(), half.get().automaticPrecision(), half.get().automaticReason());
-        }
-        ComputeEngine last = candidates.get(candidates.size() - 1);
-        return new Choice(last, last.automaticPrecision(), whyFloat(candidates, found));
+        return first(candidates, candidate -> candidate.automaticPrecision().isHalf())
+                .or(() -> first(candidates, ComputeEngine::computesFloat))
+                .map(engine -> new Choice(engine, engine.automaticPrecision(), engine.automaticReason()))
+                .orElseGet(() -> new Choice(
+                        candidates.get(candidates.size() - 1), Precision.FLOAT, whyFloat(candidates, found)));
+    }
+
+    private static Optional<ComputeEngine> first(List<ComputeEngine> candidates, Predicate<ComputeEngine> wanted) {
+        return candidates.stream().filter(wanted).findFirst();
     }
 
     /** What the first engine, or the one whose name was given, says, and which others could not be asked. */

@@ -22,8 +22,8 @@ public interface EngineAbility {
     Optional<String> cannot(Layer layer, Precision precision);
 
     /**
-     * Whether the engine computes FP32 too, when it's asked for by name or beside half layers, instead of leaving FP32 to DL4J. If so, {@link
-     * #cannot} and {@link #how} are asked for {@link Precision#FLOAT}, too.
+     * Whether the engine computes FP32 too, faster than DL4J: when it's asked for by name, beside half layers, and where {@link Precision#AUTO}
+     * finds nothing that computes half precision fast. If so, {@link #cannot} and {@link #how} are asked for {@link Precision#FLOAT}, too.
      */
     default boolean computesFloat() {
         return false;

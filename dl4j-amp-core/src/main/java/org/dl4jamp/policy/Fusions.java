@@ -31,10 +31,10 @@ final class Fusions {
                     .filter(first -> fuses(first, node))
                     .ifPresent(first -> found.add(new PrecisionPlan.Fusion(first.name(), node.name())));
         }
-        PrecisionPlan fused = new PrecisionPlan(plan.precision(), plan.rows(), found);
+        PrecisionPlan fused = new PrecisionPlan(plan.precision(), plan.note(), plan.rows(), found);
         List<PrecisionPlan.Row> rows =
                 plan.rows().stream().map(row -> explained(row, fused)).toList();
-        return new PrecisionPlan(plan.precision(), rows, found);
+        return new PrecisionPlan(plan.precision(), plan.note(), rows, found);
     }
 
     private Optional<NetworkGraph.Node> predecessor(NetworkGraph.Node node) {

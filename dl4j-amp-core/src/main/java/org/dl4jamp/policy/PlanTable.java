@@ -29,7 +29,8 @@ final class PlanTable {
             }
         }
         long half = plan.rows().stream().filter(row -> row.precision().isHalf()).count();
-        return "Precision plan: " + plan.precision() + "\n"
+        return "Precision plan: " + plan.precision()
+                + (plan.note().isEmpty() ? "" : " (" + plan.note() + ")") + "\n"
                 + lines.stream().map(line -> aligned(line, widths)).collect(Collectors.joining("\n"))
                 + "\n" + half + " of " + plan.rows().size() + " layers and vertices compute in "
                 + (half == 0 ? "half precision" : plan.precision());

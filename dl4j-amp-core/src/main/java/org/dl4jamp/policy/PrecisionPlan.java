@@ -9,10 +9,11 @@ import org.dl4jamp.Precision;
  * Which layer and vertex of a network runs in which precision, on which engine, and why. Immutable.
  *
  * @param precision the precision of the layers in lower precision: HALF or BFLOAT16, or FLOAT if there are none
+ * @param note why it is this precision, in a few words; empty if there is nothing to say
  * @param rows one row per layer or vertex, in topological order
  * @param fusions what is computed in one pass in training
  */
-public record PrecisionPlan(Precision precision, List<Row> rows, List<Fusion> fusions) {
+public record PrecisionPlan(Precision precision, String note, List<Row> rows, List<Fusion> fusions) {
     /**
      * One layer or vertex.
      *
@@ -57,8 +58,8 @@ public record PrecisionPlan(Precision precision, List<Row> rows, List<Fusion> fu
     }
 
     /** A plan without fusions. */
-    public PrecisionPlan(Precision precision, List<Row> rows) {
-        this(precision, rows, List.of());
+    public PrecisionPlan(Precision precision, String note, List<Row> rows) {
+        this(precision, note, rows, List.of());
     }
 
     /** The fusion that a layer or vertex takes part in, as the first or as the second; empty if there is none. */

@@ -51,7 +51,7 @@ public final class PrecisionPlanner {
      * @param optLevel the preset
      * @param rules the user's overrides, in the order in which they were given; they are checked even where nothing is lowered
      * @param ability what the engine can do
-     * @param note why the precision is FLOAT, for the rows' reason; null if the opt level or the user says so
+     * @param note why it is this precision, for the plan's note and the reasons of rows that it leaves to DL4J; null if it was asked for
      * @return the plan; its precision is FLOAT if no layer ended in half precision
      * @throws AmpException if a rule matches no layer
      * @throws IllegalArgumentException if the precision is AUTO
@@ -71,16 +71,14 @@ public final class PrecisionPlanner {
         }
         RuleBook book = new RuleBook(rules, graph);
         PrecisionPlanner planner = new PrecisionPlanner(graph, precision, optLevel, book, ability);
+        String why = Objects.requireNonNullElse(note, precision + " was asked for");
         if (optLevel == OptLevel.O0) {
             return planner.allFloat("opt level O0 is FP32 throughout");
         }
         if (precision.isHalf()) {
-            return Fusions.in(planner.mixed(), graph, ability);
+            return Fusions.in(planner.mixed(why), graph, ability);
         }
-        String reason = note == null ? "precision FLOAT was asked for" : note;
-        return ability.computesFloat()
-                ? Fusions.in(planner.floatOnEngine(reason), graph, ability)
-                : planner.allFloat(reason);
+        return ability.computesFloat() ? Fusions.in(planner.floatOnEngine(why), graph, ability) : planner.allFloat(why);
     }
 
     private PrecisionPlan allFloat(String reason) {
@@ -88,7 +86,7 @@ public final class PrecisionPlanner {
                 .filter(node -> !node.networkInput())
                 .map(node -> floatRow(node, UNTOUCHED, reason))
                 .toList();
-        return new PrecisionPlan(Precision.FLOAT, rows);
+        return new PrecisionPlan(Precision.FLOAT, reason, rows);
     }
 
     private PrecisionPlan floatOnEngine(String reason) {
@@ -96,7 +94,7 @@ public final class PrecisionPlanner {
                 .filter(node -> !node.networkInput())
                 .map(node -> floatOnEngine(node, reason))
                 .toList();
-        return new PrecisionPlan(Precision.FLOAT, rows);
+        return new PrecisionPlan(Precision.FLOAT, reason, rows);
     }
 
     private PrecisionPlan.Row floatOnEngine(NetworkGraph.Node node, String reason) {
@@ -122,7 +120,7 @@ public final class PrecisionPlanner {
                 reason);
     }
 
-    private PrecisionPlan mixed() {
+    private PrecisionPlan mixed(String why) {
         List<Choice> choices = graph.nodes().stream().map(this::choose).toList();
         Painting first = new Painting(choices);
         Set<Choice> pointless = new HashSet<>();
@@ -138,16 +136,15 @@ public final class PrecisionPlanner {
         Painting painting = pointless.isEmpty() ? first : new Painting(kept);
         List<PrecisionPlan.Row> rows = kept.stream()
                 .filter(choice -> !choice.node().networkInput())
-                .map(choice -> row(choice, painting))
+                .map(choice -> floatOnEngine(row(choice, painting)))
                 .toList();
         boolean anyHalf = rows.stream().anyMatch(row -> row.precision().isHalf());
         return anyHalf
-                ? new PrecisionPlan(
-                        precision, rows.stream().map(this::floatOnEngine).toList())
-                : new PrecisionPlan(Precision.FLOAT, rows);
+                ? new PrecisionPlan(precision, why, rows)
+                : new PrecisionPlan(Precision.FLOAT, "no layer gains from " + precision, rows);
     }
 
-    /** An engine that computes FP32 takes what is left to DL4J between its half layers, too. */
+    /** An engine that computes FP32 takes what would be left to DL4J, too. */
     private PrecisionPlan.Row floatOnEngine(PrecisionPlan.Row row) {
         boolean left = row.engine().equals(UNTOUCHED) && !row.precision().isHalf();
         if (!left || !ability.computesFloat()) {

@@ -5,8 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.util.List;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.Precision;
+import org.dl4jamp.engine.nd4j.Nd4jEngine;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.factory.Nd4j;
 
@@ -51,6 +53,25 @@ class EnginesTest {
         Engines.Choice choice = Engines.choose("auto", Precision.HALF);
         assertEquals("nd4j", choice.engine().name());
         assertEquals(Precision.HALF, choice.precision());
+    }
+
+    @Test
+    void whereNothingComputesHalfPrecisionFastAutoIsFp32OnTheEngineThatComputesItFasterThanDl4j() {
+        assumeTrue(Nd4j.getBackend().getClass().getSimpleName().startsWith("Cpu"), "runs on ND4J's CPU backend");
+        ComputeEngine quick = new FakeEngine.Quick();
+        List<ComputeEngine> engines =
+                List.of(new FakeEngine.BrainOnly(), new FakeEngine.Broken(), quick, new Nd4jEngine());
+        for (String name : List.of("auto", "quick")) {
+            assertEquals(
+                    new Engines.Choice(quick, Precision.FLOAT, "quick computes nothing"),
+                    Engines.choose(name, Precision.AUTO, engines));
+        }
+        assertEquals(
+                "nd4j", Engines.choose("nd4j", Precision.AUTO, engines).engine().name());
+        assertEquals(
+                "nd4j",
+                Engines.choose("auto", Precision.FLOAT, engines).engine().name(),
+                "DL4J's own FP32");
     }
 
     @Test

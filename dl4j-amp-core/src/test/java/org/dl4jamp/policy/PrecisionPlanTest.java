@@ -15,7 +15,7 @@ class PrecisionPlanTest {
     @Test
     void printsAsATable() {
         assertEquals("""
-                Precision plan: HALF
+                Precision plan: HALF (HALF was asked for)
                 layer  class               precision  output  engine  reason
                 dense  DenseLayer          HALF       HALF    test    products in FP32, rounded once
                 bn     BatchNormalization  FLOAT      FLOAT   test    statistics and parameters in FP32, takes HALF
@@ -27,7 +27,7 @@ class PrecisionPlanTest {
     void aPlanWithoutHalfSaysSo() {
         String table = Plans.plan(GRAPH, OptLevel.O0).toString();
 
-        assertTrue(table.startsWith("Precision plan: FLOAT\n"), table);
+        assertTrue(table.startsWith("Precision plan: FLOAT (opt level O0 is FP32 throughout)\n"), table);
         assertTrue(table.endsWith("0 of 3 layers and vertices compute in half precision"), table);
     }
 

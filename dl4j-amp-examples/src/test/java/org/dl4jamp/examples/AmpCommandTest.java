@@ -141,6 +141,23 @@ class AmpCommandTest {
         assertTrue(List.of("BFLOAT16", "FLOAT").contains(precision), precision);
     }
 
+    @ParameterizedTest
+    @CsvSource({"sine --size=8 --hidden=8 --iterations=3", "digits --epochs=1"})
+    void whereNoLayerIsHalfNothingIsSaidOfMixedPrecision(String command) {
+        List<String> arguments = new ArrayList<>(List.of(command.split(" ")));
+        arguments.addAll(List.of("--precision=float", "--engine=onednn"));
+        if (command.startsWith("sine")) {
+            arguments.add("--image=" + folder.resolve("s.png"));
+        }
+        assertEquals(0, run(arguments.toArray(String[]::new)), err.toString());
+        String printed = out.toString();
+        assertTrue(printed.contains("FP32, onednn"), printed);
+        assertTrue(printed.contains("No layer computed in half precision"), printed);
+        for (String word : List.of("AMP", "mixed precision", "loss scale")) {
+            assertFalse(printed.contains(word), printed);
+        }
+    }
+
     @Test
     void digitsWritesAccuracyOfBothNetworks() throws IOException {
         Path json = folder.resolve("digits.json");

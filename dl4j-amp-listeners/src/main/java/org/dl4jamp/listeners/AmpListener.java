@@ -1,7 +1,6 @@
 package org.dl4jamp.listeners;
 
 import java.lang.ref.WeakReference;
-import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Layer;
@@ -12,7 +11,6 @@ import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
-import org.dl4jamp.policy.PrecisionPlan;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -95,7 +93,7 @@ public class AmpListener extends BaseTrainingListener {
         amp = present.isPresent() ? present.get() : enable(model);
         served = new WeakReference<>(model);
         report = new StepReport(LOG, System::nanoTime, amp.stepsSkipped(), amp.lossScale());
-        LOG.info(summary(model, present.isPresent()));
+        LOG.info(AttachReport.of(amp, model instanceof ComputationGraph, present.isPresent()));
         return true;
     }
 
@@ -113,22 +111,5 @@ public class AmpListener extends BaseTrainingListener {
         }
         throw new AmpException("AmpListener: can't train a " + model.getClass().getName()
                 + " in mixed precision; only MultiLayerNetwork and ComputationGraph");
-    }
-
-    private String summary(Model model, boolean already) {
-        List<PrecisionPlan.Row> rows = amp.plan().rows();
-        long half = rows.stream().filter(row -> row.precision().isHalf()).count();
-        if (half == 0) {
-            return "Mixed precision gains nothing here: the network trains in FP32; the plan says why";
-        }
-        return String.format(
-                "Mixed precision is on%s: %d of %d %s compute in %s on engine \"%s\", the others in FLOAT; loss scale %s",
-                already ? " already" : "",
-                half,
-                rows.size(),
-                model instanceof ComputationGraph ? "layers and vertices" : "layers",
-                amp.precision(),
-                amp.engine(),
-                amp.lossScale());
     }
 }

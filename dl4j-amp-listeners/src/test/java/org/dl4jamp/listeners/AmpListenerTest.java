@@ -117,6 +117,15 @@ class AmpListenerTest {
     }
 
     @Test
+    void whereNoLayerIsHalfTheLineDoesntSpeakOfMixedPrecision() {
+        AmpConfig plain =
+                AmpConfig.builder().precision(Precision.FLOAT).engine("nd4j").build();
+        assertEquals(
+                List.of("The network trains in FP32, as without dl4j-amp; the plan says why"),
+                linesOf(() -> network(new AmpListener(plain)).fit(oneBatch(), 2)));
+    }
+
+    @Test
     void skippedStepIsSaidInTheLog() {
         // 65504 is the largest number in HALF: any gradient of more than about 1e-33 overflows at this scale.
         AmpConfig overflowing = AmpConfig.builder()

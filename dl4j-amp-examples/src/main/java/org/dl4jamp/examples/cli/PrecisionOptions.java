@@ -25,8 +25,8 @@ public final class PrecisionOptions {
             paramLabel = "NAME",
             description = {
                 "auto, half, bfloat16 or float (default: ${DEFAULT-VALUE}).",
-                "auto takes what the hardware does well. Where that is FP32, it's FP32 on an engine",
-                "that computes it faster than DL4J or, without one, half, which shows numerics."
+                "auto takes what is fastest here. Where that is DL4J's own FP32, it takes FP32 on an",
+                "engine that computes it, too, or, without one, half, which shows numerics."
             })
     private Precision precision;
 
@@ -45,11 +45,26 @@ public final class PrecisionOptions {
      * @param engine the engine that computes it
      */
     public record Choice(AmpConfig config, Precision precision, String engine) {
-        /** What a person should know about the speed of this choice on this backend; empty if there is nothing to say. */
+        /** What is compared with DL4J's FP32, in few letters. */
+        public String title() {
+            return precision.isHalf() ? precision.name() : "FP32, " + engine;
+        }
+
+        /** What is compared with DL4J's FP32, within a sentence. */
+        public String what() {
+            return precision.isHalf() ? "mixed precision on engine " + engine : "FP32 on engine " + engine;
+        }
+
+        /** What a person should know about this choice on this machine; empty if there is nothing to say. */
         public String note() {
-            if (precision.isHalf()
-                    && engine.equals(ND4J_ENGINE)
-                    && Nd4j.getEnvironment().isCPU()) {
+            boolean portable = engine.equals(ND4J_ENGINE);
+            if (!precision.isHalf()) {
+                return portable
+                        ? "Both are DL4J's own FP32: there is nothing to compare."
+                        : "No layer computed in half precision: the comparison is between FP32 in DL4J and FP32 on engine "
+                                + engine + ".";
+            }
+            if (portable && Nd4j.getEnvironment().isCPU()) {
                 return "On ND4J's CPU backend " + precision
                         + " shows numerics and not speed: the nd4j engine multiplies" + " through FP32 there.";
             }
@@ -60,8 +75,8 @@ public final class PrecisionOptions {
     /**
      * Decides for a network, by enabling mixed precision on it and closing it again.
      *
-     * <p>Where {@link Precision#AUTO} comes out as DL4J's own FP32, FP32 on another engine is taken or else HALF: comparing FP32 with itself would
-     * show nothing.
+     * <p>Where {@link Precision#AUTO} leaves the network to DL4J's own FP32, FP32 on another engine is taken or else HALF: comparing FP32 with
+     * itself would show nothing.
      */
     public Choice choose(CommandLine command, NeuralNetwork network) {
         try {

@@ -81,9 +81,9 @@ public final class DigitsCommand implements Callable<Integer> {
 
     private void print(DigitsFigures figures, PrecisionOptions.Choice choice) {
         PrintWriter out = spec.commandLine().getOut();
-        out.printf("Test accuracy after %d epochs, mixed precision on engine %s%n%n", epochs, choice.engine());
-        String row = "%-10s %10s %10s %12s %16s %14s%n";
-        out.printf(row, "network", "FP32", choice.precision(), "difference", "skipped steps", "time");
+        out.printf("Test accuracy after %d epochs, FP32 in DL4J and %s%n%n", epochs, choice.what());
+        String row = "%-10s %10s %12s %14s %16s %14s%n";
+        out.printf(row, "network", "FP32", choice.title(), "difference", "skipped steps", "time");
         printRow(out, row, "cnn", figures.cnn());
         printRow(out, row, "residual", figures.residual());
         if (!choice.note().isEmpty()) {

@@ -47,7 +47,7 @@ final class DigitsTraining {
     DigitsFigures.Amp inMixedPrecision(Supplier<NeuralNetwork> network, String name, PrecisionOptions.Choice choice) {
         NeuralNetwork net = network.get();
         try (MixedPrecision amp = PrecisionOptions.enable(net, choice.config())) {
-            double seconds = fit(net, name + " " + amp.precision());
+            double seconds = fit(net, name + " " + choice.title());
             return new DigitsFigures.Amp(
                     accuracy(net), seconds, amp.precision().name(), amp.engine(), amp.stepsSkipped(), amp.lossScale());
         } finally {

@@ -101,7 +101,7 @@ public final class SineCommand implements Callable<Integer> {
 
         SineFigures figures = SineFigures.of(fp32.figures(), amp.figures());
         OutputFile.writeJson(json, figures);
-        new SineImage(grid, fp32, amp).write(image);
+        new SineImage(grid, fp32, amp, choice.title()).write(image);
         print(figures, choice);
         return ExitCode.OK;
     }
@@ -120,17 +120,24 @@ public final class SineCommand implements Callable<Integer> {
         out.printf(
                 "Quantized sinusoid on a %d x %d grid, %d hidden channels, %d hidden layers, %d iterations%n%n",
                 size, size, hidden, layers, iterations);
-        out.printf(row, "", "FP32", amp.precision());
+        out.printf(row, "", "FP32", choice.title());
         out.printf(row, "engine", "dl4j", amp.engine());
         out.printf(row, "time", seconds(fp32.seconds()), seconds(amp.seconds()));
         out.printf(row, "time per iteration", millis(fp32.secondsPerIteration()), millis(amp.secondsPerIteration()));
         out.printf(row, "peak memory", megabytes(fp32.peakBytes()), megabytes(amp.peakBytes()));
         out.printf(row, "mean squared error", loss(fp32.loss()), loss(amp.loss()));
-        out.printf(row, "skipped steps", "", amp.stepsSkipped());
-        out.printf(row, "final loss scale", "", String.format(Locale.ROOT, "%.0f", amp.lossScale()));
+        boolean mixed = choice.precision().isHalf();
+        if (mixed) {
+            out.printf(row, "skipped steps", "", amp.stepsSkipped());
+            out.printf(row, "final loss scale", "", String.format(Locale.ROOT, "%.0f", amp.lossScale()));
+        }
         out.println();
         out.printf(
-                Locale.ROOT, "Speed-up: %.2f (step time AMP/FP32: %.2f)%n", figures.speedup(), 1 / figures.speedup());
+                Locale.ROOT,
+                "Speed-up: %.2f (step time %s: %.2f)%n",
+                figures.speedup(),
+                mixed ? "AMP/FP32" : choice.engine() + "/dl4j",
+                1 / figures.speedup());
         out.printf(Locale.ROOT, "Memory saving: %.0f %%%n", 100 * figures.memorySaving());
         if (!choice.note().isEmpty()) {
             out.println(choice.note());

@@ -43,11 +43,20 @@ final class SineImage {
     private final SineGrid grid;
     private final SineTraining.Outcome<SineFigures.Fp32> fp32;
     private final SineTraining.Outcome<SineFigures.Amp> amp;
+    private final String ampTitle;
 
-    SineImage(SineGrid grid, SineTraining.Outcome<SineFigures.Fp32> fp32, SineTraining.Outcome<SineFigures.Amp> amp) {
+    /**
+     * @param ampTitle what was compared with FP32
+     */
+    SineImage(
+            SineGrid grid,
+            SineTraining.Outcome<SineFigures.Fp32> fp32,
+            SineTraining.Outcome<SineFigures.Amp> amp,
+            String ampTitle) {
         this.grid = grid;
         this.fp32 = fp32;
         this.amp = amp;
+        this.ampTitle = ampTitle;
     }
 
     /** Writes the image as PNG. */
@@ -61,11 +70,7 @@ final class SineImage {
         graphics.fillRect(0, 0, image.getWidth(), image.getHeight());
         drawMap(graphics, 0, "Target", grid.target());
         drawMap(graphics, 1, "FP32, loss " + loss(fp32.figures().loss()), fp32.output());
-        drawMap(
-                graphics,
-                2,
-                amp.figures().precision() + ", loss " + loss(amp.figures().loss()),
-                amp.output());
+        drawMap(graphics, 2, ampTitle + ", loss " + loss(amp.figures().loss()), amp.output());
         lossChart().draw(graphics, new Rectangle2D.Double(MARGIN, CHART_TOP, WIDTH - 2.0 * MARGIN, CHART_HEIGHT));
         graphics.dispose();
         ImageIO.write(image, "png", file.toFile());
@@ -96,7 +101,7 @@ final class SineImage {
     private JFreeChart lossChart() {
         XYSeriesCollection curves = new XYSeriesCollection();
         curves.addSeries(curve("FP32", fp32.training().losses()));
-        curves.addSeries(curve(amp.figures().precision(), amp.training().losses()));
+        curves.addSeries(curve(ampTitle, amp.training().losses()));
         JFreeChart chart = ChartFactory.createXYLineChart("Loss", "iteration", "mean squared error", curves);
         chart.setBackgroundPaint(Color.WHITE);
         chart.getTitle().setFont(TITLE_FONT);

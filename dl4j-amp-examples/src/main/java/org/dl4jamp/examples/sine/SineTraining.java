@@ -53,7 +53,7 @@ record SineTraining(MultiLayerConfiguration configuration, INDArray initialParam
         HeldMemory memory = HeldMemory.baseline();
         MultiLayerNetwork network = newNetwork();
         try (MixedPrecision amp = MixedPrecision.enable(network, choice.config())) {
-            MeasuredTraining training = train(network, memory, amp.precision().name());
+            MeasuredTraining training = train(network, memory, choice.title());
             return new Outcome<>(training, SineFigures.Amp.of(training, amp), output(network));
         } finally {
             network.close();

@@ -1,0 +1,46 @@
+package org.dl4jamp.onednn;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.MixedPrecision;
+import org.nd4j.linalg.activations.Activation;
+import org.slf4j.LoggerFactory;
+
+/** A program of a user who asks for nothing: prints how well this CPU computes BFLOAT16, the lines of the log, and the plan. */
+final class AutomaticChoice {
+    private AutomaticChoice() {}
+
+    /** Takes no arguments. */
+    public static void main(String[] args) {
+        Logger logger = (Logger) LoggerFactory.getLogger(MixedPrecision.class);
+        logger.setLevel(Level.DEBUG);
+        ListAppender<ILoggingEvent> lines = new ListAppender<>();
+        lines.start();
+        logger.addAppender(lines);
+        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+                .list()
+                .layer(new DenseLayer.Builder()
+                        .nOut(2048)
+                        .activation(Activation.RELU)
+                        .build())
+                .layer(new OutputLayer.Builder()
+                        .nOut(10)
+                        .activation(Activation.SOFTMAX)
+                        .build())
+                .setInputType(InputType.feedForward(1024))
+                .build());
+        network.init();
+        try (MixedPrecision amp = MixedPrecision.enable(network)) {
+            System.out.println("BFLOAT16: " + OneDnnLibrary.bfloat16());
+            lines.list.forEach(line -> System.out.println(line.getLevel() + " " + line.getFormattedMessage()));
+            System.out.println(amp.plan());
+        }
+    }
+}
