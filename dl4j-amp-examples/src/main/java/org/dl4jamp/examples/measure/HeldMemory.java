@@ -3,6 +3,7 @@ package org.dl4jamp.examples.measure;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongSupplier;
 import org.nd4j.linalg.api.memory.AllocationsTracker;
 import org.nd4j.linalg.api.memory.enums.AllocationKind;
 import org.nd4j.linalg.factory.Nd4j;
@@ -20,25 +21,34 @@ public final class HeldMemory {
     private static final int SETTLE_STEPS = 150;
     private static final int QUIET_STEPS = 15;
 
-    private final int device;
+    private final LongSupplier held;
     private final long baseline;
 
-    private HeldMemory(int device, long baseline) {
-        this.device = device;
+    private HeldMemory(LongSupplier held, long baseline) {
+        this.held = held;
         this.baseline = baseline;
     }
 
     /** Destroys the workspaces of the calling thread, has garbage collected, and takes what ND4J still holds as the baseline. */
     public static HeldMemory baseline() {
-        Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
         int device = Nd4j.getAffinityManager().getDeviceForCurrentThread();
-        settle(device);
-        return new HeldMemory(device, held(device));
+        return baseline(() -> held(device));
+    }
+
+    /**
+     * The same with another count.
+     *
+     * @param held the bytes that are held, asked for by any thread
+     */
+    static HeldMemory baseline(LongSupplier held) {
+        Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
+        settle(held);
+        return new HeldMemory(held, held.getAsLong());
     }
 
     /** The bytes that ND4J holds above the baseline. */
     public long bytes() {
-        return held(device) - baseline;
+        return held.getAsLong() - baseline;
     }
 
     /**
@@ -46,12 +56,12 @@ public final class HeldMemory {
      * array outside workspaces only when Java's garbage collector finds it, so that otherwise the figure would say when that ran last.
      */
     public long peakDuring(Runnable work) {
-        settle(device);
-        AtomicLong peak = new AtomicLong(held(device));
+        settle(held);
+        AtomicLong peak = new AtomicLong(held.getAsLong());
         Thread sampler = new Thread(
                 () -> {
                     while (!Thread.currentThread().isInterrupted()) {
-                        peak.accumulateAndGet(held(device), Math::max);
+                        peak.accumulateAndGet(held.getAsLong(), Math::max);
                         LockSupport.parkNanos(SAMPLE_NANOS);
                     }
                 },
@@ -63,22 +73,23 @@ public final class HeldMemory {
         } finally {
             sampler.interrupt();
         }
-        return peak.accumulateAndGet(held(device), Math::max) - baseline;
+        return peak.accumulateAndGet(held.getAsLong(), Math::max) - baseline;
     }
 
-    private static long held(int device) {
+    /** The bytes that ND4J holds on a device. */
+    static long held(int device) {
         return Nd4j.getEnvironment().getDeviceCouner(device)
                 + AllocationsTracker.getInstance().bytesOnDevice(AllocationKind.WORKSPACE, device);
     }
 
     /** Collects garbage and waits until ND4J, which frees what was collected on threads of its own, has done so. */
-    private static void settle(int device) {
+    private static void settle(LongSupplier held) {
         System.gc();
-        long least = held(device);
+        long least = held.getAsLong();
         int quietSteps = 0;
         for (int i = 0; i < SETTLE_STEPS && quietSteps < QUIET_STEPS; i++) {
             LockSupport.parkNanos(SETTLE_STEP_NANOS);
-            long now = held(device);
+            long now = held.getAsLong();
             quietSteps = now < least ? 0 : quietSteps + 1;
             least = Math.min(least, now);
         }

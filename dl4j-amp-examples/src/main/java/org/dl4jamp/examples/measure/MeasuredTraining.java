@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.DoubleSupplier;
+import java.util.function.LongSupplier;
 
 /**
  * What one training took.
@@ -27,6 +28,15 @@ public record MeasuredTraining(double seconds, double secondsPerIteration, long 
      */
     public static MeasuredTraining run(
             int iterations, DoubleSupplier iteration, HeldMemory memory, Runnable afterIteration) {
+        return run(iterations, iteration, memory, afterIteration, System::nanoTime);
+    }
+
+    static MeasuredTraining run(
+            int iterations,
+            DoubleSupplier iteration,
+            HeldMemory memory,
+            Runnable afterIteration,
+            LongSupplier nanoTime) {
         List<Double> losses = new ArrayList<>();
         double[] seconds = new double[iterations];
         int warmUp = Math.min(WARM_UP, iterations / 2);
@@ -34,9 +44,9 @@ public record MeasuredTraining(double seconds, double secondsPerIteration, long 
         for (int i = 0; i < iterations; i++) {
             int index = i;
             Runnable timed = () -> {
-                long start = System.nanoTime();
+                long start = nanoTime.getAsLong();
                 losses.add(iteration.getAsDouble());
-                seconds[index] = (System.nanoTime() - start) / 1e9;
+                seconds[index] = (nanoTime.getAsLong() - start) / 1e9;
             };
             if (i < warmUp || i == iterations - 1) {
                 peak = Math.max(peak, memory.peakDuring(timed));
