@@ -22,6 +22,14 @@ final class BatchNormKernels implements AutoCloseable {
      */
     record Channels(long scale, long shift, long mean, long variance) {}
 
+    /**
+     * Where FP32 numbers per channel go.
+     *
+     * @param gamma the address of gamma's gradient
+     * @param beta the address of beta's gradient
+     */
+    record ParameterGradients(long gamma, long beta) {}
+
     private static final int PARAMETERS = dnnl.dnnl_use_scale | dnnl.dnnl_use_shift;
 
     private final Kernel training;
@@ -145,16 +153,13 @@ final class BatchNormKernels implements AutoCloseable {
      *
      * @param channels those of the forward pass
      * @param mask that of the forward pass, if ReLU was applied
-     * @param gammaGradient where its gradient goes
-     * @param betaGradient where its gradient goes
      */
     void backward(
             INDArray input,
             INDArray epsilon,
             Channels channels,
             INDArray mask,
-            long gammaGradient,
-            long betaGradient,
+            ParameterGradients gradients,
             INDArray inputGradient) {
         bindMask(backward, mask);
         backward.bind(dnnl.DNNL_ARG_SRC, input)
@@ -163,8 +168,8 @@ final class BatchNormKernels implements AutoCloseable {
                 .bind(dnnl.DNNL_ARG_MEAN, channels.mean())
                 .bind(dnnl.DNNL_ARG_VARIANCE, channels.variance())
                 .bind(dnnl.DNNL_ARG_SCALE, channels.scale())
-                .bind(dnnl.DNNL_ARG_DIFF_SCALE, gammaGradient)
-                .bind(dnnl.DNNL_ARG_DIFF_SHIFT, betaGradient)
+                .bind(dnnl.DNNL_ARG_DIFF_SCALE, gradients.gamma())
+                .bind(dnnl.DNNL_ARG_DIFF_SHIFT, gradients.beta())
                 .run();
     }
 

@@ -12,6 +12,7 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * Batch normalization of {@code [minibatch, features]}, {@code [minibatch, channels, height, width]} or {@code [minibatch,
@@ -34,6 +35,7 @@ final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partne
 
     private transient FusedRelu relu;
     private transient INDArray mask;
+    private transient boolean ofMinibatch;
 
     private record Variant(Layout layout, boolean relu) {}
 
@@ -64,7 +66,7 @@ final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partne
     /** The kernels see a matrix as images of one pixel. */
     private BatchNormKernels kernels(INDArray x, boolean withRelu) {
         long[] shape = x.rank() == 4 ? x.shape() : new long[] {x.size(0), x.size(1), 1, 1};
-        Layout layout = Layout.channelsLast(dataType, shape);
+        Layout layout = Layout.channelsLast(x.dataType(), shape);
         return kernels.get(
                 new Variant(layout, withRelu),
                 () -> BatchNormKernels.make(
@@ -85,7 +87,8 @@ final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partne
         INDArray x = context.channelsLast(given, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
         INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, x.shape());
         mask = null;
-        if (training == TrainingMode.TRAIN) {
+        ofMinibatch = training == TrainingMode.TRAIN;
+        if (ofMinibatch) {
             boolean withRelu = relu != null && Workspaces.staysUntilBackward(workspaceMgr);
             BatchNormKernels ours = kernels(x, withRelu);
             if (withRelu) {
@@ -94,13 +97,13 @@ final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partne
             }
             ours.train(x, channels(mean.address(), variance.address()), output, mask);
         } else {
-            kernels(x, relu != null)
-                    .infer(
-                            x,
-                            channels(address(BatchNormalizationParamInitializer.GLOBAL_MEAN), runningVariance()),
-                            output);
+            kernels(x, relu != null).infer(x, running(), output);
         }
         return axis.fromSecond(output);
+    }
+
+    private BatchNormKernels.Channels running() {
+        return channels(address(BatchNormalizationParamInitializer.GLOBAL_MEAN), runningVariance());
     }
 
     private BatchNormKernels.Channels channels(long meanAddress, long varianceAddress) {
@@ -127,24 +130,65 @@ final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partne
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
-        INDArray x = context.channelsLast(axis.toSecond(input), dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
-        INDArray above = context.channelsLast(axis.toSecond(epsilon), dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
-        INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, x.shape());
-        BatchNormKernels ours = kernels(x, mask != null);
+        INDArray given = axis.toSecond(input);
+        if (!accepts(given)) {
+            return super.backpropGradient(epsilon, workspaceMgr);
+        }
         Gradient gradient = new DefaultGradient();
-        BatchNormKernels.Channels channels = channels(mean.address(), variance.address());
-        if (layerConf().isLockGammaBeta()) {
-            long unwanted = unwantedGradients.address();
-            long half = layerConf().getNOut() * Float.BYTES;
-            ours.backward(x, above, channels, mask, unwanted, unwanted + half, next);
+        INDArray above = axis.toSecond(epsilon);
+        INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, given.shape());
+        if (ofMinibatch) {
+            INDArray x = context.channelsLast(given, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+            kernels(x, mask != null)
+                    .backward(
+                            x,
+                            context.channelsLast(above, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM),
+                            channels(mean.address(), variance.address()),
+                            mask,
+                            gradients(gradient),
+                            next);
         } else {
-            INDArray gamma = view(gradient, BatchNormalizationParamInitializer.GAMMA);
-            INDArray beta = view(gradient, BatchNormalizationParamInitializer.BETA);
-            ours.backward(x, above, channels, mask, Workspaces.address(gamma), Workspaces.address(beta), next);
+            backwardOfRunning(given, above, gradients(gradient), next, workspaceMgr);
         }
         context.lentGradients().giveBack(epsilon);
         updateRunningStatistics(gradient);
         return new Pair<>(gradient, axis.fromSecond(next));
+    }
+
+    /** Where the gradients of gamma and beta go. */
+    private BatchNormKernels.ParameterGradients gradients(Gradient gradient) {
+        if (layerConf().isLockGammaBeta()) {
+            long unwanted = unwantedGradients.address();
+            return new BatchNormKernels.ParameterGradients(
+                    unwanted, unwanted + layerConf().getNOut() * Float.BYTES);
+        }
+        return new BatchNormKernels.ParameterGradients(
+                Workspaces.address(view(gradient, BatchNormalizationParamInitializer.GAMMA)),
+                Workspaces.address(view(gradient, BatchNormalizationParamInitializer.BETA)));
+    }
+
+    /**
+     * The backward pass after a forward pass in inference mode, in FP32 and rounded once. DL4J derives the running statistics as if they were the
+     * minibatch's, though the numbers' deviations from the running mean don't add up to zero; and they move towards the minibatch's all the same.
+     */
+    private void backwardOfRunning(
+            INDArray given,
+            INDArray epsilon,
+            BatchNormKernels.ParameterGradients gradients,
+            INDArray next,
+            LayerWorkspaceMgr workspaceMgr) {
+        INDArray x = context.channelsLast(given, DataType.FLOAT, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray above = context.channelsLast(epsilon, DataType.FLOAT, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray sums = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, given.shape());
+        BatchNormKernels ours = kernels(x, false);
+        ours.train(x, channels(mean.address(), variance.address()), sums, null);
+        BatchNormKernels.Channels running = running();
+        ours.backward(x, above, running, null, gradients, sums);
+        int channels = (int) layerConf().getNOut();
+        float[] shift = RunningStatistics.shiftOfGradients(
+                values(mean), running, gradients.gamma(), layerConf().getEps(), given.length() / channels);
+        Workspaces.contiguous(sums).reshape(-1, channels).addiRowVector(Nd4j.createFromArray(shift));
+        context.copy(sums, next);
     }
 
     private INDArray view(Gradient gradient, String parameter) {

@@ -39,22 +39,50 @@ final class RunningStatistics {
         return values;
     }
 
+    /**
+     * What DL4J's gradient of a channel's numbers {@code x} has besides that of a minibatch normalized with its own statistics, if it was normalized
+     * with others: {@code mean(x - mean) * gamma * mean(dL/dgamma) / (variance + epsilon)}.
+     *
+     * @param measured the means of the minibatch
+     * @param running what it was normalized with
+     * @param gammaGradient the address of gamma's gradients
+     * @param count how many numbers a channel has
+     */
+    static float[] shiftOfGradients(
+            float[] measured, BatchNormKernels.Channels running, long gammaGradient, double epsilon, long count) {
+        int channels = measured.length;
+        float[] mean = read(running.mean(), channels);
+        float[] variance = read(running.variance(), channels);
+        float[] gamma = read(running.scale(), channels);
+        float[] sums = read(gammaGradient, channels);
+        float[] shift = new float[channels];
+        for (int i = 0; i < channels; i++) {
+            shift[i] =
+                    (float) (((double) measured[i] - mean[i]) * gamma[i] * sums[i] / count / (variance[i] + epsilon));
+        }
+        return shift;
+    }
+
     private static double variance(double logDeviation) {
         return Math.pow(10, 2 * logDeviation);
     }
 
+    /** A view's parameters are contiguous: slices of DL4J's flat vectors. */
     static float[] read(INDArray array) {
-        float[] values = new float[(int) array.length()];
-        view(array).get(values);
+        return read(Workspaces.address(array), (int) array.length());
+    }
+
+    private static float[] read(long address, int length) {
+        float[] values = new float[length];
+        view(address, length).get(values);
         return values;
     }
 
     static void write(float[] values, INDArray array) {
-        view(array).put(values);
+        view(Workspaces.address(array), array.length()).put(values);
     }
 
-    /** A view's parameters are contiguous: slices of DL4J's flat vectors. */
-    private static FloatPointer view(INDArray array) {
-        return new FloatPointer(new Handle().at(Workspaces.address(array))).capacity(array.length());
+    private static FloatPointer view(long address, long length) {
+        return new FloatPointer(new Handle().at(address)).capacity(length);
     }
 }

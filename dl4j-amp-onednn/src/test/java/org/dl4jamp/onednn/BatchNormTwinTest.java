@@ -3,10 +3,12 @@ package org.dl4jamp.onednn;
 import static org.dl4jamp.onednn.Layers.gaussian;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.Random;
+import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
-import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.layer.TwinLayer;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,7 +29,7 @@ class BatchNormTwinTest {
         "2, 8, 5, true, false, NHWC",
         "2, 6, 32, false, true, NCHW"
     })
-    void agreesWithDl4jsLayerInTrainingAndInference(
+    void agreesWithDl4jsLayerInTrainingAndInferenceAndBackwardAfterBoth(
             int rank, int minibatch, int channels, boolean useLogStd, boolean lock, CNN2DFormat format) {
         BatchNormalization conf = new BatchNormalization.Builder()
                 .nIn(channels)
@@ -49,28 +51,38 @@ class BatchNormTwinTest {
         long[] shape = rank == 4 ? images : new long[] {minibatch, channels};
         INDArray input = gaussian(random, 2, shape);
         INDArray epsilon = gaussian(random, 1, shape);
-        org.deeplearning4j.nn.api.Layer dl4j = Layers.dl4j(conf, params);
+        Layer dl4j = Layers.dl4j(conf, params);
         Layers.Result expected = Layers.run(dl4j, input, epsilon);
-        INDArray inference = dl4j.activate(input, false, LayerWorkspaceMgr.noWorkspaces());
+        Map<String, INDArray> expectedGradients = copy(expected, dl4j);
+        Layers.Result inference = Layers.run(dl4j, input, epsilon, false);
         for (DataType type : Types.here()) {
             try (EngineSession session = new OneDnnEngine().session(params.length(), true)) {
                 TwinLayer twin = Layers.twin(session, conf, params, type);
                 assertInstanceOf(BatchNormTwin.class, twin.twin().compute());
                 Layers.Result actual = Layers.run(twin, input.castTo(type), epsilon.castTo(type));
-                Agreement.assertRoundedOnce(type + " output", expected.output(), actual.output());
-                Agreement.assertRoundedOnce(type + " input", expected.inputGradient(), actual.inputGradient());
-                for (String parameter : twin.paramTable().keySet()) {
-                    Agreement.assertWithin(
-                            type + " " + parameter,
-                            expected.gradient().getGradientFor(parameter),
-                            actual.gradient().getGradientFor(parameter),
-                            1e-5);
-                }
-                Agreement.assertRoundedOnce(
-                        type + " inference",
-                        inference,
-                        twin.activate(input.castTo(type), false, LayerWorkspaceMgr.noWorkspaces()));
+                assertAgree(type + " in training", expected, expectedGradients, actual);
+                Layers.Result afterInference = Layers.run(twin, input.castTo(type), epsilon.castTo(type), false);
+                assertAgree(type + " in inference", inference, copy(inference, dl4j), afterInference);
+                Layers.Result again = Layers.run(twin, input.castTo(type), epsilon.castTo(type));
+                assertAgree(type + " in training again", expected, expectedGradients, again);
             }
         }
+    }
+
+    private static void assertAgree(
+            String what, Layers.Result expected, Map<String, INDArray> gradients, Layers.Result actual) {
+        Agreement.assertRoundedOnce(what + " output", expected.output(), actual.output());
+        Agreement.assertRoundedOnce(what + " input", expected.inputGradient(), actual.inputGradient());
+        gradients.forEach((parameter, gradient) -> Agreement.assertWithin(
+                what + " " + parameter, gradient, actual.gradient().getGradientFor(parameter), 1e-5));
+    }
+
+    /** Of gradients of parameters: DL4J's layer has some of locked ones, too. */
+    private static Map<String, INDArray> copy(Layers.Result result, Layer layer) {
+        Map<String, INDArray> copy = new LinkedHashMap<>();
+        for (String parameter : layer.paramTable().keySet()) {
+            copy.put(parameter, result.gradient().getGradientFor(parameter).dup());
+        }
+        return copy;
     }
 }

@@ -72,8 +72,13 @@ final class Layers {
 
     /** Forward and backward in training, in the type of the input. */
     static Result run(org.deeplearning4j.nn.api.Layer layer, INDArray input, INDArray epsilon) {
+        return run(layer, input, epsilon, true);
+    }
+
+    /** Forward, in training or in inference, and backward. */
+    static Result run(org.deeplearning4j.nn.api.Layer layer, INDArray input, INDArray epsilon, boolean training) {
         LayerWorkspaceMgr none = LayerWorkspaceMgr.noWorkspaces();
-        INDArray output = layer.activate(input, true, none);
+        INDArray output = layer.activate(input, training, none);
         INDArray copy = output.dup();
         layer.setInput(input, none);
         Pair<Gradient, INDArray> result = layer.backpropGradient(epsilon.dup(), none);

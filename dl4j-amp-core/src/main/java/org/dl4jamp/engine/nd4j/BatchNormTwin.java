@@ -32,6 +32,7 @@ final class BatchNormTwin extends BatchNormalization {
     private transient INDArray mean;
     private transient INDArray variance;
     private transient INDArray deviation;
+    private transient boolean ofMinibatch;
 
     BatchNormTwin(NeuralNetConfiguration conf) {
         super(conf, DataType.FLOAT);
@@ -49,18 +50,12 @@ final class BatchNormTwin extends BatchNormalization {
                             + layerId() + " was made for " + layerConf().getNOut());
         }
         INDArray normalized = workspaceMgr.createUninitialized(ArrayType.ACTIVATIONS, x.dataType(), x.shape(), 'c');
-        if (training == TrainingMode.TRAIN) {
+        ofMinibatch = training == TrainingMode.TRAIN;
+        if (ofMinibatch) {
             measure(x, channelAxis);
             normalize(x, mean, deviation, channelAxis, normalized);
         } else {
-            INDArray runningDeviation =
-                    Transforms.sqrt(runningVariance().addi(layerConf().getEps()), false);
-            normalize(
-                    x,
-                    getParam(BatchNormalizationParamInitializer.GLOBAL_MEAN),
-                    runningDeviation,
-                    channelAxis,
-                    normalized);
+            normalize(x, runningMean(), runningDeviation(), channelAxis, normalized);
         }
         if (layerConf().isLockGammaBeta()) {
             return normalized.muli(layerConf().getGamma()).addi(layerConf().getBeta());
@@ -97,6 +92,15 @@ final class BatchNormTwin extends BatchNormalization {
         return getParam(BatchNormalizationParamInitializer.GAMMA);
     }
 
+    private INDArray runningMean() {
+        return getParam(BatchNormalizationParamInitializer.GLOBAL_MEAN);
+    }
+
+    /** A new array. */
+    private INDArray runningDeviation() {
+        return Transforms.sqrt(runningVariance().addi(layerConf().getEps()), false);
+    }
+
     /** A new array. */
     private INDArray runningVariance() {
         if (!layerConf().isUseLogStd()) {
@@ -117,8 +121,14 @@ final class BatchNormTwin extends BatchNormalization {
         int[] others = otherAxes(epsilon.rank(), channelAxis);
         double count = (double) epsilon.length() / epsilon.size(channelAxis);
 
+        if (!ofMinibatch) {
+            // The running statistics move towards those of the minibatch all the same.
+            measure(input, channelAxis);
+        }
+        INDArray centre = ofMinibatch ? mean : runningMean().reshape(mean.shape());
+        INDArray spread = ofMinibatch ? deviation : runningDeviation().reshape(mean.shape());
         INDArray next = workspaceMgr.createUninitialized(ArrayType.ACTIVATION_GRAD, dataType, epsilon.shape(), 'c');
-        normalize(input, mean, deviation, channelAxis, next);
+        normalize(input, centre, spread, channelAxis, next);
         INDArray product = workspaceMgr.createUninitialized(ArrayType.BP_WORKING_MEM, dataType, epsilon.shape(), 'c');
         epsilon.muli(next, product);
         INDArray gammaGradient = product.sum(others);
@@ -127,16 +137,22 @@ final class BatchNormTwin extends BatchNormalization {
         Gradient gradient = new DefaultGradient();
         INDArray scale;
         if (layerConf().isLockGammaBeta()) {
-            scale = deviation.rdiv(layerConf().getGamma());
+            scale = spread.rdiv(layerConf().getGamma());
         } else {
             put(gradient, BatchNormalizationParamInitializer.GAMMA, gammaGradient);
             put(gradient, BatchNormalizationParamInitializer.BETA, betaGradient);
-            scale = gamma().reshape(deviation.shape()).div(deviation);
+            scale = gamma().reshape(spread.shape()).div(spread);
         }
         // dL/dx = gamma / deviation * (epsilon - mean(epsilon) - xHat * mean(epsilon * xHat))
         Nd4j.getExecutioner().exec(new BroadcastMulOp(next, gammaGradient.divi(-count), next, channelAxis));
         next.addi(epsilon);
-        Nd4j.getExecutioner().exec(new BroadcastSubOp(next, betaGradient.divi(count), next, channelAxis));
+        betaGradient.divi(count);
+        if (!ofMinibatch) {
+            // DL4J derives the running statistics as if they were the minibatch's; but the numbers' deviations from
+            // the running mean don't add up to zero.
+            betaGradient.addi(mean.sub(centre).divi(spread).muli(gammaGradient));
+        }
+        Nd4j.getExecutioner().exec(new BroadcastSubOp(next, betaGradient, next, channelAxis));
         Nd4j.getExecutioner().exec(new BroadcastMulOp(next, scale, next, channelAxis));
         updateRunningStatistics(gradient);
         return new Pair<>(gradient, next);
@@ -150,7 +166,7 @@ final class BatchNormTwin extends BatchNormalization {
 
     private void updateRunningStatistics(Gradient gradient) {
         double decay = layerConf().getDecay();
-        INDArray runningMean = getParam(BatchNormalizationParamInitializer.GLOBAL_MEAN);
+        INDArray runningMean = runningMean();
         put(
                 gradient,
                 BatchNormalizationParamInitializer.GLOBAL_MEAN,
