@@ -58,7 +58,8 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         }
         NeuralNetConfiguration conf = request.master().conf().clone();
         conf.setCacheMode(CacheMode.NONE);
-        IDropout dropout = kernels.dropsInput() ? conf.getLayer().getIDropout() : null;
+        // The very object, not the configuration's copy: it may count, or be told something while training runs.
+        IDropout dropout = kernels.dropsInput() ? layer.getIDropout() : null;
         conf.getLayer().setIDropout(null);
         boolean rounds = type == DataType.BFLOAT16;
         org.deeplearning4j.nn.api.Layer compute =

@@ -1,0 +1,125 @@
+package org.dl4jamp.onednn;
+
+import static org.dl4jamp.onednn.Layers.gaussian;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+
+import java.util.Random;
+import java.util.stream.Stream;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.dropout.IDropout;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.DropoutLayer;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Precision;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.learning.config.Sgd;
+import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
+
+/** What a user's own dropout counts, and what it's told while training runs, is as in DL4J: it's the network's own object that is asked. */
+class UsersDropoutTest {
+    /** Multiplies by a number that may be changed from outside. */
+    static final class Fading implements IDropout {
+        private static final long serialVersionUID = 1L;
+
+        private double factor = 0.5;
+        private int forward;
+        private int backward;
+
+        @Override
+        public INDArray applyDropout(
+                INDArray input, INDArray result, int iteration, int epoch, LayerWorkspaceMgr workspaceMgr) {
+            forward++;
+            return input.muli(factor, result);
+        }
+
+        @Override
+        public INDArray backprop(INDArray epsilon, INDArray next, int iteration, int epoch) {
+            backward++;
+            return epsilon.muli(factor, next);
+        }
+
+        @Override
+        public void clear() {}
+
+        @Override
+        public IDropout clone() {
+            Fading clone = new Fading();
+            clone.factor = factor;
+            return clone;
+        }
+    }
+
+    static Stream<Layer> layers() {
+        return Stream.of(
+                new DenseLayer.Builder()
+                        .nIn(6)
+                        .nOut(6)
+                        .activation(Activation.TANH)
+                        .dropOut(new Fading())
+                        .build(),
+                new DropoutLayer(new Fading()));
+    }
+
+    private static MultiLayerNetwork network(Layer layer) {
+        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+                .seed(5)
+                .updater(new Sgd(0.1))
+                .list()
+                .layer(new DenseLayer.Builder()
+                        .nIn(4)
+                        .nOut(6)
+                        .activation(Activation.TANH)
+                        .build())
+                .layer(layer.clone())
+                .layer(new OutputLayer.Builder(LossFunction.MSE)
+                        .nIn(6)
+                        .nOut(2)
+                        .activation(Activation.IDENTITY)
+                        .build())
+                .build());
+        network.init();
+        return network;
+    }
+
+    private static Fading dropout(MultiLayerNetwork network) {
+        return (Fading)
+                network.getLayerWiseConfigurations().getConf(1).getLayer().getIDropout();
+    }
+
+    @ParameterizedTest
+    @MethodSource("layers")
+    void isAskedAsOftenAndHeardAsInDl4j(Layer layer) {
+        MultiLayerNetwork own = network(layer);
+        MultiLayerNetwork mixed = network(layer);
+        DataSet data = new DataSet(gaussian(new Random(1), 1, 5, 4), Nd4j.ones(DataType.FLOAT, 5, 2));
+        Fading expected = dropout(own);
+        Fading actual = dropout(mixed);
+        AmpConfig config =
+                AmpConfig.builder().precision(Precision.FLOAT).engine("onednn").build();
+        try (MixedPrecision amp = MixedPrecision.enable(mixed, config)) {
+            assertSame(actual, dropout(mixed));
+            for (int step = 0; step < 3; step++) {
+                own.fit(data);
+                mixed.fit(data);
+                expected.factor -= 0.1;
+                actual.factor -= 0.1;
+            }
+        }
+        assertEquals(3, expected.forward);
+        assertEquals(expected.forward, actual.forward, "calls in forward passes");
+        assertEquals(expected.backward, actual.backward, "calls in backward passes");
+        Agreement.assertWithin("parameters", own.params(), mixed.params(), 1e-5);
+    }
+}
