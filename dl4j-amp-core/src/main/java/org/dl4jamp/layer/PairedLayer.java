@@ -4,6 +4,7 @@ import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.MaskState;
 import org.deeplearning4j.nn.conf.CacheMode;
 import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
@@ -31,12 +32,15 @@ abstract class PairedLayer extends DelegatingLayer {
     @Override
     public void setMaskArray(INDArray maskArray) {
         INDArray own = maskArray;
+        // It multiplies what the twin hands on: the sums and the loss of an output layer, whose weights may be any
+        // number, are FP32.
+        DataType type = twin.outputType();
         if (maskArray != null
-                && maskArray.dataType() != twin.dataType()
+                && maskArray.dataType() != type
                 && maskArray.dataType().isFPType()) {
             // DL4J's MaskZeroLayer makes a mask of the type of what it masks, outside workspaces.
             try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-                own = maskArray.castTo(twin.dataType());
+                own = maskArray.castTo(type);
             }
         }
         super.setMaskArray(own);
