@@ -86,6 +86,7 @@ final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partne
         }
         INDArray x = context.channelsLast(given, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
         INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, x.shape());
+        INDArray handedOn = axis.fromSecond(output);
         mask = null;
         ofMinibatch = training == TrainingMode.TRAIN;
         if (ofMinibatch) {
@@ -93,13 +94,13 @@ final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partne
             BatchNormKernels ours = kernels(x, withRelu);
             if (withRelu) {
                 mask = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATIONS, DataType.UINT8, ours.maskBytes());
-                relu.made(output, true);
+                relu.made(handedOn, true);
             }
             ours.train(x, channels(mean.address(), variance.address()), output, mask);
         } else {
             kernels(x, relu != null).infer(x, running(), output);
         }
-        return axis.fromSecond(output);
+        return handedOn;
     }
 
     private BatchNormKernels.Channels running() {

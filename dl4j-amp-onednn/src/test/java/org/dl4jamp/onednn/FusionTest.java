@@ -223,6 +223,10 @@ class FusionTest {
                 fused.fit(images);
             }
             Agreement.assertWithin("parameters", own.params(), fused.params(), 1e-5);
+            List<String> passes = Passes.of(() -> fused.fit(images));
+            own.fit(images);
+            assertEquals(6, count(passes, "batch normalization and ReLU"), "forward and backward of three");
+            assertEquals(0, count(passes, "eltwise_relu"), passes::toString);
             // Another size of minibatch, and one without workspaces.
             DataSet some = new DataSet(
                     images.getFeatures().get(NDArrayIndex.interval(0, 3)),
@@ -232,6 +236,10 @@ class FusionTest {
             fused.fit(some);
         }
         Agreement.assertWithin("parameters", own.params(), fused.params(), 1e-5);
+    }
+
+    private static long count(List<String> passes, String what) {
+        return passes.stream().filter(pass -> pass.contains(what)).count();
     }
 
     @Test
@@ -314,8 +322,14 @@ class FusionTest {
                 own.fit(images);
                 fused.fit(images);
             }
+            Agreement.assertWithin("parameters", own.params(), fused.params(), 1e-5);
+            List<String> passes = Passes.of(() -> fused.fit(images));
+            assertEquals(2, count(passes, "batch normalization and ReLU"), passes::toString);
+            // Those of "relu" and "relu2" have several consumers, whose gradients nobody lends; "relu2" stands behind a
+            // sum that somebody else takes, too.
+            assertEquals(0, count(passes, "name: aRelu"), passes::toString);
+            assertEquals(3, count(passes, "eltwise_relu"), passes::toString);
         }
-        Agreement.assertWithin("parameters", own.params(), fused.params(), 1e-5);
     }
 
     @Test

@@ -1,0 +1,38 @@
+package org.dl4jamp.onednn;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordingFile;
+import org.dl4jamp.engine.WorkEvent;
+
+/** Which primitives run, as Java's flight recorder tells. */
+final class Passes {
+    private Passes() {}
+
+    /** What ran meanwhile: layer, primitive and shapes of each, without copies. */
+    static List<String> of(Runnable action) {
+        try (Recording recording = new Recording()) {
+            recording.enable(WorkEvent.NAME).withoutThreshold();
+            recording.start();
+            action.run();
+            recording.stop();
+            Path file = Files.createTempFile("passes", ".jfr");
+            try {
+                recording.dump(file);
+                return RecordingFile.readAllEvents(file).stream()
+                        .filter(event -> event.getEventType().getName().equals(WorkEvent.NAME))
+                        .filter(event -> event.getString("kind").equals(WorkEvent.PRIMITIVE))
+                        .map(event -> event.getString("what"))
+                        .toList();
+            } finally {
+                Files.delete(file);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}
