@@ -31,8 +31,11 @@ import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.layer.Surroundings;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 
 /** Vertices against DL4J's own on the same numbers. */
 class VerticesTest {
@@ -119,6 +122,25 @@ class VerticesTest {
         INDArray[] arrays = new INDArray[count];
         Arrays.setAll(arrays, i -> gaussian(random, 1, shape));
         agrees(new ElementWiseVertex(op), random, channelsLast, arrays);
+    }
+
+    /** oneDNN takes 32 operations after the first. */
+    @ParameterizedTest
+    @CsvSource({"24, Add", "25, Average", "33, Add", "34, Add", "35, Average", "48, Max", "70, Average", "40, Product"})
+    void combinesMoreArraysThanOnePassTakes(int inputs, Op op) {
+        Random random = new Random(inputs);
+        INDArray[] arrays = new INDArray[inputs];
+        // A product of many normally distributed numbers would be next to nothing.
+        Arrays.setAll(arrays, i -> op == Op.Product ? signs(random, 2, 5, 4, 3) : gaussian(random, 1, 2, 5, 4, 3));
+        agrees(new ElementWiseVertex(op), random, inputs % 2 == 0, arrays);
+    }
+
+    private static INDArray signs(Random random, long... shape) {
+        INDArray array = Nd4j.create(DataType.FLOAT, shape);
+        for (long i = 0; i < array.length(); i++) {
+            array.putScalar(i, random.nextBoolean() ? 1 : -1);
+        }
+        return array;
     }
 
     @Test
