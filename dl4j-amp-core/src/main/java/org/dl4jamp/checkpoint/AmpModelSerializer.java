@@ -5,8 +5,6 @@ import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.nio.file.FileSystem;
-import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -40,7 +38,11 @@ import org.nd4j.linalg.dataset.api.preprocessor.serializer.NormalizerSerializer;
  * entry, its calls that add a normalizer or an object to a file keep it. A network without mixed precision is written
  * and restored without the entry.
  *
- * <p>Files are replaced atomically: whatever fails while writing, the old file is still there and whole.
+ * <p>Files are replaced atomically: whatever fails while writing, the old file is still there and whole. The new one is
+ * written beside it, with a name that begins with a dot and ends in {@code .unfinished}, and takes its place when it's
+ * whole; of a process that is killed meanwhile that file is left, and the next save to the same place removes it.
+ * Symbolic links stay, with the model in the file that they point to; a hard link gets a file of its own. Pipes and
+ * devices are written straight, as DL4J does.
  */
 // DL4J's own calls return a raw Normalizer.
 @SuppressWarnings("rawtypes")
@@ -61,7 +63,7 @@ public final class AmpModelSerializer {
      * Writes a network to a file, atomically.
      *
      * @param model a {@link MultiLayerNetwork} or {@link ComputationGraph}
-     * @param file the file to make or replace
+     * @param file the file to make or replace, or a link to it, or a pipe or device to write to
      * @param saveUpdater whether to save the updater's state, which going on with training needs
      * @param normalizer what the network's features are normalized with, or null
      * @throws IOException if the file can't be written; an older one is then as it was
@@ -79,7 +81,7 @@ public final class AmpModelSerializer {
     }
 
     /**
-     * Writes a network to a stream, which is left open. The zip is put together in a temporary file first.
+     * Writes a network to a stream, which is left open. If that fails, a part of the zip may have been written.
      *
      * @param model a {@link MultiLayerNetwork} or {@link ComputationGraph}
      * @param stream where to write
@@ -97,7 +99,7 @@ public final class AmpModelSerializer {
             Model model, Optional<AmpState> state, File file, boolean saveUpdater, DataNormalization normalizer)
             throws IOException {
         Map<String, byte[]> more = entriesBeside(state, normalizer);
-        AtomicFile.write(file.toPath(), temporary -> write(model, more, temporary, saveUpdater));
+        AtomicFile.write(file.toPath(), stream -> ModelZip.write(model, saveUpdater, more, stream));
     }
 
     static void writeModel(
@@ -107,13 +109,7 @@ public final class AmpModelSerializer {
             boolean saveUpdater,
             DataNormalization normalizer)
             throws IOException {
-        Map<String, byte[]> more = entriesBeside(state, normalizer);
-        try (TemporaryFolder folder = TemporaryFolder.in(Path.of(System.getProperty("java.io.tmpdir")), "dl4j-amp")) {
-            Path temporary = folder.path().resolve("model.zip");
-            write(model, more, temporary, saveUpdater);
-            Files.copy(temporary, stream);
-        }
-        stream.flush();
+        ModelZip.write(model, saveUpdater, entriesBeside(state, normalizer), stream);
     }
 
     private static Map<String, byte[]> entriesBeside(Optional<AmpState> state, DataNormalization normalizer)
@@ -128,20 +124,6 @@ public final class AmpModelSerializer {
         }
         state.ifPresent(present -> entries.put(AmpEntry.NAME, present.toJson()));
         return entries;
-    }
-
-    private static void write(Model model, Map<String, byte[]> more, Path file, boolean saveUpdater)
-            throws IOException {
-        ModelSerializer.writeModel(model, file.toFile(), saveUpdater);
-        if (more.isEmpty()) {
-            return;
-        }
-        // The zip file system copies DL4J's entries as they are, without inflating and deflating them again.
-        try (FileSystem zip = FileSystems.newFileSystem(file, Map.of())) {
-            for (Map.Entry<String, byte[]> entry : more.entrySet()) {
-                Files.write(zip.getPath(entry.getKey()), entry.getValue());
-            }
-        }
     }
 
     private static Optional<AmpState> stateOf(Model model) {

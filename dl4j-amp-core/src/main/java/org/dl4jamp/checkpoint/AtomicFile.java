@@ -1,62 +1,78 @@
 package org.dl4jamp.checkpoint;
 
+import java.io.BufferedOutputStream;
+import java.io.FileOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.channels.FileChannel;
+import java.nio.file.FileSystemException;
+import java.nio.file.FileSystemLoopException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.PosixFileAttributeView;
 
 /**
- * Writes a file so that at every moment, whatever fails, either the whole old one or the whole new one is there: in a
- * temporary folder beside it, flushed to the device, then renamed. A process that is killed meanwhile leaves that folder,
- * named {@code .FILE.NUMBER}, and nothing else.
+ * Writes a file so that at every moment, whatever fails, either the whole old one or the whole new one is there: as an
+ * {@link UnfinishedFile} beside it, flushed to the device, then renamed.
  */
 final class AtomicFile {
-    /** File names have at most 255 bytes, and a number follows. */
-    private static final int LONGEST_PREFIX = 50;
+    /** As many as Linux follows. */
+    private static final int MOST_LINKS = 40;
 
     private AtomicFile() {}
 
-    /** Writes the content of a file. */
+    /** Writes the content of a file, and leaves the stream open. */
     interface Content {
-        void writeTo(Path file) throws IOException;
+        void writeTo(OutputStream stream) throws IOException;
     }
 
     /**
-     * Replaces a file, or makes it.
+     * Replaces a file, or makes it. Links to files, and to files that aren't there yet, stay links. What is no file, such
+     * as a pipe or a device, is written straight.
      *
-     * @throws IOException if anything fails; the old file is then as it was, and nothing is left beside it
+     * @throws IOException if anything fails, or if the target is a folder; an old file is then as it was, and nothing is
+     *     left beside it
      */
     static void write(Path target, Content content) throws IOException {
-        // The file that a link points to is replaced, not the link.
-        Path file = Files.exists(target) ? target.toRealPath() : target.toAbsolutePath();
+        if (Files.isDirectory(target)) {
+            throw new FileSystemException(target.toString(), null, "is a folder; give the name of a file in it");
+        }
+        if (Files.exists(target) && !Files.isRegularFile(target)) {
+            // A rename would put a file in the place of the pipe or device.
+            try (OutputStream stream = new BufferedOutputStream(new FileOutputStream(target.toFile()))) {
+                content.writeTo(stream);
+            }
+            return;
+        }
+        Path file = behindLinks(target);
+        UnfinishedFile.removeAbandoned(file);
+        try (UnfinishedFile unfinished = UnfinishedFile.beside(file)) {
+            OutputStream stream = new BufferedOutputStream(unfinished.stream());
+            content.writeTo(stream);
+            stream.flush();
+            unfinished.finish();
+        }
+        flushFolder(file.getParent());
+    }
+
+    /** The file that a link points to is replaced, not the link. */
+    private static Path behindLinks(Path target) throws IOException {
+        if (Files.exists(target)) {
+            return target.toRealPath();
+        }
+        Path file = target.toAbsolutePath();
+        for (int links = 0; Files.isSymbolicLink(file); links++) {
+            if (links == MOST_LINKS) {
+                throw new FileSystemLoopException(target.toString());
+            }
+            file = file.resolveSibling(Files.readSymbolicLink(file));
+        }
         Path folder = file.getParent();
         if (folder == null || !Files.isDirectory(folder)) {
             throw new NoSuchFileException(file.toString(), null, "there is no folder " + folder);
         }
-        String name = file.getFileName().toString();
-        try (TemporaryFolder beside =
-                TemporaryFolder.in(folder, "." + name.substring(0, Math.min(name.length(), LONGEST_PREFIX)) + ".")) {
-            Path temporary = beside.path().resolve(file.getFileName());
-            content.writeTo(temporary);
-            keepPermissions(file, temporary);
-            try (FileChannel channel = FileChannel.open(temporary, StandardOpenOption.WRITE)) {
-                channel.force(true);
-            }
-            Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-        }
-        flushFolder(folder);
-    }
-
-    /** A file that is replaced keeps the permissions that its owner gave it. */
-    private static void keepPermissions(Path replaced, Path by) throws IOException {
-        if (Files.exists(replaced)
-                && Files.getFileStore(replaced).supportsFileAttributeView(PosixFileAttributeView.class)) {
-            Files.setPosixFilePermissions(by, Files.getPosixFilePermissions(replaced));
-        }
+        return folder.toRealPath().resolve(file.getFileName());
     }
 
     private static void flushFolder(Path folder) {

@@ -6,19 +6,22 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class AtomicFileTest {
-    private static final int KILLED = 137;
+    private static final byte[] NEW = "new".getBytes(StandardCharsets.US_ASCII);
 
     @TempDir
     private Path folder;
@@ -33,7 +36,7 @@ class AtomicFileTest {
 
     @Test
     void theNewFileReplacesTheOldOne() throws IOException {
-        AtomicFile.write(file, temporary -> Files.writeString(temporary, "new"));
+        AtomicFile.write(file, stream -> stream.write(NEW));
         assertEquals("new", Files.readString(file));
         assertEquals(1, filesInFolder());
     }
@@ -43,21 +46,21 @@ class AtomicFileTest {
         assumeTrue(Files.getFileStore(file).supportsFileAttributeView("posix"));
         Set<PosixFilePermission> permissions = PosixFilePermissions.fromString("rw-rw-r-x");
         Files.setPosixFilePermissions(file, permissions);
-        AtomicFile.write(file, temporary -> Files.writeString(temporary, "new"));
+        AtomicFile.write(file, stream -> stream.write(NEW));
         assertEquals(permissions, Files.getPosixFilePermissions(file));
     }
 
     @Test
     void namesMayBeAsLongAsTheyGet() throws IOException {
         Path named = folder.resolve("n".repeat(255));
-        AtomicFile.write(named, temporary -> Files.writeString(temporary, "new"));
+        AtomicFile.write(named, stream -> stream.write(NEW));
         assertEquals("new", Files.readString(named));
     }
 
     @Test
     void theOldFileIsThereUntilTheNewOneIsWhole() throws IOException {
-        AtomicFile.write(file, temporary -> {
-            Files.writeString(temporary, "new");
+        AtomicFile.write(file, stream -> {
+            stream.write(NEW);
             assertEquals("old", Files.readString(file));
         });
     }
@@ -66,8 +69,8 @@ class AtomicFileTest {
     void aFailureLeavesTheOldFileAndNothingElse() throws IOException {
         IOException e = assertThrows(
                 IOException.class,
-                () -> AtomicFile.write(file, temporary -> {
-                    Files.writeString(temporary, "half of the n");
+                () -> AtomicFile.write(file, stream -> {
+                    stream.write(NEW, 0, 1);
                     throw new IOException("No space left on device");
                 }));
         assertEquals("No space left on device", e.getMessage());
@@ -76,35 +79,92 @@ class AtomicFileTest {
     }
 
     @Test
-    void aKilledProcessLeavesTheOldFileWhole() throws IOException, InterruptedException {
-        Process process = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-cp",
-                        System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-                        KilledWhileWriting.class.getName(),
-                        file.toString())
-                .inheritIO()
-                .start();
-        assertTrue(process.waitFor(1, TimeUnit.MINUTES));
-        assertEquals(KILLED, process.exitValue());
-        assertEquals("old", Files.readString(file));
+    void anInterruptDoesNotSpoilTheFile() throws IOException {
+        Thread.currentThread().interrupt();
+        try {
+            AtomicFile.write(file, stream -> stream.write(NEW));
+        } finally {
+            assertTrue(Thread.interrupted());
+        }
+        assertEquals("new", Files.readString(file));
+    }
+
+    @Test
+    void nobodyElseMayReadTheNewFileMeanwhileIfTheOldOneIsPrivate() throws IOException {
+        assumeTrue(Files.getFileStore(file).supportsFileAttributeView("posix"));
+        Set<PosixFilePermission> owners = PosixFilePermissions.fromString("rw-------");
+        Files.setPosixFilePermissions(file, owners);
+        AtomicFile.write(file, stream -> {
+            try (Stream<Path> files = Files.list(folder)) {
+                for (Path any : files.toList()) {
+                    assertEquals(owners, Files.getPosixFilePermissions(any), any.toString());
+                }
+            }
+        });
+    }
+
+    @Test
+    void aLinkToAFileThatIsNotThereYetStaysALinkAsWithDl4j() throws IOException {
+        Path there = Files.createDirectory(folder.resolve("elsewhere")).resolve("first.zip");
+        Path link = Files.createSymbolicLink(folder.resolve("latest.zip"), Path.of("elsewhere", "first.zip"));
+        Path linkToLink = Files.createSymbolicLink(folder.resolve("best.zip"), Path.of("latest.zip"));
+        AtomicFile.write(linkToLink, stream -> stream.write(NEW));
+        assertTrue(Files.isSymbolicLink(link));
+        assertTrue(Files.isSymbolicLink(linkToLink));
+        assertEquals("new", Files.readString(there));
+    }
+
+    @Test
+    void linksThatLeadNowhereAreRefused() throws IOException {
+        Path missing = Files.createSymbolicLink(folder.resolve("a"), Path.of("missing", "model.zip"));
+        Path circle = Files.createSymbolicLink(folder.resolve("b"), Path.of("b"));
+        for (Path link : new Path[] {missing, circle}) {
+            FileSystemException e =
+                    assertThrows(FileSystemException.class, () -> AtomicFile.write(link, stream -> stream.write(NEW)));
+            assertTrue(e.getMessage().startsWith(folder.toString()), e.getMessage());
+            assertTrue(Files.isSymbolicLink(link));
+        }
+        assertEquals(3, filesInFolder());
+    }
+
+    @Test
+    void aFolderIsRefusedByName() throws IOException {
+        Path inside = Files.createDirectory(folder.resolve("models"));
+        Path link = Files.createSymbolicLink(folder.resolve("link"), inside);
+        for (Path target : new Path[] {inside, link}) {
+            FileSystemException e = assertThrows(
+                    FileSystemException.class, () -> AtomicFile.write(target, stream -> stream.write(NEW)));
+            assertEquals(target + ": is a folder; give the name of a file in it", e.getMessage());
+        }
+        assertTrue(Files.isDirectory(inside));
+        assertTrue(Files.isSymbolicLink(link));
+    }
+
+    @Test
+    void aPipeIsWrittenStraightAndStaysOne() throws IOException, InterruptedException {
+        Path pipe = folder.resolve("pipe");
+        assumeTrue(Files.isExecutable(Path.of("/usr/bin/mkfifo")));
+        assertEquals(
+                0,
+                new ProcessBuilder("/usr/bin/mkfifo", pipe.toString()).start().waitFor());
+        Path link = Files.createSymbolicLink(folder.resolve("link"), pipe);
+        for (Path target : new Path[] {pipe, link}) {
+            Process reader = new ProcessBuilder("cat", pipe.toString()).start();
+            try {
+                AtomicFile.write(target, stream -> stream.write(NEW));
+                assertTrue(Files.readAttributes(pipe, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
+                        .isOther());
+                assertEquals("new", new String(reader.getInputStream().readAllBytes(), StandardCharsets.US_ASCII));
+            } finally {
+                reader.destroyForcibly();
+            }
+        }
+        assertTrue(Files.isSymbolicLink(link));
     }
 
     private long filesInFolder() throws IOException {
         try (Stream<Path> files = Files.list(folder)) {
             return files.count();
-        }
-    }
-
-    /** Ends, without any cleaning up, after half of a file. */
-    static final class KilledWhileWriting {
-        private KilledWhileWriting() {}
-
-        public static void main(String[] arguments) throws IOException {
-            AtomicFile.write(Path.of(arguments[0]), temporary -> {
-                Files.writeString(temporary, "half of the n");
-                Runtime.getRuntime().halt(KILLED);
-            });
         }
     }
 }

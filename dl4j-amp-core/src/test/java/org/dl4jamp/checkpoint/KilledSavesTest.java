@@ -1,0 +1,136 @@
+package org.dl4jamp.checkpoint;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a process that is killed while it saves leaves behind, and who removes it. */
+class KilledSavesTest {
+    private static final byte[] NEW = "new".getBytes(StandardCharsets.US_ASCII);
+
+    @TempDir
+    private Path folder;
+
+    private Path file;
+
+    @BeforeEach
+    void writeOldFile() throws IOException {
+        file = folder.resolve("model.zip");
+        Files.writeString(file, "old");
+    }
+
+    @Test
+    void theOldFileIsWholeAndTheNextSaveRemovesTheRest() throws IOException, InterruptedException {
+        assumeTrue(Files.exists(Path.of("/proc/sys/kernel/random/boot_id")), "the system has no id");
+        Process process = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-cp",
+                        System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
+                        SavesForAMinute.class.getName(),
+                        file.toString())
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
+        try (BufferedReader output =
+                new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.US_ASCII))) {
+            while (!"half".equals(output.readLine())) {
+                assertTrue(process.isAlive());
+            }
+            assertEquals(2, names().size());
+
+            // Its process lives: not ours to remove.
+            AtomicFile.write(file, stream -> stream.write(NEW));
+            assertEquals(2, names().size());
+            Files.writeString(file, "old");
+        } finally {
+            process.destroyForcibly();
+        }
+        assertTrue(process.waitFor(1, TimeUnit.MINUTES));
+        assertEquals("old", Files.readString(file));
+        assertEquals(2, names().size());
+
+        AtomicFile.write(folder.resolve("other.zip"), stream -> stream.write(NEW));
+        assertEquals(3, names().size());
+        AtomicFile.write(file, stream -> stream.write(NEW));
+        assertEquals(Set.of("model.zip", "other.zip"), names());
+        assertEquals("new", Files.readString(file));
+    }
+
+    @Test
+    void filesOfOtherHostsGoWhenTheyAreOld() throws IOException {
+        String ofAHost = ".model.zip.0ther000.8f3e-000000000001.unfinished";
+        String longAgo = ".model.zip.0ther000.8f3e-000000000002.unfinished";
+        Files.writeString(folder.resolve(ofAHost), "half");
+        Path old = Files.writeString(folder.resolve(longAgo), "half");
+        Files.setLastModifiedTime(old, FileTime.from(Instant.now().minus(Duration.ofDays(2))));
+        AtomicFile.write(file, stream -> stream.write(NEW));
+        assertEquals(Set.of("model.zip", ofAHost), names());
+    }
+
+    @Test
+    void filesOfOthersStay() throws IOException {
+        Set<String> others = Set.of(".model.zip.bak", ".model.zip.bak.unfinished2", "model.zip.x.1.unfinished");
+        for (String other : others) {
+            Files.writeString(folder.resolve(other), "a user's");
+        }
+        Path link = folder.resolve(".model.zip." + UnfinishedFile.KERNEL + ".1.unfinished");
+        Files.createSymbolicLink(link, Path.of("model.zip"));
+        AtomicFile.write(file, stream -> stream.write(NEW));
+        Set<String> expected = new HashSet<>(others);
+        expected.add("model.zip");
+        expected.add(link.getFileName().toString());
+        assertEquals(expected, names());
+    }
+
+    @Test
+    void savesOfOneProcessToTheSameFileLeaveEachOtherAlone() throws IOException {
+        AtomicFile.write(file, stream -> {
+            stream.write(NEW);
+            AtomicFile.write(file, inner -> inner.write(NEW, 0, 1));
+            assertEquals("n", Files.readString(file));
+            assertEquals(2, names().size());
+        });
+        assertEquals("new", Files.readString(file));
+        assertEquals(Set.of("model.zip"), names());
+    }
+
+    private Set<String> names() throws IOException {
+        try (Stream<Path> files = Files.list(folder)) {
+            return Set.copyOf(files.map(path -> path.getFileName().toString()).toList());
+        }
+    }
+
+    /** Says when it has written a part of the file, and then takes its time. */
+    static final class SavesForAMinute {
+        private SavesForAMinute() {}
+
+        public static void main(String[] arguments) throws IOException {
+            AtomicFile.write(Path.of(arguments[0]), stream -> {
+                stream.write(NEW, 0, 1);
+                stream.flush();
+                System.out.println("half");
+                try {
+                    TimeUnit.MINUTES.sleep(1);
+                } catch (InterruptedException e) {
+                    throw new IOException(e);
+                }
+            });
+        }
+    }
+}
