@@ -2,7 +2,6 @@ package org.dl4jamp;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Predicate;
 import org.deeplearning4j.nn.conf.layers.Layer;
@@ -120,17 +119,20 @@ public final class AmpConfig {
         private LossScaler lossScaler;
         private int maxConsecutiveSkips = DEFAULT_MAX_CONSECUTIVE_SKIPS;
 
+        private static final String LAYER_CLASS = "a class of layer configurations, such as DenseLayer.class";
+        private static final String PREDICATE = "a predicate of layer configurations";
+
         private Builder() {}
 
         /** In what the layers of lower precision compute; default {@link Precision#AUTO}. */
         public Builder precision(Precision precision) {
-            this.precision = Objects.requireNonNull(precision, "precision");
+            this.precision = AmpException.ifNull(precision, "precision", "AUTO, HALF, BFLOAT16 or FLOAT");
             return this;
         }
 
         /** Preset of the policy; default {@link OptLevel#O1}. */
         public Builder optLevel(OptLevel optLevel) {
-            this.optLevel = Objects.requireNonNull(optLevel, "optLevel");
+            this.optLevel = AmpException.ifNull(optLevel, "optLevel", "O0, O1, O2 or O3");
             return this;
         }
 
@@ -152,13 +154,15 @@ public final class AmpConfig {
 
         /** Keeps layers of a configuration class, and of its subclasses, in FP32. */
         public Builder keepFull(Class<? extends Layer> layerClass) {
-            rules.add(new PrecisionRule.ByClass(LayerKind.FULL, Objects.requireNonNull(layerClass, "layerClass")));
+            rules.add(new PrecisionRule.ByClass(
+                    LayerKind.FULL, AmpException.ifNull(layerClass, "layerClass", LAYER_CLASS)));
             return this;
         }
 
         /** Keeps layers in FP32 whose configuration satisfies a predicate. */
         public Builder keepFull(Predicate<? super Layer> predicate) {
-            rules.add(new PrecisionRule.ByPredicate(LayerKind.FULL, Objects.requireNonNull(predicate, "predicate")));
+            rules.add(new PrecisionRule.ByPredicate(
+                    LayerKind.FULL, AmpException.ifNull(predicate, "predicate", PREDICATE)));
             return this;
         }
 
@@ -170,19 +174,22 @@ public final class AmpConfig {
 
         /** Runs layers of a configuration class, and of its subclasses, in lower precision. */
         public Builder lower(Class<? extends Layer> layerClass) {
-            rules.add(new PrecisionRule.ByClass(LayerKind.LOWER, Objects.requireNonNull(layerClass, "layerClass")));
+            rules.add(new PrecisionRule.ByClass(
+                    LayerKind.LOWER, AmpException.ifNull(layerClass, "layerClass", LAYER_CLASS)));
             return this;
         }
 
         /** Runs layers in lower precision whose configuration satisfies a predicate. */
         public Builder lower(Predicate<? super Layer> predicate) {
-            rules.add(new PrecisionRule.ByPredicate(LayerKind.LOWER, Objects.requireNonNull(predicate, "predicate")));
+            rules.add(new PrecisionRule.ByPredicate(
+                    LayerKind.LOWER, AmpException.ifNull(predicate, "predicate", PREDICATE)));
             return this;
         }
 
         /** How the loss is scaled; by default dynamically in HALF and not at all in other precisions. */
         public Builder lossScaler(LossScaler lossScaler) {
-            this.lossScaler = Objects.requireNonNull(lossScaler, "lossScaler");
+            this.lossScaler = AmpException.ifNull(
+                    lossScaler, "lossScaler", "a LossScaler, or leave the call out to have the precision's default");
             return this;
         }
 

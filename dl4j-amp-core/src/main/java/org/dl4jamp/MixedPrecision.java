@@ -159,9 +159,7 @@ public final class MixedPrecision implements AutoCloseable {
     }
 
     private static MixedPrecision enable(Model network, AmpState state) {
-        if (state == null) {
-            throw new AmpException("state: null; give an AmpState, such as one that AmpModelSerializer restored");
-        }
+        AmpException.ifNull(state, "state", "an AmpState, such as one that MixedPrecision.state() returned");
         MixedPrecision amp = enable(network, state.config());
         boolean sameKind = amp.scaler.state().kind().equals(state.scaler().kind());
         if (sameKind
@@ -183,9 +181,7 @@ public final class MixedPrecision implements AutoCloseable {
     }
 
     private static MixedPrecision enable(Model network, AmpConfig config) {
-        if (config == null) {
-            throw new AmpException("config: null; give an AmpConfig, such as AmpConfig.defaults()");
-        }
+        AmpException.ifNull(config, "config", "an AmpConfig, such as AmpConfig.defaults()");
         return new MixedPrecision(AmpNetwork.of(network), config);
     }
 
@@ -230,7 +226,8 @@ public final class MixedPrecision implements AutoCloseable {
 
     /** Builds and initializes a network and enables mixed precision with the settings that the configuration carries, or the defaults. */
     public static MultiLayerNetwork network(MultiLayerConfiguration configuration) {
-        MultiLayerNetwork network = new MultiLayerNetwork(configuration);
+        MultiLayerNetwork network =
+                new MultiLayerNetwork(AmpException.ifNull(configuration, "configuration", "a MultiLayerConfiguration"));
         network.init();
         enable(network);
         return network;
@@ -238,7 +235,8 @@ public final class MixedPrecision implements AutoCloseable {
 
     /** Builds and initializes a graph and enables mixed precision with the settings that the configuration carries, or the defaults. */
     public static ComputationGraph network(ComputationGraphConfiguration configuration) {
-        ComputationGraph graph = new ComputationGraph(configuration);
+        ComputationGraph graph = new ComputationGraph(
+                AmpException.ifNull(configuration, "configuration", "a ComputationGraphConfiguration"));
         graph.init();
         enable(graph);
         return graph;

@@ -6,6 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.OptimizationAlgorithm;
@@ -15,6 +19,8 @@ import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.LossLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.scale.DynamicLossScaler;
+import org.dl4jamp.scale.StaticLossScaler;
+import org.dl4jamp.step.TrainingStep;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.nd4j.linalg.activations.Activation;
@@ -22,6 +28,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.learning.config.Adam;
+import org.slf4j.LoggerFactory;
 
 /** Bad input gets a message that says what to do, and changes nothing. */
 class BadInputTest {
@@ -127,6 +134,7 @@ class BadInputTest {
                         .build(),
                 "predicate");
         assertRefused(() -> AmpConfig.builder().keepFull("("), "keepFull", "regular expression");
+        assertRefused(() -> AmpConfig.builder().keepFull("(".repeat(200_000)), "keepFull", "(200000 characters)");
     }
 
     @Test
@@ -193,6 +201,48 @@ class BadInputTest {
                 "Mend the data");
         LossScalingTest.assertBitIdentical(parameters, network.params());
         assertEquals(3, amp.stepsSkipped());
+    }
+
+    @Test
+    void badDataInEveryBatchDoNotFillTheLog() {
+        MixedPrecision.enable(network, Gradients.config(Precision.HALF));
+        DataSet data = Networks.vectors(8, 20, 3);
+        data.getFeatures().putScalar(2, 7, Double.NaN);
+        Logger logger = (Logger) LoggerFactory.getLogger(TrainingStep.class);
+        ListAppender<ILoggingEvent> lines = new ListAppender<>();
+        lines.start();
+        logger.setLevel(Level.WARN);
+        logger.addAppender(lines);
+        try {
+            for (int i = 0; i < 20; i++) {
+                network.fit(data);
+            }
+        } finally {
+            logger.detachAppender(lines);
+            logger.setLevel(null);
+        }
+        // One, unless the steps take longer than ten seconds.
+        assertTrue(lines.list.size() < 20, lines.list.toString());
+        assertTrue(lines.list.get(0).getFormattedMessage().contains("features 0 contain NaN at [2, 7]"));
+    }
+
+    @Test
+    void aFixedScaleThatIsTooLargeIsSaidToBe() {
+        MixedPrecision.enable(
+                network,
+                AmpConfig.builder()
+                        .precision(Precision.HALF)
+                        .engine("nd4j")
+                        .lossScaler(new StaticLossScaler(1e30))
+                        .maxConsecutiveSkips(2)
+                        .build());
+        DataSet data = Networks.vectors(8, 20, 3);
+        network.fit(data);
+        assertRefused(
+                () -> network.fit(data),
+                "The loss scale isn't lowered by new StaticLossScaler(1.0E30)",
+                "give a lower one, or a DynamicLossScaler",
+                "learning rate");
     }
 
     @Test

@@ -151,9 +151,12 @@ final class AmpConfigJson {
             return Class.forName(name, false, loader).asSubclass(Layer.class);
         } catch (ClassNotFoundException | LinkageError e) {
             throw new AmpException(
-                    json.where() + ": class " + name + " can't be loaded (" + e + "); put it on the class path", e);
+                    json.where() + ": class " + AmpException.quote(name) + " can't be loaded (" + AmpException.quote(e)
+                            + "); put it on the class path",
+                    e);
         } catch (ClassCastException e) {
-            throw new AmpException(json.where() + ": class " + name + " is not a DL4J layer configuration", e);
+            throw new AmpException(
+                    json.where() + ": class " + AmpException.quote(name) + " is not a DL4J layer configuration", e);
         }
     }
 

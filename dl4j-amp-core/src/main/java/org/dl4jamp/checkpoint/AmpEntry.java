@@ -45,10 +45,14 @@ final class AmpEntry {
     private static AmpState read(ZipFile file, ZipEntry entry, String where) throws IOException {
         byte[] json;
         try (InputStream stream = file.getInputStream(entry)) {
-            json = stream.readAllBytes();
+            // What the zip says about its size may be wrong.
+            json = stream.readNBytes(JsonFields.MOST_BYTES + 1);
         } catch (ZipException | EOFException e) {
             throw new AmpException(
                     where + ": truncated or corrupt (" + e.getMessage() + "); restore from another copy", e);
+        }
+        if (json.length > JsonFields.MOST_BYTES) {
+            throw JsonFields.tooLarge(where);
         }
         CRC32 checksum = new CRC32();
         checksum.update(json);

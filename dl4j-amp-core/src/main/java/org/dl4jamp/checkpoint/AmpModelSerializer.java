@@ -1,6 +1,7 @@
 package org.dl4jamp.checkpoint;
 
 import java.io.ByteArrayOutputStream;
+import java.io.EOFException;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
@@ -12,6 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.BiConsumer;
+import java.util.zip.ZipException;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -56,7 +58,7 @@ public final class AmpModelSerializer {
 
     /** As {@link #writeModel(Model, File, boolean, DataNormalization)}, without a normalizer. */
     public static void writeModel(Model model, String path, boolean saveUpdater) throws IOException {
-        writeModel(model, new File(path), saveUpdater, null);
+        writeModel(model, file(path), saveUpdater, null);
     }
 
     /**
@@ -98,6 +100,7 @@ public final class AmpModelSerializer {
     static void writeModel(
             Model model, Optional<AmpState> state, File file, boolean saveUpdater, DataNormalization normalizer)
             throws IOException {
+        AmpException.ifNull(file, "file", "the file to write to");
         Map<String, byte[]> more = entriesBeside(state, normalizer);
         AtomicFile.write(file.toPath(), stream -> ModelZip.write(model, saveUpdater, more, stream));
     }
@@ -109,6 +112,7 @@ public final class AmpModelSerializer {
             boolean saveUpdater,
             DataNormalization normalizer)
             throws IOException {
+        AmpException.ifNull(stream, "stream", "the stream to write to");
         ModelZip.write(model, saveUpdater, entriesBeside(state, normalizer), stream);
     }
 
@@ -126,7 +130,12 @@ public final class AmpModelSerializer {
         return entries;
     }
 
+    private static File file(String path) {
+        return new File(AmpException.ifNull(path, "path", "the path of a file"));
+    }
+
     private static Optional<AmpState> stateOf(Model model) {
+        AmpException.ifNull(model, "model", "a MultiLayerNetwork or a ComputationGraph");
         return MixedPrecision.of(model).map(MixedPrecision::state);
     }
 
@@ -137,25 +146,25 @@ public final class AmpModelSerializer {
 
     /** As {@link #restoreMultiLayerNetwork(File, boolean)}, with the updater's state. */
     public static MultiLayerNetwork restoreMultiLayerNetwork(String path) throws IOException {
-        return restoreMultiLayerNetwork(new File(path), true);
+        return restoreMultiLayerNetwork(file(path), true);
     }
 
     /** As {@link #restoreMultiLayerNetwork(File, boolean)}. */
     public static MultiLayerNetwork restoreMultiLayerNetwork(String path, boolean loadUpdater) throws IOException {
-        return restoreMultiLayerNetwork(new File(path), loadUpdater);
+        return restoreMultiLayerNetwork(file(path), loadUpdater);
     }
 
     /**
      * Restores a network, in mixed precision if it was when it was written.
      *
      * @param loadUpdater whether to restore the updater's state, if it was saved
-     * @throws AmpException if the file is no zip, or its entry {@code amp.json} is truncated, corrupt or newer than
-     *     this dl4j-amp
+     * @throws AmpException if the file is no zip or not of such a network, or its entry {@code amp.json} is truncated,
+     *     corrupt, larger than 1 MB or newer than this dl4j-amp
      */
     public static MultiLayerNetwork restoreMultiLayerNetwork(File file, boolean loadUpdater) throws IOException {
         return restore(
                 file,
-                file.toString(),
+                String.valueOf(file),
                 zip -> ModelSerializer.restoreMultiLayerNetwork(zip, loadUpdater),
                 MixedPrecision::enable);
     }
@@ -177,7 +186,7 @@ public final class AmpModelSerializer {
             File file, boolean loadUpdater) throws IOException {
         return restore(
                 file,
-                file.toString(),
+                String.valueOf(file),
                 zip -> ModelSerializer.restoreMultiLayerNetworkAndNormalizer(zip, loadUpdater),
                 (pair, state) -> MixedPrecision.enable(pair.getFirst(), state));
     }
@@ -201,25 +210,25 @@ public final class AmpModelSerializer {
 
     /** As {@link #restoreComputationGraph(File, boolean)}, with the updater's state. */
     public static ComputationGraph restoreComputationGraph(String path) throws IOException {
-        return restoreComputationGraph(new File(path), true);
+        return restoreComputationGraph(file(path), true);
     }
 
     /** As {@link #restoreComputationGraph(File, boolean)}. */
     public static ComputationGraph restoreComputationGraph(String path, boolean loadUpdater) throws IOException {
-        return restoreComputationGraph(new File(path), loadUpdater);
+        return restoreComputationGraph(file(path), loadUpdater);
     }
 
     /**
      * Restores a graph, in mixed precision if it was when it was written.
      *
      * @param loadUpdater whether to restore the updater's state, if it was saved
-     * @throws AmpException if the file is no zip, or its entry {@code amp.json} is truncated, corrupt or newer than
-     *     this dl4j-amp
+     * @throws AmpException if the file is no zip or not of such a network, or its entry {@code amp.json} is truncated,
+     *     corrupt, larger than 1 MB or newer than this dl4j-amp
      */
     public static ComputationGraph restoreComputationGraph(File file, boolean loadUpdater) throws IOException {
         return restore(
                 file,
-                file.toString(),
+                String.valueOf(file),
                 zip -> ModelSerializer.restoreComputationGraph(zip, loadUpdater),
                 MixedPrecision::enable);
     }
@@ -240,7 +249,7 @@ public final class AmpModelSerializer {
             File file, boolean loadUpdater) throws IOException {
         return restore(
                 file,
-                file.toString(),
+                String.valueOf(file),
                 zip -> ModelSerializer.restoreComputationGraphAndNormalizer(zip, loadUpdater),
                 (pair, state) -> MixedPrecision.enable(pair.getFirst(), state));
     }
@@ -264,10 +273,11 @@ public final class AmpModelSerializer {
 
     static <N> N restore(File file, String source, Dl4jRestore<N> dl4j, BiConsumer<N, AmpState> enable)
             throws IOException {
+        AmpException.ifNull(file, "file", "the file to read");
         // First, because it's quick: a file that can't be restored in mixed precision shall not cost reading a large
         // network.
         Optional<AmpState> state = AmpEntry.read(file.toPath(), source);
-        N network = dl4j.from(file);
+        N network = restore(file, source, dl4j);
         state.ifPresent(present -> {
             try {
                 enable.accept(network, present);
@@ -278,8 +288,21 @@ public final class AmpModelSerializer {
         return network;
     }
 
+    private static <N> N restore(File file, String source, Dl4jRestore<N> dl4j) throws IOException {
+        try {
+            return dl4j.from(file);
+        } catch (ZipException | EOFException | RuntimeException e) {
+            // DL4J doesn't say which of a program's files it's about.
+            throw new AmpException(
+                    source + ": corrupt, or a model of another kind (DL4J: " + AmpException.quote(e)
+                            + "); restore from another copy, or with the call for its kind",
+                    e);
+        }
+    }
+
     private static <N> N restore(InputStream stream, Dl4jRestore<N> dl4j, BiConsumer<N, AmpState> enable)
             throws IOException {
+        AmpException.ifNull(stream, "stream", "the stream to read");
         Path temporary = Files.createTempFile("dl4j-amp", ".zip");
         try (stream) {
             Files.copy(stream, temporary, StandardCopyOption.REPLACE_EXISTING);

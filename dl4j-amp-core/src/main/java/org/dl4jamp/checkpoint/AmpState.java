@@ -1,7 +1,6 @@
 package org.dl4jamp.checkpoint;
 
 import java.nio.charset.StandardCharsets;
-import java.util.Objects;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.scale.LossScalerState;
@@ -29,8 +28,8 @@ public record AmpState(
     public static final int FORMAT_VERSION = 1;
 
     public AmpState {
-        Objects.requireNonNull(config, "config");
-        Objects.requireNonNull(scaler, "scaler");
+        AmpException.ifNull(config, "config", "the settings in force");
+        AmpException.ifNull(scaler, "scaler", "the state of a loss scaler");
         require(formatVersion == FORMAT_VERSION, "formatVersion", formatVersion, "" + FORMAT_VERSION);
         require(stepsTaken >= 0, "stepsTaken", stepsTaken, "at least 0");
         require(stepsSkipped >= 0, "stepsSkipped", stepsSkipped, "at least 0");
@@ -81,17 +80,17 @@ public record AmpState(
         int formatVersion = json.formatVersion(FORMAT_VERSION);
         AmpConfig config = AmpConfigJson.read(json.object("config"));
         JsonFields scaler = json.object("scaler");
-        LossScalerState scalerState = new LossScalerState(
-                scaler.text("kind"),
-                scaler.number("scale"),
-                scaler.integer("growthTracker"),
-                scaler.integer("hysteresisTracker"));
+        String kind = scaler.text("kind");
+        double scale = scaler.number("scale");
+        int growthTracker = scaler.integer("growthTracker");
+        int hysteresisTracker = scaler.integer("hysteresisTracker");
         scaler.end();
         long stepsTaken = json.wholeNumber("stepsTaken");
         long stepsSkipped = json.wholeNumber("stepsSkipped");
         int consecutiveSkips = json.integer("consecutiveSkips");
         json.end();
         try {
+            LossScalerState scalerState = new LossScalerState(kind, scale, growthTracker, hysteresisTracker);
             return new AmpState(formatVersion, config, scalerState, stepsTaken, stepsSkipped, consecutiveSkips);
         } catch (AmpException e) {
             throw new AmpException(where + ": " + e.getMessage(), e);

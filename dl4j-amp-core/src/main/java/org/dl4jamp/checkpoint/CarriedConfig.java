@@ -46,7 +46,8 @@ public final class CarriedConfig {
      * @throws AmpException if the settings hold a rule by predicate or a user-written loss scaler
      */
     public static MultiLayerConfiguration attach(MultiLayerConfiguration configuration, AmpConfig config) {
-        String carried = MARKER + AmpConfigJson.text(config);
+        AmpException.ifNull(configuration, "configuration", "a MultiLayerConfiguration");
+        String carried = carrying(config);
         MultiLayerConfiguration copy = configuration.clone();
         attach(layers(copy).toList(), carried);
         return copy;
@@ -60,7 +61,8 @@ public final class CarriedConfig {
      *     no layers
      */
     public static ComputationGraphConfiguration attach(ComputationGraphConfiguration configuration, AmpConfig config) {
-        String carried = MARKER + AmpConfigJson.text(config);
+        AmpException.ifNull(configuration, "configuration", "a ComputationGraphConfiguration");
+        String carried = carrying(config);
         ComputationGraphConfiguration copy = configuration.clone();
         // Its clone() forgets these.
         copy.setIterationCount(configuration.getIterationCount());
@@ -78,6 +80,7 @@ public final class CarriedConfig {
      * @throws AmpException if they are corrupt or newer than this dl4j-amp, or name a layer class that can't be loaded
      */
     public static Optional<AmpConfig> read(MultiLayerConfiguration configuration) {
+        AmpException.ifNull(configuration, "configuration", "a MultiLayerConfiguration");
         return read(layers(configuration));
     }
 
@@ -88,7 +91,13 @@ public final class CarriedConfig {
      * @throws AmpException if they are corrupt or newer than this dl4j-amp, or name a layer class that can't be loaded
      */
     public static Optional<AmpConfig> read(ComputationGraphConfiguration configuration) {
+        AmpException.ifNull(configuration, "configuration", "a ComputationGraphConfiguration");
         return read(layers(configuration));
+    }
+
+    private static String carrying(AmpConfig config) {
+        AmpException.ifNull(config, "config", "an AmpConfig, such as AmpConfig.defaults()");
+        return MARKER + AmpConfigJson.text(config);
     }
 
     private static Optional<AmpConfig> read(Stream<Layer> layers) {

@@ -8,7 +8,9 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Predicate;
 import org.dl4jamp.AmpException;
+import org.nd4j.shade.jackson.core.JsonParser;
 import org.nd4j.shade.jackson.core.JsonProcessingException;
+import org.nd4j.shade.jackson.core.JsonToken;
 import org.nd4j.shade.jackson.core.StreamReadFeature;
 import org.nd4j.shade.jackson.core.json.JsonWriteFeature;
 import org.nd4j.shade.jackson.databind.DeserializationFeature;
@@ -29,6 +31,13 @@ final class JsonFields {
             .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
             .build();
 
+    /** Settings and state of a network have some 500 bytes, and some 50 more for each rule. */
+    static final int MOST_BYTES = 1 << 20;
+    /** Jackson takes one method call for each level. */
+    private static final int DEEPEST = 16;
+    /** A double has at most 24 characters; the time to read a whole number grows with the square of them. */
+    private static final int LONGEST_NUMBER = 40;
+
     private final ObjectNode node;
     private final String where;
     private final Set<String> read = new HashSet<>();
@@ -45,22 +54,62 @@ final class JsonFields {
      */
     static JsonFields parse(byte[] json, String where) {
         try {
+            checkSize(json, where);
             return of(MAPPER.readTree(json), where);
         } catch (JsonProcessingException e) {
             String at = e.getLocation() == null
                     ? ""
                     : " at line " + e.getLocation().getLineNr() + ", column "
                             + e.getLocation().getColumnNr();
-            throw new AmpException(where + ": truncated or not JSON" + at + " (" + e.getOriginalMessage() + ")", e);
+            throw new AmpException(
+                    where + ": truncated or not JSON" + at + " (" + AmpException.quote(e.getOriginalMessage()) + ")",
+                    e);
         } catch (IOException e) {
-            throw new AmpException(where + ": truncated or not JSON (" + e.getMessage() + ")", e);
+            throw new AmpException(where + ": truncated or not JSON (" + AmpException.quote(e.getMessage()) + ")", e);
         }
     }
 
-    /** A tree as text, in ASCII; unlike its toString(), which escapes nothing. */
+    /** Rejects what would take too long or too much memory to read, before it's read. */
+    private static void checkSize(byte[] json, String where) throws IOException {
+        if (json.length > MOST_BYTES) {
+            throw tooLarge(where);
+        }
+        try (JsonParser parser = MAPPER.getFactory().createParser(json)) {
+            int depth = 0;
+            for (JsonToken token = parser.nextToken(); token != null; token = parser.nextToken()) {
+                depth += token.isStructStart() ? 1 : token.isStructEnd() ? -1 : 0;
+                if (depth > DEEPEST) {
+                    throw new AmpException(where + ": more than " + DEEPEST
+                            + " objects or arrays one inside the other; it's corrupt or was written by something else");
+                }
+                if (token.isNumeric() && parser.getTextLength() > LONGEST_NUMBER) {
+                    throw new AmpException(where + ": a number of more than " + LONGEST_NUMBER + " digits, "
+                            + AmpException.quote(parser.getText())
+                            + "; it's corrupt or was written by something else");
+                }
+            }
+        }
+    }
+
+    /** Says that something has more than {@link #MOST_BYTES}. */
+    static AmpException tooLarge(String where) {
+        return new AmpException(where + ": more than 1 MB (" + MOST_BYTES
+                + " bytes), which settings and state of mixed precision never have; restore from another copy");
+    }
+
+    /**
+     * A tree as text, in ASCII; unlike its toString(), which escapes nothing.
+     *
+     * @throws AmpException if it's larger than what is read
+     */
     static String text(ObjectNode json) {
         try {
-            return MAPPER.writeValueAsString(json);
+            String text = MAPPER.writeValueAsString(json);
+            if (text.length() > MOST_BYTES) {
+                throw new AmpException("the settings of mixed precision take " + text.length() + " bytes as JSON, but "
+                        + MOST_BYTES + " is the most; give fewer rules, or rules about more layers at once");
+            }
+            return text;
         } catch (JsonProcessingException e) {
             throw new AssertionError("a tree of texts and numbers can be written", e);
         }
@@ -70,7 +119,8 @@ final class JsonFields {
         if (node instanceof ObjectNode object) {
             return new JsonFields(object, where);
         }
-        throw new AmpException(where + ": a JSON object is needed here, not " + (node == null ? "nothing" : node));
+        throw new AmpException(where + ": a JSON object is needed here, not "
+                + (node == null || node.isMissingNode() ? "nothing" : AmpException.quote(node)));
     }
 
     /** Reads the version of the format and rejects newer ones than this code knows. */
@@ -134,8 +184,8 @@ final class JsonFields {
     void end() {
         node.fieldNames().forEachRemaining(name -> {
             if (!read.contains(name)) {
-                throw new AmpException(
-                        where + ": unknown field \"" + name + "\"; it's corrupt or was written by something else");
+                throw new AmpException(where + ": unknown field \"" + AmpException.quote(name)
+                        + "\"; it's corrupt or was written by something else");
             }
         });
     }
@@ -146,7 +196,8 @@ final class JsonFields {
     }
 
     AmpException wrong(String name, String allowed) {
-        return new AmpException(where + ": " + name + " is " + node.get(name) + ", but has to be " + allowed);
+        return new AmpException(
+                where + ": " + name + " is " + AmpException.quote(node.get(name)) + ", but has to be " + allowed);
     }
 
     private JsonNode checked(String name, Predicate<JsonNode> type, String allowed) {

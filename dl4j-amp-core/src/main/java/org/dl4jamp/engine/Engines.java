@@ -63,9 +63,9 @@ public final class Engines {
         ComputeEngine engine = found.stream()
                 .filter(candidate -> candidate.name().equals(name))
                 .findFirst()
-                .orElseThrow(() ->
-                        new AmpException("engine(\"" + name + "\"): there is no such engine on the class path. Found: "
-                                + describe(found) + ". Take one of these, or \"auto\""));
+                .orElseThrow(() -> new AmpException("engine(\"" + AmpException.quote(name)
+                        + "\"): there is no such engine on the class path. Found: " + describe(found)
+                        + ". Take one of these, or \"auto\""));
         engine.unavailable().ifPresent(reason -> {
             throw new AmpException("engine(\"" + name + "\") can't be used here: " + reason + ". Found: "
                     + describe(found) + ". Take one that's available, or \"auto\"");

@@ -32,7 +32,9 @@ final class PlanTable {
         return "Precision plan: " + plan.precision()
                 + (plan.note().isEmpty() ? "" : " (" + plan.note() + ")") + "\n"
                 + lines.stream().map(line -> aligned(line, widths)).collect(Collectors.joining("\n"))
-                + "\n" + half + " of " + plan.rows().size() + " layers and vertices compute in "
+                + "\n" + half + " of " + plan.rows().size()
+                + (plan.rows().stream().allMatch(PrecisionPlan.Row::layer) ? " layers" : " layers and vertices")
+                + " compute in "
                 + (half == 0 ? "half precision" : plan.precision());
     }
 

@@ -3,6 +3,7 @@ package org.dl4jamp.policy;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Optional;
+import org.dl4jamp.AmpException;
 import org.dl4jamp.Precision;
 
 /**
@@ -19,6 +20,7 @@ public record PrecisionPlan(Precision precision, String note, List<Row> rows, Li
      *
      * @param name the layer's or vertex's name
      * @param className simple name of its configuration class
+     * @param layer whether it's a layer, and not another vertex
      * @param kind what its class, or a rule, asked for
      * @param precision what it computes in
      * @param input the precision of the activations that it is given
@@ -29,6 +31,7 @@ public record PrecisionPlan(Precision precision, String note, List<Row> rows, Li
     public record Row(
             String name,
             String className,
+            boolean layer,
             LayerKind kind,
             Precision precision,
             Precision input,
@@ -40,7 +43,7 @@ public record PrecisionPlan(Precision precision, String note, List<Row> rows, Li
         }
 
         Row on(String otherEngine, String otherReason) {
-            return new Row(name, className, kind, precision, input, output, otherEngine, otherReason);
+            return new Row(name, className, layer, kind, precision, input, output, otherEngine, otherReason);
         }
     }
 
@@ -53,8 +56,10 @@ public record PrecisionPlan(Precision precision, String note, List<Row> rows, Li
     public record Fusion(String first, String then) {}
 
     public PrecisionPlan {
-        rows = List.copyOf(rows);
-        fusions = List.copyOf(fusions);
+        AmpException.ifNull(precision, "precision", "HALF, BFLOAT16 or FLOAT");
+        AmpException.ifNull(note, "note", "a few words, or none");
+        rows = List.copyOf(AmpException.ifNull(rows, "rows", "a row for each layer and vertex"));
+        fusions = List.copyOf(AmpException.ifNull(fusions, "fusions", "a list, empty if nothing is fused"));
     }
 
     /** A plan without fusions. */

@@ -112,6 +112,7 @@ public final class PrecisionPlanner {
         return new PrecisionPlan.Row(
                 node.name(),
                 node.className(),
+                node.isLayer(),
                 LayerKind.FULL,
                 Precision.FLOAT,
                 Precision.FLOAT,
@@ -236,6 +237,7 @@ public final class PrecisionPlanner {
         return new PrecisionPlan.Row(
                 node.name(),
                 node.className(),
+                node.isLayer(),
                 choice.kind(),
                 computed,
                 in ? precision : Precision.FLOAT,

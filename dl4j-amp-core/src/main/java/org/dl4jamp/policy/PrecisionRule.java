@@ -1,6 +1,5 @@
 package org.dl4jamp.policy;
 
-import java.util.Objects;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import java.util.regex.PatternSyntaxException;
@@ -26,12 +25,13 @@ public sealed interface PrecisionRule {
     /** Layers whose name matches a regular expression as a whole. */
     record ByName(LayerKind kind, Pattern pattern) implements PrecisionRule {
         public static ByName of(LayerKind kind, String regex) {
-            Objects.requireNonNull(regex, "regex");
+            AmpException.ifNull(regex, "nameRegex", "a regular expression for names of layers, such as \"bn_.*\"");
             try {
                 return new ByName(kind, Pattern.compile(regex));
             } catch (PatternSyntaxException e) {
                 throw new AmpException(
-                        method(kind) + "(\"" + regex + "\"): not a regular expression (" + e.getDescription()
+                        method(kind) + "(\"" + AmpException.quote(regex) + "\"): not a regular expression ("
+                                + e.getDescription()
                                 + " at index " + e.getIndex()
                                 + "); name layers by a java.util.regex pattern such as \"bn_.*\"",
                         e);

@@ -84,7 +84,7 @@ final class RuleBook {
                         !node.isLayer() && rule instanceof PrecisionRule.ByName && rule.matches(node.name(), null))
                 .map(node -> node.name() + " (" + node.className() + ")")
                 .collect(Collectors.joining(", "));
-        return "the rule " + rule.describe() + " matches no layer. "
+        return "the rule " + AmpException.quote(rule.describe()) + " matches no layer. "
                 + (vertices.isEmpty()
                         ? ""
                         : "It matches " + vertices + ", but rules are for layers: other vertices follow their inputs. ")

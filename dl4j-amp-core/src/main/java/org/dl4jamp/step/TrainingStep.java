@@ -43,6 +43,7 @@ public final class TrainingStep implements StepGuard {
     private final Map<LossScalingLayer, INDArray> labels = new LinkedHashMap<>();
     private StepKernels kernels = StepKernels.nd4j();
     private StepCounts counts = StepCounts.NONE;
+    private final SkipWarnings warnings = new SkipWarnings(LOG, System::nanoTime);
     private boolean skippedLast;
     private OptimizerIterations iterations = new OptimizerIterations();
     private BaseMultiLayerUpdater<?> replaced;
@@ -191,36 +192,41 @@ public final class TrainingStep implements StepGuard {
         String what;
         if (badBatch.isPresent()) {
             what = badBatch.get() + " in the batch of iteration " + iteration;
-            LOG.warn("Step skipped: {}; the loss scale stays at {}", what, scale);
+            warnings.warn("Step skipped: " + what + "; the loss scale stays at " + scale);
         } else if (!Double.isFinite(loss)) {
             what = "the loss of iteration " + iteration + " is " + loss + " at the finite loss scale " + scale
                     + ", with finite features and labels";
-            LOG.warn("Step skipped: {}; the loss scale stays", what);
+            warnings.warn("Step skipped: " + what + "; the loss scale stays");
         } else {
             scaler.update(true);
             what = "gradients overflowed in iteration " + iteration + " at loss scale " + scale;
             LOG.debug("Step skipped: {}; the loss scale is now {}", what, scaler.scale());
         }
         if (counts.consecutiveSkips() >= maxConsecutiveSkips) {
-            throw new AmpException(stuck(what, culprit, badBatch.isPresent(), Double.isFinite(loss)));
+            throw new AmpException(stuck(what, culprit, remedy(badBatch.isPresent(), Double.isFinite(loss), scale)));
         }
     }
 
-    private String stuck(String what, Optional<String> culprit, boolean badBatch, boolean finiteLoss) {
+    private String stuck(String what, Optional<String> culprit, String remedy) {
         return counts.consecutiveSkips() + " steps in a row were skipped (maxConsecutiveSkips(" + maxConsecutiveSkips
                 + ")); parameters and updater state are as they were before them. Last: " + what
                 + culprit.map(name -> "; first to go non-finite in the backward pass: " + name)
                         .orElse("")
                 + ". "
-                + remedy(badBatch, finiteLoss);
+                + remedy;
     }
 
-    private static String remedy(boolean badBatch, boolean finiteLoss) {
+    private String remedy(boolean badBatch, boolean finiteLoss, double scale) {
         if (badBatch) {
             return "Mend the data; neither precision nor layers are to blame";
         }
+        String lowerScale = scale > 1 && scaler.scale() >= scale
+                ? "The loss scale isn't lowered by " + scaler
+                        + ": give a lower one, or a DynamicLossScaler, which finds its own. "
+                : "";
         return finiteLoss
-                ? "Try a lower learning rate, clip gradients, or keep the layers at fault in FP32 with AmpConfig.keepFull(name)"
+                ? lowerScale
+                        + "Try a lower learning rate, clip gradients, or keep the layers at fault in FP32 with AmpConfig.keepFull(name)"
                 : "Activations overflowed in the forward pass, or training diverged: normalize the features, lower the learning rate,"
                         + " keep the first layers in FP32 with AmpConfig.keepFull(name), or use BFLOAT16";
     }

@@ -282,6 +282,34 @@ class AmpModelSerializerTest {
     }
 
     @Test
+    void anEntryThatIsTooLargeIsRejectedWithoutReadingAllOfIt() throws IOException {
+        AmpModelSerializer.writeModel(net, STATE, zip.toFile(), true, null);
+        replaceEntry(" ".repeat(3 << 20));
+        AmpException e =
+                assertThrows(AmpException.class, () -> AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()));
+        assertTrue(e.getMessage().startsWith(zip + ", entry amp.json: more than 1 MB"), e.getMessage());
+    }
+
+    @Test
+    void aModelThatDl4jCannotRestoreIsNamed() throws IOException {
+        AmpModelSerializer.writeModel(graph, STATE, zip.toFile(), true, null);
+        AmpException otherKind =
+                assertThrows(AmpException.class, () -> AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()));
+        assertTrue(otherKind.getMessage().startsWith(zip + ": corrupt, or a model of"), otherKind.getMessage());
+
+        AmpModelSerializer.writeModel(net, STATE, zip.toFile(), true, null);
+        byte[] bytes = Files.readAllBytes(zip);
+        Arrays.fill(bytes, 100, 140, (byte) 0x55);
+        Files.write(zip, bytes);
+        AmpException corrupt =
+                assertThrows(AmpException.class, () -> AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()));
+        assertTrue(corrupt.getMessage().startsWith(zip + ": corrupt"), corrupt.getMessage());
+        AmpException stream = assertThrows(
+                AmpException.class, () -> AmpModelSerializer.restoreMultiLayerNetwork(Files.newInputStream(zip)));
+        assertTrue(stream.getMessage().startsWith("the stream: corrupt"), stream.getMessage());
+    }
+
+    @Test
     void aNewerEntryAsksForAnUpgrade() throws IOException {
         AmpModelSerializer.writeModel(graph, STATE, zip.toFile(), true, null);
         replaceEntry("{\"formatVersion\":2,\"anything\":\"new\"}");

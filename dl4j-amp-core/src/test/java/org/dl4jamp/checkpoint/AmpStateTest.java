@@ -17,6 +17,7 @@ import org.dl4jamp.scale.NoLossScaler;
 import org.dl4jamp.scale.StaticLossScaler;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -118,6 +119,54 @@ class AmpStateTest {
         AmpException e = assertThrows(AmpException.class, () -> AmpState.fromJson(corrupt, "here"));
         assertTrue(e.getMessage().startsWith("here"), e.getMessage());
         assertTrue(e.getMessage().contains(message), e.getMessage());
+    }
+
+    @ParameterizedTest
+    @MethodSource("tooLarge")
+    void whatIsTooLargeIsRejectedInAShortMessage(String original, String replacement, String message) {
+        String json = new String(STATE.toJson(), StandardCharsets.US_ASCII);
+        assertTrue(json.contains(original), json);
+        byte[] large = json.replace(original, replacement).getBytes(StandardCharsets.US_ASCII);
+        AmpException e = assertThrows(AmpException.class, () -> AmpState.fromJson(large, "here"));
+        assertTrue(e.getMessage().startsWith("here"), e.getMessage());
+        assertTrue(e.getMessage().contains(message), e.getMessage());
+        assertTrue(e.getMessage().length() < 500, e.getMessage());
+    }
+
+    static Stream<Arguments> tooLarge() {
+        String steps = "\"stepsTaken\":1099511627776";
+        String growthFactor = "\"growthFactor\":1.7";
+        String rule = "\"gr\\u00F6\\u00DFe \\\"1\\\"\"";
+        String name = "n".repeat(1_000_000);
+        return Stream.of(
+                Arguments.of(steps, "\"stepsTaken\":" + "1".repeat(2_000_000), "more than 1 MB"),
+                Arguments.of(steps, "\"stepsTaken\":" + "1".repeat(1_000_000), "a number of more than 40 digits, 1111"),
+                Arguments.of(growthFactor, "\"growthFactor\":1." + "7".repeat(1_000_000), "more than 40 digits, 1.777"),
+                Arguments.of(steps, "\"stepsTaken\":" + "[".repeat(200_000), "more than 16 objects or arrays"),
+                Arguments.of(steps, "\"" + name + "\":1," + steps, "(1000000 characters)"),
+                Arguments.of(steps, "\"stepsTaken\":\"" + name + "\"", "(1000002 characters)"),
+                Arguments.of(steps, "\"stepsTaken\":" + name, "Unrecognized token"),
+                Arguments.of("\"HALF\"", "\"" + name + "\"", "but has to be one of"),
+                Arguments.of(rule, "\"" + "(".repeat(200_000) + "\"", "not a regular expression"),
+                Arguments.of(rule, "\"" + name + "(\"", "not a regular expression"),
+                Arguments.of("\"kind\":\"dynamic\",\"scale\"", "\"kind\":\"" + name + "\",\"scale\"", "at most 80"));
+    }
+
+    @Test
+    void settingsThatWouldBeTooLargeToReadAreNotWritten() {
+        AmpConfig.Builder config = AmpConfig.builder();
+        for (int i = 0; i < 1100; i++) {
+            config.keepFull("n".repeat(1000) + i);
+        }
+        AmpState state = new AmpState(config.build(), new NoLossScaler().state(), 0, 0, 0);
+        AmpException e = assertThrows(AmpException.class, state::toJson);
+        assertTrue(e.getMessage().contains("1048576 is the most"), e.getMessage());
+    }
+
+    @Test
+    void nothingIsSaidToBeNothing() {
+        AmpException e = assertThrows(AmpException.class, () -> AmpState.fromJson(new byte[0], "here"));
+        assertEquals("here: a JSON object is needed here, not nothing", e.getMessage());
     }
 
     @Test

@@ -36,7 +36,15 @@ class PrecisionPlannerTest {
         assertEquals(row("second", HALF, HALF, HALF, "products in FP32, rounded once"), plan.row("second"));
         assertEquals(
                 new PrecisionPlan.Row(
-                        "out", "OutputLayer", LayerKind.FULL, FLOAT, HALF, FLOAT, "test", "loss in FP32, takes HALF"),
+                        "out",
+                        "OutputLayer",
+                        true,
+                        LayerKind.FULL,
+                        FLOAT,
+                        HALF,
+                        FLOAT,
+                        "test",
+                        "loss in FP32, takes HALF"),
                 plan.row("out"));
     }
 
@@ -51,6 +59,7 @@ class PrecisionPlannerTest {
                     new PrecisionPlan.Row(
                             "out",
                             "OutputLayer",
+                            true,
                             LayerKind.LOWER,
                             BFLOAT16,
                             BFLOAT16,
@@ -162,6 +171,7 @@ class PrecisionPlannerTest {
                 new PrecisionPlan.Row(
                         "first",
                         "DenseLayer",
+                        true,
                         LayerKind.FULL,
                         FLOAT,
                         FLOAT,
@@ -393,6 +403,7 @@ class PrecisionPlannerTest {
 
     private static PrecisionPlan.Row row(
             String name, Precision precision, Precision input, Precision output, String reason) {
-        return new PrecisionPlan.Row(name, "DenseLayer", LayerKind.LOWER, precision, input, output, "test", reason);
+        return new PrecisionPlan.Row(
+                name, "DenseLayer", true, LayerKind.LOWER, precision, input, output, "test", reason);
     }
 }

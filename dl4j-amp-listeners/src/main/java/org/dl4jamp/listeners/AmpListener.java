@@ -1,7 +1,6 @@
 package org.dl4jamp.listeners;
 
 import java.lang.ref.WeakReference;
-import java.util.Objects;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
@@ -24,7 +23,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>With {@code fit(iterator)} every iteration is in mixed precision. With {@code fit(DataSet)}, which tells listeners nothing before its
  * first iteration, the first is in FP32 and the others are in mixed precision. A network that has mixed precision already keeps it as it
- * is. A network whose {@link MixedPrecision} was closed while this listener was with it stays without, until somebody enables it again.
+ * is, and settings of this listener that differ are ignored with a warning. A network whose {@link MixedPrecision} was closed while this listener was with it stays without, until somebody enables it again.
  * Layerwise pretraining is DL4J's, in FP32.
  *
  * <p>Logs one line at INFO when it attaches, and skipped steps at INFO, at most one line in ten seconds.
@@ -46,7 +45,8 @@ public class AmpListener extends BaseTrainingListener {
 
     /** Takes these settings, whatever the network's configuration carries. */
     public AmpListener(AmpConfig config) {
-        this.config = Objects.requireNonNull(config, "config");
+        this.config = AmpException.ifNull(
+                config, "config", "an AmpConfig, or none at all for that of the network or the defaults");
     }
 
     /**
@@ -83,6 +83,7 @@ public class AmpListener extends BaseTrainingListener {
 
     /** Returns whether it wasn't attached to this mixed precision before. */
     private boolean attach(Model model) {
+        AmpException.ifNull(model, "model", "the network that is trained");
         if (isLayerOfNetwork(model) || (model == served.get() && !amp.isClosed())) {
             return false;
         }
@@ -94,6 +95,15 @@ public class AmpListener extends BaseTrainingListener {
         served = new WeakReference<>(model);
         report = new StepReport(LOG, System::nanoTime, amp.stepsSkipped(), amp.lossScale());
         LOG.info(AttachReport.of(amp, model instanceof ComputationGraph, present.isPresent()));
+        if (present.isPresent()
+                && config != null
+                && !config.toString().equals(amp.config().toString())) {
+            LOG.warn(
+                    "The settings of this AmpListener, {}, are ignored: the network is in mixed precision already, with {}."
+                            + " Give them where it's enabled first, or close() that mixed precision and enable it with these",
+                    config,
+                    amp.config());
+        }
         return true;
     }
 

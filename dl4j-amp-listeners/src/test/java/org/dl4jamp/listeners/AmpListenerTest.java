@@ -82,6 +82,42 @@ class AmpListenerTest {
     }
 
     @Test
+    void settingsThatAreIgnoredAreSaidToBe() {
+        AmpConfig other = AmpConfig.builder()
+                .precision(Precision.HALF)
+                .engine("nd4j")
+                .keepFull("layer0")
+                .build();
+        List<String> lines = linesOf(
+                () -> network(new AmpListener(HALF), new AmpListener(other)).fit(oneBatch(), 2));
+        assertEquals(3, lines.size(), lines.toString());
+        assertTrue(
+                lines.get(2).startsWith("The settings of this AmpListener, " + other + ", are ignored: ")
+                        && lines.get(2).contains("with " + HALF),
+                lines.get(2));
+        assertEquals(
+                2,
+                linesOf(() -> network(new AmpListener(HALF), new AmpListener(HALF), new AmpListener())
+                                        .fit(oneBatch(), 1))
+                                .size()
+                        - 1);
+    }
+
+    @Test
+    void nullIsNamed() {
+        assertTrue(assertThrows(AmpException.class, () -> new AmpListener(null))
+                .getMessage()
+                .startsWith("config: null"));
+        AmpListener listener = new AmpListener();
+        assertTrue(assertThrows(AmpException.class, () -> listener.onEpochStart(null))
+                .getMessage()
+                .startsWith("model: null"));
+        assertTrue(assertThrows(AmpException.class, () -> listener.iterationDone(null, 0, 0))
+                .getMessage()
+                .startsWith("model: null"));
+    }
+
+    @Test
     void networkThatWasClosedIsLeftAlone() {
         AmpListener listener = new AmpListener(HALF);
         MultiLayerNetwork network = network(listener);
