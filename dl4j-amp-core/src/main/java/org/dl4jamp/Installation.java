@@ -166,7 +166,8 @@ final class Installation {
                             network.graph().node(place.name()).vertex(),
                             type,
                             surroundings,
-                            plan.fusion(place.name()))));
+                            plan.fusion(place.name()),
+                            step.gate())));
         }
     }
 

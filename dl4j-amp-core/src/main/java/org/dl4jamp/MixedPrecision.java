@@ -37,7 +37,8 @@ import org.slf4j.LoggerFactory;
  * {@code getLayer()} returns wrappers around the network's layers. {@link #close()} puts the network back as it was, only trained.
  *
  * <p>The counterpart of PyTorch's {@code torch.autocast} together with {@code torch.amp.GradScaler}. Method: Micikevicius et al., Mixed Precision
- * Training, 2018. Not thread-safe, as DL4J's networks aren't; several networks may be trained by several threads.
+ * Training, 2018. As thread-safe as DL4J's networks are: several networks may be trained by several threads, and {@link #close()} waits for those that
+ * use its network.
  */
 public final class MixedPrecision implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(MixedPrecision.class);
@@ -48,7 +49,7 @@ public final class MixedPrecision implements AutoCloseable {
     private final TrainingStep step;
     private final String engine;
     private final Installation installation;
-    private boolean closed;
+    private volatile boolean closed;
 
     private MixedPrecision(AmpNetwork network, AmpConfig config) {
         Preconditions.check(network);
@@ -111,7 +112,7 @@ public final class MixedPrecision implements AutoCloseable {
      *
      * @throws AmpException if it can't be done, with the reason; the network is then as it was. Reasons: the network isn't initialized, its
      *     parameters aren't FLOAT, its optimization algorithm isn't SGD, mixed precision is enabled already, there is no such engine or it can't
-     *     compute in the precision, or a rule matches no layer
+     *     compute in the precision, a rule matches no layer, or a listener calls it within a pass of the network
      */
     public static MixedPrecision enable(MultiLayerNetwork network, AmpConfig config) {
         return enable((Model) network, config);
@@ -160,6 +161,12 @@ public final class MixedPrecision implements AutoCloseable {
 
     private static MixedPrecision enable(Model network, AmpState state) {
         AmpException.ifNull(state, "state", "an AmpState, such as one that MixedPrecision.state() returned");
+        synchronized (AmpNetwork.of(network).model()) {
+            return enableAndRestore(network, state);
+        }
+    }
+
+    private static MixedPrecision enableAndRestore(Model network, AmpState state) {
         MixedPrecision amp = enable(network, state.config());
         boolean sameKind = amp.scaler.state().kind().equals(state.scaler().kind());
         if (sameKind
@@ -182,7 +189,11 @@ public final class MixedPrecision implements AutoCloseable {
 
     private static MixedPrecision enable(Model network, AmpConfig config) {
         AmpException.ifNull(config, "config", "an AmpConfig, such as AmpConfig.defaults()");
-        return new MixedPrecision(AmpNetwork.of(network), config);
+        AmpNetwork view = AmpNetwork.of(network);
+        PassInProgress.refuse("MixedPrecision.enable", network);
+        synchronized (network) {
+            return new MixedPrecision(view, config);
+        }
     }
 
     /** The mixed precision of a network, empty if it isn't enabled. */
@@ -293,12 +304,28 @@ public final class MixedPrecision implements AutoCloseable {
         return closed;
     }
 
-    /** Puts the network back as it was, only trained: the same layer objects, with the parameters and updater state of now. */
+    /**
+     * Puts the network back as it was, only trained: the same layer objects, with the parameters and updater state of now. Waits for what other
+     * threads do with the network, a {@code fit} or {@code output} for example. Layers of the network that somebody kept compute no more.
+     *
+     * @throws AmpException if it's called within a pass of the network, by a listener's {@code onForwardPass} for example; nothing has changed then
+     */
     @Override
     public void close() {
-        if (!closed) {
-            closed = true;
-            installation.remove();
+        Model network = step.network();
+        if (closed) {
+            return;
         }
+        PassInProgress.refuse("MixedPrecision.close", network);
+        synchronized (network) {
+            if (!closed) {
+                step.gate().close(this::remove);
+            }
+        }
+    }
+
+    private void remove() {
+        closed = true;
+        installation.remove();
     }
 }

@@ -2,6 +2,7 @@ package org.dl4jamp.engine;
 
 import java.util.Optional;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
+import org.dl4jamp.layer.Gate;
 import org.dl4jamp.layer.Surroundings;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -15,6 +16,7 @@ import org.nd4j.linalg.api.buffer.DataType;
  * @param type the type of its inputs and its output
  * @param surroundings what stands before and after it
  * @param fusion the fusion that it takes part in, if it does
+ * @param gate what it passes through to compute
  */
 public record VertexRequest(
         String name,
@@ -22,4 +24,5 @@ public record VertexRequest(
         org.deeplearning4j.nn.conf.graph.GraphVertex configuration,
         DataType type,
         Surroundings surroundings,
-        Optional<PrecisionPlan.Fusion> fusion) {}
+        Optional<PrecisionPlan.Fusion> fusion,
+        Gate gate) {}

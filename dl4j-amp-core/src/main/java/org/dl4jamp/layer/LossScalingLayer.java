@@ -43,12 +43,14 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         guard().backwardBegins(this, getLabels());
         gradientScale().begin(this, lossTerms());
-        // DL4J doesn't run an output layer forward before it runs it backward.
-        twin().weights().refresh();
-        applyDropoutBeforeBackward(workspaceMgr);
-        Pair<Gradient, INDArray> result = super.backpropGradient(epsilon, workspaceMgr);
-        scoredInput = input();
-        return result;
+        try (Gate.Inside inside = guard().gate().enter()) {
+            // DL4J doesn't run an output layer forward before it runs it backward.
+            twin().weights().refresh();
+            applyDropoutBeforeBackward(workspaceMgr);
+            Pair<Gradient, INDArray> result = super.backpropGradient(epsilon, workspaceMgr);
+            scoredInput = input();
+            return result;
+        }
     }
 
     @Override
@@ -101,9 +103,11 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
 
     @Override
     public double computeScore(double fullNetworkRegScore, boolean training, LayerWorkspaceMgr workspaceMgr) {
-        return training && compute() instanceof ScoringOutput scoring && isScoreOfBackwardPass()
-                ? scoring.scoreOfBackwardPass(fullNetworkRegScore)
-                : outputLayer().computeScore(fullNetworkRegScore, training, prepareScore(training, workspaceMgr));
+        try (Gate.Inside inside = guard().gate().enter()) {
+            return training && compute() instanceof ScoringOutput scoring && isScoreOfBackwardPass()
+                    ? scoring.scoreOfBackwardPass(fullNetworkRegScore)
+                    : outputLayer().computeScore(fullNetworkRegScore, training, prepareScore(training, workspaceMgr));
+        }
     }
 
     // The same array is the same mask, which DL4J sets once more before it asks for the score.
@@ -150,7 +154,9 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
 
     @Override
     public INDArray computeScoreForExamples(double fullNetworkRegScore, LayerWorkspaceMgr workspaceMgr) {
-        return outputLayer().computeScoreForExamples(fullNetworkRegScore, prepareScore(false, workspaceMgr));
+        try (Gate.Inside inside = guard().gate().enter()) {
+            return outputLayer().computeScoreForExamples(fullNetworkRegScore, prepareScore(false, workspaceMgr));
+        }
     }
 
     @Override
@@ -160,12 +166,16 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
 
     @Override
     public double f1Score(DataSet data) {
-        return outputLayer().f1Score(data);
+        try (Gate.Inside inside = guard().gate().enter()) {
+            return outputLayer().f1Score(data);
+        }
     }
 
     @Override
     public double f1Score(INDArray examples, INDArray labels) {
-        return outputLayer().f1Score(examples, labels);
+        try (Gate.Inside inside = guard().gate().enter()) {
+            return outputLayer().f1Score(examples, labels);
+        }
     }
 
     @Override
@@ -175,12 +185,16 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
 
     @Override
     public int[] predict(INDArray examples) {
-        return outputLayer().predict(examples);
+        try (Gate.Inside inside = guard().gate().enter()) {
+            return outputLayer().predict(examples);
+        }
     }
 
     @Override
     public List<String> predict(DataSet dataSet) {
-        return outputLayer().predict(dataSet);
+        try (Gate.Inside inside = guard().gate().enter()) {
+            return outputLayer().predict(dataSet);
+        }
     }
 
     @Override

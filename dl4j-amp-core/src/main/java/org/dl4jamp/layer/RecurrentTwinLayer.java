@@ -41,17 +41,21 @@ public final class RecurrentTwinLayer extends TwinLayer implements RecurrentLaye
 
     @Override
     public INDArray rnnTimeStep(INDArray given, LayerWorkspaceMgr workspaceMgr) {
-        setInput(given, workspaceMgr);
-        return forward(
-                false, workspaceMgr, inner -> recurrent().rnnTimeStep(compute().input(), inner));
+        try (Gate.Inside inside = guard().gate().enter()) {
+            setInput(given, workspaceMgr);
+            return forward(false, workspaceMgr, inner -> recurrent()
+                    .rnnTimeStep(compute().input(), inner));
+        }
     }
 
     @Override
     public INDArray rnnActivateUsingStoredState(
             INDArray given, boolean training, boolean storeLastForTBPTT, LayerWorkspaceMgr workspaceMgr) {
-        setInput(given, workspaceMgr);
-        return forward(training, workspaceMgr, inner -> recurrent()
-                .rnnActivateUsingStoredState(compute().input(), training, storeLastForTBPTT, inner));
+        try (Gate.Inside inside = guard().gate().enter()) {
+            setInput(given, workspaceMgr);
+            return forward(training, workspaceMgr, inner -> recurrent()
+                    .rnnActivateUsingStoredState(compute().input(), training, storeLastForTBPTT, inner));
+        }
     }
 
     @Override

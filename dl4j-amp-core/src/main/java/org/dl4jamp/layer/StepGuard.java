@@ -14,4 +14,7 @@ public interface StepGuard {
 
     /** Whether the parameters were left as they were in the last step. */
     boolean skippedLastStep();
+
+    /** What is passed through to compute. */
+    Gate gate();
 }

@@ -5,6 +5,7 @@ import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.AmpException;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -94,6 +95,11 @@ public class TwinLayer extends PairedLayer {
         if (settled) {
             return;
         }
+        if (input == null) {
+            throw new AmpException("Layer \"" + conf().getLayer().getLayerName()
+                    + "\" has no input: it was cleared since it ran forward, or mixed precision was enabled since then."
+                    + " Run the network forward again");
+        }
         settled = true;
         LayerWorkspaceMgr keeper = Casts.keeper(workspaceMgr, working, input);
         boolean keepsRounded = twin.roundsInput() && !isRoundedByEachPass();
@@ -130,8 +136,10 @@ public class TwinLayer extends PairedLayer {
 
     @Override
     public INDArray activate(INDArray given, boolean training, LayerWorkspaceMgr workspaceMgr) {
-        setInput(given, workspaceMgr);
-        return activate(training, workspaceMgr);
+        try (Gate.Inside inside = guard.gate().enter()) {
+            setInput(given, workspaceMgr);
+            return activate(training, workspaceMgr);
+        }
     }
 
     @Override
@@ -150,6 +158,12 @@ public class TwinLayer extends PairedLayer {
     }
 
     final INDArray forward(boolean training, LayerWorkspaceMgr workspaceMgr, Forward forward) {
+        try (Gate.Inside inside = guard.gate().enter()) {
+            return forwardInside(training, workspaceMgr, forward);
+        }
+    }
+
+    private INDArray forwardInside(boolean training, LayerWorkspaceMgr workspaceMgr, Forward forward) {
         settleInput(workspaceMgr, ArrayType.FF_WORKING_MEM);
         twin.weights().refresh();
         if (training) {
@@ -190,6 +204,13 @@ public class TwinLayer extends PairedLayer {
     }
 
     final Pair<Gradient, INDArray> backward(INDArray epsilon, LayerWorkspaceMgr workspaceMgr, Backward backward) {
+        try (Gate.Inside inside = guard.gate().enter()) {
+            return backwardInside(epsilon, workspaceMgr, backward);
+        }
+    }
+
+    private Pair<Gradient, INDArray> backwardInside(
+            INDArray epsilon, LayerWorkspaceMgr workspaceMgr, Backward backward) {
         if (isBackwardPassUnread()) {
             return new Pair<>(new DefaultGradient(), unread(workspaceMgr));
         }

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.UpdaterBlock;
@@ -14,6 +15,7 @@ import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.WorkEvent;
+import org.dl4jamp.layer.Gate;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.layer.TwinLayer;
@@ -40,6 +42,7 @@ public final class TrainingStep implements StepGuard {
     private final AmpNetwork network;
     private final LossScaler scaler;
     private final int maxConsecutiveSkips;
+    private final Gate gate = new Gate();
     private final Map<LossScalingLayer, INDArray> labels = new LinkedHashMap<>();
     private StepKernels kernels = StepKernels.nd4j();
     private StepCounts counts = StepCounts.NONE;
@@ -68,6 +71,11 @@ public final class TrainingStep implements StepGuard {
             return Optional.of(own.step());
         }
         return updater instanceof AmpGraphUpdater own ? Optional.of(own.step()) : Optional.empty();
+    }
+
+    /** The network that is trained. */
+    public Model network() {
+        return network.model();
     }
 
     public StepCounts counts() {
@@ -146,6 +154,11 @@ public final class TrainingStep implements StepGuard {
     @Override
     public boolean skippedLastStep() {
         return skippedLast;
+    }
+
+    @Override
+    public Gate gate() {
+        return gate;
     }
 
     /**

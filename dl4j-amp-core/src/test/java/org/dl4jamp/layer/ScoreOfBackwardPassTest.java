@@ -33,12 +33,19 @@ class ScoreOfBackwardPassTest {
     }
 
     private static final StepGuard NO_STEP = new StepGuard() {
+        private final Gate gate = new Gate();
+
         @Override
         public void backwardBegins(LossScalingLayer output, INDArray labels) {}
 
         @Override
         public boolean skippedLastStep() {
             return false;
+        }
+
+        @Override
+        public Gate gate() {
+            return gate;
         }
     };
 

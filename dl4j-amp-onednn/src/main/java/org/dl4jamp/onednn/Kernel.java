@@ -26,6 +26,7 @@ final class Kernel implements AutoCloseable {
     private final Map<Integer, memory> memories = new HashMap<>();
     private final Handle handle = new Handle();
     private final boolean needsScratchpad;
+    private boolean closed;
 
     /**
      * @param context where it runs
@@ -64,11 +65,13 @@ final class Kernel implements AutoCloseable {
     }
 
     Kernel bind(int index, long address) {
+        requireOpen();
         memories.get(index).set_data_handle(handle.at(address));
         return this;
     }
 
     void run() {
+        requireOpen();
         if (needsScratchpad) {
             bind(dnnl.DNNL_ARG_SCRATCHPAD, context.scratchpad().address());
         }
@@ -81,8 +84,16 @@ final class Kernel implements AutoCloseable {
         event.commit();
     }
 
+    /** What oneDNN is given of a primitive that was freed is a crash of the process. */
+    private void requireOpen() {
+        if (closed) {
+            throw new AmpException(what + " is closed, as is the mixed precision that it belongs to");
+        }
+    }
+
     @Override
     public void close() {
+        closed = true;
         arguments.releaseReference();
         memories.values().forEach(Pointer::releaseReference);
         memories.clear();

@@ -32,6 +32,7 @@ final class OneDnnContext implements AutoCloseable {
     private final AlignedMemory scratchpad = new AlignedMemory();
     private final LentGradients lentGradients = new LentGradients();
     private final AlignedMemory staging = new AlignedMemory();
+    private boolean closed;
 
     static engine cpu() {
         return OneDnnLibrary.cpu();
@@ -134,11 +135,15 @@ final class OneDnnContext implements AutoCloseable {
     }
 
     /**
-     * Adds one array to another, in place.
+     * Adds one array to another, in place. DL4J's graph calls for it outside of layers and vertices.
      *
      * @param sum of the same shape, type and order
      */
-    void add(INDArray summand, INDArray sum) {
+    synchronized void add(INDArray summand, INDArray sum) {
+        if (closed) {
+            sum.addi(summand);
+            return;
+        }
         Combination.Task task = new Combination.Task(dnnl.algorithm.binary_add, 2, List.of(), Layout.of(sum));
         sums.get(task, () -> Combination.make(this, "gradients of several consumers", task))
                 .run(List.of(sum, summand), sum);
@@ -203,7 +208,8 @@ final class OneDnnContext implements AutoCloseable {
     }
 
     @Override
-    public void close() {
+    public synchronized void close() {
+        closed = true;
         copies.close();
         sums.close();
         scratchpad.close();

@@ -7,6 +7,7 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.layer.DelegatingVertex;
+import org.dl4jamp.layer.Gate;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.indexing.NDArrayIndex;
@@ -49,6 +50,12 @@ abstract class VertexTwin extends DelegatingVertex implements AutoCloseable {
 
     @Override
     public final INDArray doForward(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        try (Gate.Inside inside = request.gate().enter()) {
+            return forwardInside(training, workspaceMgr);
+        }
+    }
+
+    private INDArray forwardInside(boolean training, LayerWorkspaceMgr workspaceMgr) {
         GraphVertex master = master();
         if (!master.canDoForward() || !isCovered(master.getInputs())) {
             return master.doForward(training, workspaceMgr);
@@ -61,6 +68,12 @@ abstract class VertexTwin extends DelegatingVertex implements AutoCloseable {
 
     @Override
     public final Pair<Gradient, INDArray[]> doBackward(boolean tbptt, LayerWorkspaceMgr workspaceMgr) {
+        try (Gate.Inside inside = request.gate().enter()) {
+            return backwardInside(tbptt, workspaceMgr);
+        }
+    }
+
+    private Pair<Gradient, INDArray[]> backwardInside(boolean tbptt, LayerWorkspaceMgr workspaceMgr) {
         GraphVertex master = master();
         if (!master.canDoBackward() || !isCovered(master.getInputs())) {
             return master.doBackward(tbptt, workspaceMgr);

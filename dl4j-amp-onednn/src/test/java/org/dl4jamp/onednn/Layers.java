@@ -10,6 +10,7 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.Precision;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.TwinRequest;
+import org.dl4jamp.layer.Gate;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.StepGuard;
@@ -23,12 +24,19 @@ import org.nd4j.linalg.factory.Nd4j;
 /** A single layer as a network would have it on this engine, and DL4J's own layer on the same numbers. */
 final class Layers {
     private static final StepGuard NO_STEP = new StepGuard() {
+        private final Gate gate = new Gate();
+
         @Override
         public void backwardBegins(LossScalingLayer output, INDArray labels) {}
 
         @Override
         public boolean skippedLastStep() {
             return false;
+        }
+
+        @Override
+        public Gate gate() {
+            return gate;
         }
     };
 

@@ -29,6 +29,7 @@ import org.deeplearning4j.nn.graph.vertex.VertexIndices;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.engine.VertexRequest;
+import org.dl4jamp.layer.Gate;
 import org.dl4jamp.layer.Surroundings;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -95,7 +96,13 @@ class VerticesTest {
         for (DataType type : Types.here()) {
             try (EngineSession session = new OneDnnEngine().session(1, true)) {
                 GraphVertex twin = session.vertex(new VertexRequest(
-                        "v", dl4j(conf, inputs.length, type), conf, type, Surroundings.CHAIN, Optional.empty()));
+                        "v",
+                        dl4j(conf, inputs.length, type),
+                        conf,
+                        type,
+                        Surroundings.CHAIN,
+                        Optional.empty(),
+                        new Gate()));
                 assertInstanceOf(VertexTwin.class, twin);
                 twin.setInputs(as(type, channelsLast, inputs));
                 Agreement.assertRoundedOnce(type + " output", expected, twin.doForward(true, NONE));
@@ -212,7 +219,8 @@ class VerticesTest {
                     new MergeVertex(),
                     DataType.FLOAT,
                     Surroundings.CHAIN,
-                    Optional.empty()));
+                    Optional.empty(),
+                    new Gate()));
             twin.setInputs(inputs);
             assertEquals(
                     expected,

@@ -8,6 +8,7 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.Precision;
 import org.dl4jamp.engine.TwinRequest;
+import org.dl4jamp.layer.Gate;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.RecurrentTwinLayer;
@@ -33,12 +34,19 @@ final class TwinHarness {
     }
 
     static final StepGuard NO_STEP = new StepGuard() {
+        private final Gate gate = new Gate();
+
         @Override
         public void backwardBegins(LossScalingLayer output, INDArray labels) {}
 
         @Override
         public boolean skippedLastStep() {
             return false;
+        }
+
+        @Override
+        public Gate gate() {
+            return gate;
         }
     };
 

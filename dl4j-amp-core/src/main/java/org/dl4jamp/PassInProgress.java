@@ -1,0 +1,51 @@
+package org.dl4jamp;
+
+import java.util.Set;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.optimize.solvers.BaseOptimizer;
+
+/**
+ * Knows whether code that runs was called by a network between its forward pass and the step, such as a listener's {@code onForwardPass}. To put other
+ * layers into the network then would take from the backward pass what the forward pass left to it. Between steps it does no harm, in {@code
+ * iterationDone} for example.
+ */
+final class PassInProgress {
+    private static final Set<Class<?>> NETWORKS = Set.of(MultiLayerNetwork.class, ComputationGraph.class);
+
+    private static final Set<String> PASSES = Set.of(
+            "computeGradientAndScore",
+            "calculateGradients",
+            "calcBackpropGradients",
+            "ffToLayerActivationsDetached",
+            "ffToLayerActivationsInWs",
+            "ffToLayerActivationsInWS",
+            "outputOfLayerDetached",
+            "outputOfLayersDetached");
+
+    private static final StackWalker STACK = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
+
+    private PassInProgress() {}
+
+    /**
+     * Refuses to go on within a pass of a network.
+     *
+     * @param call what was called, for the message
+     * @throws AmpException if it was called by code that the network runs
+     */
+    static void refuse(String call, Model network) {
+        // The stack tells of some network's pass. Its monitor tells that it's this one's: fit and output hold it.
+        if (Thread.holdsLock(network) && STACK.walk(frames -> frames.anyMatch(PassInProgress::isPass))) {
+            throw new AmpException(
+                    call + " was called within a pass of the network, by a listener for example, where layers can't be"
+                            + " exchanged; call it between steps, such as in iterationDone or onEpochStart, or when the network has returned");
+        }
+    }
+
+    private static boolean isPass(StackWalker.StackFrame frame) {
+        Class<?> type = frame.getDeclaringClass();
+        return (NETWORKS.contains(type) && PASSES.contains(frame.getMethodName()))
+                || (type == BaseOptimizer.class && frame.getMethodName().equals("gradientAndScore"));
+    }
+}
