@@ -1,10 +1,8 @@
 package org.dl4jamp.engine;
 
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
-import java.util.ServiceLoader;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.dl4jamp.AmpConfig;
@@ -52,8 +50,7 @@ public final class Engines {
 
     /** The engines on the class path, the portable one last. */
     static List<ComputeEngine> find() {
-        List<ComputeEngine> found = new ArrayList<>();
-        ServiceLoader.load(ComputeEngine.class, Engines.class.getClassLoader()).forEach(found::add);
+        List<ComputeEngine> found = FoundEngines.by(Engines.class.getClassLoader());
         found.sort(Comparator.comparing((ComputeEngine engine) -> engine.name().equals(Nd4jEngine.NAME))
                 .thenComparing(ComputeEngine::name));
         return found;

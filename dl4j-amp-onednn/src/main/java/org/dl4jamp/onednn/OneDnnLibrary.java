@@ -29,8 +29,11 @@ final class OneDnnLibrary {
         NONE
     }
 
-    /** How well this CPU computes BFLOAT16. */
+    /** How well this CPU computes BFLOAT16; not at all if there is a {@link #failure}. */
     static Bfloat16 bfloat16() {
+        if (failure().isPresent()) {
+            return Bfloat16.NONE;
+        }
         return switch (dnnl.dnnl_get_effective_cpu_isa()) {
             case dnnl.dnnl_cpu_isa_avx512_core_bf16,
                     dnnl.dnnl_cpu_isa_avx512_core_fp16,
@@ -47,13 +50,17 @@ final class OneDnnLibrary {
         static final Optional<String> FAILURE = load();
 
         private static Optional<String> load() {
+            ClassPathNeeds needs = new ClassPathNeeds();
+            Optional<String> older = needs.olderJavaCpp();
+            if (older.isPresent()) {
+                return older;
+            }
             try {
                 Loader.load(dnnl.class);
                 return Cpu.ENGINE.isNull() ? Optional.of("oneDNN finds no CPU") : Optional.empty();
-            } catch (LinkageError e) {
-                return Optional.of(
-                        "oneDNN's native library doesn't load on " + Loader.getPlatform() + " (" + e
-                                + "); it takes org.bytedeco:dnnl with this platform's classifier, and javacpp of the same release");
+            } catch (LinkageError | RuntimeException e) {
+                // A missing class is an error of linking, a library that fails to set itself up may be either.
+                return Optional.of(needs.missing(e));
             }
         }
     }

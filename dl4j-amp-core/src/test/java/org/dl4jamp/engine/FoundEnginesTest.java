@@ -1,0 +1,59 @@
+package org.dl4jamp.engine;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class FoundEnginesTest {
+    @TempDir
+    private Path folder;
+
+    /** An engine of another version: something that it's made of is missing. */
+    public static final class Stale extends FakeEngine {
+        public Stale() {
+            super("stale");
+            throw new NoSuchMethodError("org.dl4jamp.engine.StepKernels.ofAnotherVersion()");
+        }
+    }
+
+    @Test
+    void enginesThatCantBeLoadedAreUnavailableAndTheOthersAreFoundAllTheSame() throws Exception {
+        Path services = Files.createDirectories(folder.resolve("META-INF/services"));
+        Files.write(
+                services.resolve(ComputeEngine.class.getName()),
+                List.of("com.example.NowhereEngine", Stale.class.getName(), FoundEnginesTest.class.getName()));
+        ClassLoader parent = FoundEnginesTest.class.getClassLoader();
+        List<ComputeEngine> found;
+        try (URLClassLoader classPath =
+                new URLClassLoader(new URL[] {folder.toUri().toURL()}, parent)) {
+            found = FoundEngines.by(classPath);
+        }
+
+        List<String> loadable = names(FoundEngines.by(parent));
+        List<String> expected = new ArrayList<>(loadable);
+        expected.addAll(List.of("unknown", "unknown", "unknown"));
+        assertEquals(
+                expected.stream().sorted().toList(),
+                names(found).stream().sorted().toList());
+        List<String> reasons = found.stream()
+                .filter(engine -> engine.name().equals("unknown"))
+                .map(engine -> engine.unavailable().orElseThrow())
+                .toList();
+        assertTrue(reasons.get(0).contains("com.example.NowhereEngine"), reasons.get(0));
+        assertTrue(reasons.get(1).contains("ofAnotherVersion"), reasons.get(1));
+        assertTrue(reasons.get(2).contains("not a subtype"), reasons.get(2));
+        reasons.forEach(reason -> assertTrue(reason.contains("org.dl4jamp:dl4j-amp-bom"), reason));
+    }
+
+    private static List<String> names(List<ComputeEngine> engines) {
+        return engines.stream().map(ComputeEngine::name).toList();
+    }
+}
