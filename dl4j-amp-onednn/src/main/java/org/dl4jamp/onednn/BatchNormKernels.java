@@ -87,7 +87,9 @@ final class BatchNormKernels implements AutoCloseable {
     static BatchNormKernels make(OneDnnContext context, String layer, Layout layout, double epsilon, boolean relu) {
         String what = layer + ": batch normalization " + (relu ? "and ReLU " : "") + "of " + layout;
         return OneDnnContext.make(
-                what, () -> new BatchNormKernels(context, what, layout, layout.shape()[1], (float) epsilon, relu));
+                what,
+                Work.ofNumbers(layout.length()),
+                () -> new BatchNormKernels(context, what, layout, layout.shape()[1], (float) epsilon, relu));
     }
 
     private static batch_normalization_forward.primitive_desc forward(

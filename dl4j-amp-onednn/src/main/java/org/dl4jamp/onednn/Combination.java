@@ -39,7 +39,7 @@ final class Combination implements AutoCloseable {
 
     static Combination make(OneDnnContext context, String vertex, Task task) {
         String what = vertex + ": " + task.operation() + " of " + task.arrays() + " " + task.layout();
-        return OneDnnContext.make(what, () -> {
+        return OneDnnContext.make(what, Work.ofNumbers(task.arrays() * task.layout().length()), () -> {
             memory.desc array = task.layout().descriptor();
             Layout inFloat = task.layout().as(DataType.FLOAT);
             memory.desc sum = inFloat.descriptor();

@@ -38,11 +38,11 @@ final class EltwiseFunction implements CellFunction {
 
     static EltwiseFunction make(OneDnnContext context, String layer, Eltwise eltwise, SequenceShape shape) {
         String what = layer + ": " + eltwise.function() + " for " + shape;
-        return OneDnnContext.make(what, () -> {
+        return OneDnnContext.make(what, Work.ofNumbers(shape.gate()), () -> {
             memory.desc step = array(shape.minibatch(), shape.units());
             memory.desc steps = array(shape.rows(), shape.units());
             return new EltwiseFunction(
-                    forward(context, what, eltwise, step),
+                    Work.ofNumbers(shape.block()).withItsThreads(() -> forward(context, what, eltwise, step)),
                     forward(context, what, eltwise, steps),
                     backward(context, what, eltwise, FROM_VALUE.get(eltwise.function()), dnnl.DNNL_ARG_DST, steps),
                     backward(context, what, eltwise, eltwise.function(), dnnl.DNNL_ARG_SRC, steps));

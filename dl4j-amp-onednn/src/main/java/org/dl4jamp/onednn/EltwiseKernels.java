@@ -18,7 +18,7 @@ final class EltwiseKernels implements AutoCloseable {
 
     static EltwiseKernels make(OneDnnContext context, String layer, Eltwise eltwise, Layout layout) {
         String what = layer + ": " + eltwise.function() + " of " + layout;
-        return OneDnnContext.make(what, () -> {
+        return OneDnnContext.make(what, Work.ofNumbers(layout.length()), () -> {
             memory.desc array = layout.descriptor();
             eltwise_forward.primitive_desc forward = new eltwise_forward.primitive_desc(
                     OneDnnContext.cpu(),

@@ -15,7 +15,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * A oneDNN primitive with its arguments, made once and run many times: {@code kernel.bind(argument, array).run()}. Survives the {@link
- * org.bytedeco.javacpp.PointerScope} in which it's made.
+ * org.bytedeco.javacpp.PointerScope} in which it's made. What was made by a thread that OpenMP leaves {@linkplain Work alone} runs alone.
  */
 final class Kernel implements AutoCloseable {
     private final OneDnnContext context;
@@ -26,6 +26,7 @@ final class Kernel implements AutoCloseable {
     private final Map<Integer, memory> memories = new HashMap<>();
     private final Handle handle = new Handle();
     private final boolean needsScratchpad;
+    private final boolean alone = Work.threads() == 1;
     private boolean closed;
 
     /**
@@ -76,12 +77,35 @@ final class Kernel implements AutoCloseable {
             bind(dnnl.DNNL_ARG_SCRATCHPAD, context.scratchpad().address());
         }
         WorkEvent event = WorkEvent.begin(kind, what);
+        if (alone) {
+            executeAlone();
+        } else {
+            execute();
+        }
+        event.commit();
+    }
+
+    /** Whether no other thread takes part. */
+    boolean runsAlone() {
+        return alone;
+    }
+
+    private void executeAlone() {
+        int threads = Work.threads();
+        Work.setThreads(1);
+        try {
+            execute();
+        } finally {
+            Work.setThreads(threads);
+        }
+    }
+
+    private void execute() {
         try {
             compiled.execute(context.stream(), arguments);
         } catch (RuntimeException e) {
             throw new AmpException("oneDNN can't run " + what + ": " + e.getMessage(), e);
         }
-        event.commit();
     }
 
     /** What oneDNN is given of a primitive that was freed is a crash of the process. */

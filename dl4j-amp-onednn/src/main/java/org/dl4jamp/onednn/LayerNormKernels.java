@@ -70,7 +70,10 @@ final class LayerNormKernels implements AutoCloseable {
 
     static LayerNormKernels make(OneDnnContext context, String layer, long rows, long columns, boolean hasBias) {
         String what = layer + ": layer normalization of FLOAT [" + rows + ", " + columns + "]";
-        return OneDnnContext.make(what, () -> new LayerNormKernels(context, what, rows, columns, hasBias));
+        return OneDnnContext.make(
+                what,
+                Work.ofNumbers(rows * columns),
+                () -> new LayerNormKernels(context, what, rows, columns, hasBias));
     }
 
     /**

@@ -64,7 +64,10 @@ final class LrnKernels implements AutoCloseable {
 
     static LrnKernels make(OneDnnContext context, String layer, Formula formula, Layout layout) {
         String what = layer + ": local response normalization with " + formula + " of " + layout;
-        return OneDnnContext.make(what, () -> new LrnKernels(context, what, formula, layout.descriptor()));
+        return OneDnnContext.make(
+                what,
+                Work.ofNumbers(layout.length()),
+                () -> new LrnKernels(context, what, formula, layout.descriptor()));
     }
 
     void forward(INDArray input, INDArray output) {

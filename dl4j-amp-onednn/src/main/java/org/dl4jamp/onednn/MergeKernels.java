@@ -15,7 +15,7 @@ final class MergeKernels implements AutoCloseable {
 
     static MergeKernels make(OneDnnContext context, String layer, Layout layout) {
         String what = layer + ": merges of " + layout;
-        return OneDnnContext.make(what, () -> {
+        return OneDnnContext.make(what, Work.ofNumbers(layout.length()), () -> {
             memory.desc array = layout.descriptor();
             post_ops half = new post_ops();
             half.append_eltwise(dnnl.algorithm.eltwise_linear, 0.5f, 0);

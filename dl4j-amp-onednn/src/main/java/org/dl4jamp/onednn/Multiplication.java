@@ -5,6 +5,7 @@ import org.bytedeco.dnnl.matmul;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.post_ops;
 import org.bytedeco.dnnl.primitive_attr;
+import org.bytedeco.javacpp.LongPointer;
 
 /** oneDNN's product of matrices. All this is to be used within {@link OneDnnContext#make}. */
 final class Multiplication {
@@ -48,12 +49,25 @@ final class Multiplication {
                 : new matmul.primitive_desc(OneDnnContext.cpu(), source, weights, bias, target, attributes, false);
     }
 
+    private Work work() {
+        LongPointer sums = target.get_dims();
+        long products = source.get_dims().get(source.get_ndims() - 1L);
+        for (int axis = 0; axis < target.get_ndims(); axis++) {
+            products *= sums.get(axis);
+        }
+        return Work.ofProducts(products);
+    }
+
     /** The order in which it wants the weights, if they may be in any. */
     memory.desc weightsOrder() {
-        return describe().weights_desc();
+        return work().withItsThreads(() -> describe().weights_desc());
     }
 
     Kernel kernel() {
+        return work().withItsThreads(this::make);
+    }
+
+    private Kernel make() {
         matmul.primitive_desc description = describe();
         Kernel kernel = new Kernel(context, what, description, new matmul(description))
                 .argument(dnnl.DNNL_ARG_SRC, source)

@@ -68,11 +68,12 @@ final class OneDnnContext implements AutoCloseable {
      * Makes something of oneDNN and frees what it takes on the way.
      *
      * @param what layer, primitive and shapes, for the message if it fails
+     * @param work what each of its kernels has to do, unless the maker says otherwise
      */
-    static <T> T make(String what, Supplier<T> maker) {
+    static <T> T make(String what, Work work, Supplier<T> maker) {
         MADE.increment();
         try (PointerScope temporary = new PointerScope()) {
-            return maker.get();
+            return work.withItsThreads(maker);
         } catch (AmpException e) {
             throw e;
         } catch (RuntimeException e) {
@@ -119,7 +120,7 @@ final class OneDnnContext implements AutoCloseable {
 
     private Kernel copyKernel(Layout from, Layout to) {
         String what = "a copy of " + from + " to " + to;
-        return make(what, () -> {
+        return make(what, Work.ofNumbers(from.length()), () -> {
             memory.desc source = from.descriptor();
             memory.desc target = to.descriptor();
             return copyKernel(what, source, target)
@@ -130,8 +131,12 @@ final class OneDnnContext implements AutoCloseable {
 
     /** A kernel that copies, still without arguments, to be used within {@link #make}. */
     Kernel copyKernel(String what, memory.desc from, memory.desc to) {
-        reorder.primitive_desc description = new reorder.primitive_desc(cpu(), from, cpu(), to, attributes(), false);
-        return new Kernel(this, what, description, new reorder(description));
+        return Work.ofNumbers(Math.max(from.get_size(), to.get_size()) / Float.BYTES)
+                .withItsThreads(() -> {
+                    reorder.primitive_desc description =
+                            new reorder.primitive_desc(cpu(), from, cpu(), to, attributes(), false);
+                    return new Kernel(this, what, description, new reorder(description));
+                });
     }
 
     /**

@@ -106,7 +106,10 @@ final class PoolingKernels implements AutoCloseable {
         Layout out = Layout.channelsLast(in.type(), Workspaces.shape(shape[0], shape[1], geometry.output()));
         String what = layer + ": " + kind + " with " + geometry + " of " + in;
         DataType sums = addsUpGradients ? DataType.FLOAT : in.type();
-        return OneDnnContext.make(what, () -> new PoolingKernels(context, what, kind, geometry, sums, in, out));
+        return OneDnnContext.make(
+                what,
+                Work.ofNumbers(in.length()),
+                () -> new PoolingKernels(context, what, kind, geometry, sums, in, out));
     }
 
     /** A copy of the output's shape. */

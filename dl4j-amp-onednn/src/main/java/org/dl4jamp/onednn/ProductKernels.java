@@ -26,6 +26,11 @@ final class ProductKernels implements AutoCloseable {
      * @param function the activation function that is applied to the output; null if there is none
      */
     record Task(String layer, Layout input, Layout weights, boolean hasBias, Layout output, Eltwise function) {
+        /** A weight is multiplied at each position of each example. */
+        private Work work() {
+            return Work.ofProducts(weights.length() * (output.length() / output.shape()[1]));
+        }
+
         String describe(String primitive) {
             return layer + ": " + primitive + " of " + input + " by weights " + weights + " to " + output;
         }
@@ -47,7 +52,7 @@ final class ProductKernels implements AutoCloseable {
     static <F extends primitive_desc> ProductKernels make(
             OneDnnContext context, ProductPrimitives<F> primitives, Task task) {
         return OneDnnContext.make(
-                task.describe(primitives.name()), () -> new ProductKernels(context, primitives, task));
+                task.describe(primitives.name()), task.work(), () -> new ProductKernels(context, primitives, task));
     }
 
     private <F extends primitive_desc> ProductKernels(

@@ -34,7 +34,9 @@ final class RepetitionKernels implements AutoCloseable {
     static RepetitionKernels make(OneDnnContext context, String layer, Layout coarse, Layout fine) {
         String what = layer + ": repetition of " + coarse + " over " + fine;
         return OneDnnContext.make(
-                what, () -> new RepetitionKernels(context, what, coarse.descriptor(), fine.descriptor()));
+                what,
+                Work.ofNumbers(fine.length()),
+                () -> new RepetitionKernels(context, what, coarse.descriptor(), fine.descriptor()));
     }
 
     // The binding has no C++ constructors for resampling, only the C functions. Its nearest neighbour is the block's

@@ -39,7 +39,7 @@ final class SequenceProducts implements AutoCloseable {
     static SequenceProducts make(
             OneDnnContext context, String layer, DataType type, SequenceShape shape, AlignedMemory weights) {
         String what = layer + ": products of " + type + " for " + shape;
-        return OneDnnContext.make(what, () -> new SequenceProducts(context, what, type, shape, weights));
+        return OneDnnContext.make(what, Work.LARGE, () -> new SequenceProducts(context, what, type, shape, weights));
     }
 
     private SequenceProducts(

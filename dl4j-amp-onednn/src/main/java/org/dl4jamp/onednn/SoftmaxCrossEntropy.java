@@ -74,7 +74,7 @@ final class SoftmaxCrossEntropy implements AutoCloseable {
 
     private Kernel softmax(Layout layout) {
         String what = layer.get() + ": softmax of " + layout;
-        return OneDnnContext.make(what, () -> {
+        return OneDnnContext.make(what, Work.ofNumbers(layout.length()), () -> {
             memory.desc rows = layout.descriptor();
             softmax_forward.primitive_desc description = new softmax_forward.primitive_desc(
                     OneDnnContext.cpu(),

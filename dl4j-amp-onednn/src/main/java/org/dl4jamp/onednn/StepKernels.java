@@ -18,7 +18,8 @@ final class StepKernels implements AutoCloseable {
 
     static StepKernels make(OneDnnContext context, String layer, DataType type, SequenceShape shape) {
         String what = layer + ": time steps in " + type + " for " + shape;
-        return OneDnnContext.make(what, () -> new StepKernels(context, what, type, shape));
+        return OneDnnContext.make(
+                what, Work.ofNumbers(shape.block()), () -> new StepKernels(context, what, type, shape));
     }
 
     private StepKernels(OneDnnContext context, String what, DataType type, SequenceShape shape) {
