@@ -15,6 +15,7 @@ import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.engine.VertexRequest;
+import org.dl4jamp.layer.DelegatingVertex;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.RecurrentTwinLayer;
@@ -22,6 +23,7 @@ import org.dl4jamp.layer.Surroundings;
 import org.dl4jamp.layer.Twin;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.UnscalingVertex;
+import org.dl4jamp.layer.standin.StandIns;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.LayerPlace;
 import org.dl4jamp.network.VertexPlace;
@@ -124,10 +126,11 @@ final class Installation {
     private void put(LayerPlace place, TwinLayer wrapper) {
         Layer master = wrapper.master();
         moveRecurrentState(master, wrapper.twin().compute());
-        place.replace().accept(wrapper);
+        Layer standIn = StandIns.layer(wrapper);
+        place.replace().accept(standIn);
         undo.push(() -> {
             moveRecurrentState(wrapper.twin().compute(), master);
-            placeOf(wrapper, place).ifPresent(present -> present.replace().accept(master));
+            placeOf(standIn, place).ifPresent(present -> present.replace().accept(master));
         });
     }
 
@@ -173,16 +176,16 @@ final class Installation {
 
     private void replace(VertexPlace place, GraphVertex vertex) {
         GraphVertex master = place.current().get();
-        place.replace().accept(vertex);
+        place.replace().accept(vertex instanceof DelegatingVertex wrapper ? StandIns.vertex(wrapper) : vertex);
         undo.push(() -> place.replace().accept(master));
     }
 
-    /** Where a wrapper stands now: others may have put it into a wrapper of theirs, which then stays. */
-    private Optional<LayerPlace> placeOf(TwinLayer wrapper, LayerPlace before) {
-        return before.current().get() == wrapper
+    /** Where a stand-in stands now: others may have put it into a wrapper of theirs, which then stays. */
+    private Optional<LayerPlace> placeOf(Layer standIn, LayerPlace before) {
+        return before.current().get() == standIn
                 ? Optional.of(before)
                 : network.layers().stream()
-                        .filter(place -> place.current().get() == wrapper)
+                        .filter(place -> place.current().get() == standIn)
                         .findFirst();
     }
 

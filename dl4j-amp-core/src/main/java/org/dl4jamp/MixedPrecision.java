@@ -1,6 +1,7 @@
 package org.dl4jamp;
 
 import java.util.Optional;
+import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
@@ -11,6 +12,7 @@ import org.dl4jamp.checkpoint.CarriedConfig;
 import org.dl4jamp.engine.Engines;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
+import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.policy.PrecisionPlanner;
@@ -34,7 +36,7 @@ import org.slf4j.LoggerFactory;
  * </pre>
  *
  * <p>Everything else in the program stays as it is: {@code fit}, {@code output}, {@code evaluate}, listeners, schedules, saving. While enabled,
- * {@code getLayer()} returns wrappers around the network's layers. {@link #close()} puts the network back as it was, only trained.
+ * {@code getLayer()} returns objects of the layers' classes that stand for them. {@link #close()} puts the network back as it was, only trained.
  *
  * <p>The counterpart of PyTorch's {@code torch.autocast} together with {@code torch.amp.GradScaler}. Method: Micikevicius et al., Mixed Precision
  * Training, 2018. As thread-safe as DL4J's networks are: several networks may be trained by several threads, and {@link #close()} waits for those that
@@ -205,13 +207,24 @@ public final class MixedPrecision implements AutoCloseable {
         Optional<TrainingStep> ofUpdater = TrainingStep.of(view.updater());
         return ofUpdater
                 .or(() -> view.layers().stream()
-                        .map(place -> place.current().get())
+                        .map(place -> StandIn.behind(place.current().get()))
                         .filter(TwinLayer.class::isInstance)
                         .map(layer -> ((TwinLayer) layer).guard())
                         .filter(TrainingStep.class::isInstance)
                         .map(TrainingStep.class::cast)
                         .findFirst())
                 .map(TrainingStep::owner);
+    }
+
+    /**
+     * The network's own layer, whose parameters are the master weights, behind what an enabled network hands out in its place. What is handed out has
+     * the layer's class and answers like it; this is for programs that want the very object.
+     *
+     * @param layer what {@code getLayer()}, {@code getLayers()} or {@code getOutputLayer()} has returned; may be null
+     * @return the layer itself if it's a network's own
+     */
+    public static Layer master(Layer layer) {
+        return StandIn.behind(layer) instanceof TwinLayer wrapper ? wrapper.master() : layer;
     }
 
     /**

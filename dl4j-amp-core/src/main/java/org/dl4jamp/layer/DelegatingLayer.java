@@ -12,6 +12,7 @@ import org.deeplearning4j.nn.layers.LayerHelper;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.deeplearning4j.optimize.api.ConvexOptimizer;
 import org.deeplearning4j.optimize.api.TrainingListener;
+import org.dl4jamp.layer.standin.Substitute;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -19,7 +20,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * A layer that passes every call on to the network's own layer, the master. It isn't DL4J's {@code BaseWrapperLayer} because the networks
  * look through that one at what it wraps, and would compute in the master behind our back.
  */
-abstract class DelegatingLayer implements Layer {
+abstract class DelegatingLayer implements Layer, Substitute<Layer> {
     private static final long serialVersionUID = 1L;
 
     private final transient Layer master;
@@ -29,6 +30,7 @@ abstract class DelegatingLayer implements Layer {
     }
 
     /** The network's own layer, whose parameters are the master weights. */
+    @Override
     public final Layer master() {
         return master;
     }
@@ -172,7 +174,7 @@ abstract class DelegatingLayer implements Layer {
 
     @Override
     public void computeGradientAndScore(LayerWorkspaceMgr workspaceMgr) {
-        master.computeGradientAndScore(workspaceMgr);
+        informedMaster().computeGradientAndScore(workspaceMgr);
     }
 
     @Override

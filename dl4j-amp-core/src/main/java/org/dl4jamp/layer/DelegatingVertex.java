@@ -8,11 +8,12 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.graph.vertex.VertexIndices;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.layer.standin.Substitute;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** Stands in a graph for one of its vertices, and leaves to it what a subclass doesn't do itself. */
-public abstract class DelegatingVertex implements GraphVertex {
+public abstract class DelegatingVertex implements GraphVertex, Substitute<GraphVertex> {
     private static final long serialVersionUID = 1L;
 
     private final GraphVertex master;
@@ -22,7 +23,18 @@ public abstract class DelegatingVertex implements GraphVertex {
     }
 
     /** The graph's own vertex. */
+    @Override
     public final GraphVertex master() {
+        return master;
+    }
+
+    @Override
+    public final GraphVertex computing() {
+        return master;
+    }
+
+    @Override
+    public final GraphVertex informedMaster() {
         return master;
     }
 

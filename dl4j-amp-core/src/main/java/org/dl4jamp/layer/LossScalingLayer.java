@@ -97,6 +97,13 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
     }
 
     @Override
+    public Layer informedMaster() {
+        Layer master = super.informedMaster();
+        ((IOutputLayer) master).setLabels(getLabels());
+        return master;
+    }
+
+    @Override
     public INDArray getLabels() {
         return outputLayer().getLabels();
     }
@@ -164,17 +171,22 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
         return compute().score();
     }
 
+    // What is given from outside is computed in FP32, with the parameters of now.
+    private IOutputLayer masterOutput() {
+        return (IOutputLayer) master();
+    }
+
     @Override
     public double f1Score(DataSet data) {
         try (Gate.Inside inside = guard().gate().enter()) {
-            return outputLayer().f1Score(data);
+            return masterOutput().f1Score(data);
         }
     }
 
     @Override
     public double f1Score(INDArray examples, INDArray labels) {
         try (Gate.Inside inside = guard().gate().enter()) {
-            return outputLayer().f1Score(examples, labels);
+            return masterOutput().f1Score(examples, labels);
         }
     }
 
@@ -186,34 +198,34 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
     @Override
     public int[] predict(INDArray examples) {
         try (Gate.Inside inside = guard().gate().enter()) {
-            return outputLayer().predict(examples);
+            return masterOutput().predict(examples);
         }
     }
 
     @Override
     public List<String> predict(DataSet dataSet) {
         try (Gate.Inside inside = guard().gate().enter()) {
-            return outputLayer().predict(dataSet);
+            return masterOutput().predict(dataSet);
         }
     }
 
     @Override
     public void fit(DataSetIterator iter) {
-        outputLayer().fit(iter);
+        masterOutput().fit(iter);
     }
 
     @Override
     public void fit(INDArray examples, INDArray labels) {
-        outputLayer().fit(examples, labels);
+        masterOutput().fit(examples, labels);
     }
 
     @Override
     public void fit(DataSet data) {
-        outputLayer().fit(data);
+        masterOutput().fit(data);
     }
 
     @Override
     public void fit(INDArray examples, int[] labels) {
-        outputLayer().fit(examples, labels);
+        masterOutput().fit(examples, labels);
     }
 }

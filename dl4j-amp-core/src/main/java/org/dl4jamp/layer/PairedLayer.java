@@ -30,6 +30,11 @@ abstract class PairedLayer extends DelegatingLayer {
     }
 
     @Override
+    public final Layer computing() {
+        return compute();
+    }
+
+    @Override
     public void setMaskArray(INDArray maskArray) {
         INDArray own = maskArray;
         // It multiplies what the twin hands on: the sums and the loss of an output layer, whose weights may be any

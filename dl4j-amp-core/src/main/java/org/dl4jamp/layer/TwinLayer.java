@@ -8,7 +8,9 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.AmpException;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * Stands in a network for one of its layers and lets a {@link Twin} compute: casts in and out where the types differ, keeps the input in the
@@ -127,6 +129,18 @@ public class TwinLayer extends PairedLayer {
     @Override
     public INDArray input() {
         return input;
+    }
+
+    /** The master with the input in FP32. It's told only now, because it would keep the array until the input is cleared. */
+    @Override
+    public Layer informedMaster() {
+        boolean informed = compute() == master() && settled;
+        if (!informed && input != null) {
+            try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+                master().setInput(input.castTo(DataType.FLOAT), LayerWorkspaceMgr.noWorkspaces());
+            }
+        }
+        return master();
     }
 
     @Override

@@ -11,6 +11,7 @@ import org.deeplearning4j.nn.layers.recurrent.LastTimeStepLayer;
 import org.deeplearning4j.nn.layers.recurrent.MaskZeroLayer;
 import org.deeplearning4j.nn.layers.recurrent.TimeDistributedLayer;
 import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
+import org.dl4jamp.layer.standin.StandIns;
 
 /**
  * Where a layer stands in a network, so that another can be put there.
@@ -40,6 +41,8 @@ public record LayerPlace(String name, Supplier<Layer> current, Consumer<Layer> r
 
     // DL4J takes anything but its own recurrent layers for one with the features first.
     private static boolean looksAtItsLayersClass(MaskZeroLayer mask) {
-        return mask.getUnderlying() instanceof BaseRecurrentLayer<?> layer && layer.getDataFormat() == RNNFormat.NWC;
+        return mask.getUnderlying() instanceof BaseRecurrentLayer<?> layer
+                && layer.getDataFormat() == RNNFormat.NWC
+                && !StandIns.isSuitable(layer.getClass());
     }
 }

@@ -20,6 +20,7 @@ import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.UnscalingVertex;
+import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.LayerPlace;
 import org.dl4jamp.network.VertexPlace;
@@ -137,7 +138,7 @@ public final class TrainingStep implements StepGuard {
     private static boolean isOverWrappers(BaseMultiLayerUpdater<?> updater) {
         return updater.getUpdaterBlocks().stream()
                 .flatMap(block -> block.getLayersAndVariablesInBlock().stream())
-                .map(UpdaterBlock.ParamState::getLayer)
+                .map(state -> StandIn.behind(state.getLayer()))
                 .anyMatch(layer -> layer instanceof TwinLayer || layer instanceof UnscalingVertex);
     }
 
@@ -278,7 +279,7 @@ public final class TrainingStep implements StepGuard {
             }
         }
         for (VertexPlace place : network.vertices()) {
-            if (place.current().get() instanceof UnscalingVertex vertex) {
+            if (StandIn.behind(place.current().get()) instanceof UnscalingVertex vertex) {
                 for (Map.Entry<String, INDArray> entry : vertex.gradients().entrySet()) {
                     if (!FiniteCheck.isFinite(entry.getValue())) {
                         return Optional.of("parameter \"" + entry.getKey() + "\" of vertex \"" + place.name() + "\"");

@@ -1,0 +1,25 @@
+package org.dl4jamp.layer.standin;
+
+/**
+ * Has the class of a network's own layer or vertex and passes calls on to the wrapper that works in its place. Methods have long names because
+ * any class of layer must be able to have them beside its own.
+ */
+public interface StandIn {
+    /** The wrapper. */
+    Object mixedPrecisionWrapper();
+
+    /** The network's own layer or vertex. */
+    Object mixedPrecisionMaster();
+
+    /** The fields of the layer's class that it shares with the network's own. */
+    SharedFields mixedPrecisionFields();
+
+    /**
+     * What works in a network where this stands: the wrapper if it's a stand-in, else the object itself.
+     *
+     * @param handedOut a layer or vertex as a network hands it out; may be null
+     */
+    static Object behind(Object handedOut) {
+        return handedOut instanceof StandIn standIn ? standIn.mixedPrecisionWrapper() : handedOut;
+    }
+}

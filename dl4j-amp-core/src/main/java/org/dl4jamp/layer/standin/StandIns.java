@@ -1,0 +1,118 @@
+package org.dl4jamp.layer.standin;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.ref.SoftReference;
+import java.lang.reflect.Modifier;
+import java.util.Optional;
+import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.api.layers.IOutputLayer;
+import org.deeplearning4j.nn.api.layers.RecurrentLayer;
+import org.deeplearning4j.nn.graph.vertex.GraphVertex;
+import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Makes stand-ins. Thread-safe. */
+public final class StandIns {
+    private static final Logger LOG = LoggerFactory.getLogger(StandIns.class);
+    private static final String PACKAGE = StandIns.class.getPackageName() + ".of.";
+
+    /**
+     * One class per class of layer. Held softly: a layer's class may outlive this library, whose classes the stand-in's class refers to. Empty where
+     * none can be made.
+     */
+    private static final ClassValue<SoftReference<Optional<StandInClass>>> CLASSES = new ClassValue<>() {
+        @Override
+        protected SoftReference<Optional<StandInClass>> computeValue(Class<?> type) {
+            return new SoftReference<>(make(type));
+        }
+    };
+
+    private StandIns() {}
+
+    /**
+     * What a network is to hand out in place of a layer's wrapper: an object of the master's class or, where there can't be one, the wrapper itself. There
+     * can't be one of a final class; of a layer that wraps another and is DL4J's {@link BaseWrapperLayer}, because networks look through
+     * that class at the layer inside; of a layer that plays roles which the wrapper doesn't play.
+     *
+     * @param wrapper also a {@link Layer}
+     */
+    public static Layer layer(Substitute<Layer> wrapper) {
+        return (Layer) of(wrapper);
+    }
+
+    /**
+     * What a graph is to hand out in place of a vertex's wrapper, see {@link #layer}.
+     *
+     * @param wrapper also a {@link GraphVertex}
+     */
+    public static GraphVertex vertex(Substitute<GraphVertex> wrapper) {
+        return (GraphVertex) of(wrapper);
+    }
+
+    private static Object of(Substitute<?> wrapper) {
+        Class<?> type = wrapper.master().getClass();
+        return isSuitable(type) && role(type).isInstance(wrapper) ? standIn(wrapper, type) : wrapper;
+    }
+
+    /** Whether a stand-in for objects of a class could be made. */
+    public static boolean isSuitable(Class<?> type) {
+        return !Modifier.isFinal(type.getModifiers())
+                && !type.isSealed()
+                && !BaseWrapperLayer.class.isAssignableFrom(type)
+                && !MultiLayerNetwork.class.isAssignableFrom(type)
+                && !(IOutputLayer.class.isAssignableFrom(type) && RecurrentLayer.class.isAssignableFrom(type));
+    }
+
+    /** The interface that a wrapper has in common with a layer's or vertex's class. */
+    private static Class<?> role(Class<?> type) {
+        if (GraphVertex.class.isAssignableFrom(type)) {
+            return GraphVertex.class;
+        }
+        if (IOutputLayer.class.isAssignableFrom(type)) {
+            return IOutputLayer.class;
+        }
+        return RecurrentLayer.class.isAssignableFrom(type) ? RecurrentLayer.class : Layer.class;
+    }
+
+    private static Object standIn(Substitute<?> wrapper, Class<?> type) {
+        Optional<StandInClass> known = CLASSES.get(type).get();
+        if (known == null) {
+            CLASSES.remove(type);
+            return standIn(wrapper, type);
+        }
+        return known.map(found -> found.create(wrapper)).orElse(wrapper);
+    }
+
+    // A class that nobody has foreseen mustn't keep a network from training.
+    private static Optional<StandInClass> make(Class<?> type) {
+        try {
+            SharedFields.OfClass fields = new SharedFields.OfClass(type);
+            return Optional.of(new StandInClass(define(type, fields.isTold()), fields));
+        } catch (ReflectiveOperationException | RuntimeException | LinkageError e) {
+            LOG.warn(
+                    "No subclass of {} could be made: while mixed precision is enabled, networks hand out its wrappers, which have its interfaces only",
+                    type.getName(),
+                    e);
+            return Optional.empty();
+        }
+    }
+
+    private static Class<?> define(Class<?> type, boolean tellsFields) throws ReflectiveOperationException {
+        StandInBytes bytes = new StandInBytes(type, role(type), tellsFields);
+        if (Modifier.isPublic(type.getModifiers())) {
+            // In a package of its own, it can have the very name that DL4J's summaries show.
+            String name = PACKAGE + type.getName();
+            return new StandInLoader(type.getClassLoader()).define(name, bytes.write(name));
+        }
+        // Only classes of the same package and loader may extend it.
+        String name = type.getName() + "$InMixedPrecision";
+        MethodHandles.Lookup neighbour = MethodHandles.privateLookupIn(type, MethodHandles.lookup());
+        try {
+            return neighbour.findClass(name);
+        } catch (ClassNotFoundException first) {
+            return neighbour.defineClass(bytes.write(name));
+        }
+    }
+}
