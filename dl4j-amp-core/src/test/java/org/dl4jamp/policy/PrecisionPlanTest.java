@@ -27,8 +27,7 @@ class PrecisionPlanTest {
     void aPlanWithoutHalfSaysSo() {
         String table = Plans.plan(GRAPH, OptLevel.O0).toString();
 
-        assertTrue(table.startsWith("Precision plan: FLOAT (opt level O0 is FP32 throughout)
-"), table);
+        assertTrue(table.startsWith("Precision plan: FLOAT (opt level O0 is FP32 throughout)\n"), table);
         assertTrue(table.endsWith("0 of 3 layers compute in half precision"), table);
     }
 

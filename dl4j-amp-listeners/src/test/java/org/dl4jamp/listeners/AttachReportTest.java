@@ -12,7 +12,15 @@ import org.junit.jupiter.api.Test;
 class AttachReportTest {
     private static PrecisionPlan.Row row(String name, String engine) {
         return new PrecisionPlan.Row(
-                name, "DenseLayer", true, LayerKind.FULL, Precision.FLOAT, Precision.FLOAT, Precision.FLOAT, engine, "");
+                name,
+                "DenseLayer",
+                true,
+                LayerKind.FULL,
+                Precision.FLOAT,
+                Precision.FLOAT,
+                Precision.FLOAT,
+                engine,
+                "");
     }
 
     private static PrecisionPlan plan(PrecisionPlan.Row... rows) {

@@ -39,31 +39,32 @@ final class Combination implements AutoCloseable {
 
     static Combination make(OneDnnContext context, String vertex, Task task) {
         String what = vertex + ": " + task.operation() + " of " + task.arrays() + " " + task.layout();
-        return OneDnnContext.make(what, Work.ofNumbers(task.arrays() * task.layout().length()), () -> {
-            memory.desc array = task.layout().descriptor();
-            Layout inFloat = task.layout().as(DataType.FLOAT);
-            memory.desc sum = inFloat.descriptor();
-            List<Kernel> passes = new ArrayList<>();
-            int taken = 0;
-            while (taken < task.arrays()) {
-                boolean isFirst = taken == 0;
-                int further = Math.min(MOST_ARRAYS - 1, task.arrays() - taken - (isFirst ? 1 : 0));
-                taken += further + (isFirst ? 1 : 0);
-                boolean isLast = taken == task.arrays();
-                passes.add(pass(
-                        context,
-                        what,
-                        task.operation(),
-                        isFirst ? array : sum,
-                        Collections.nCopies(further, array),
-                        isLast ? task.after() : List.of(),
-                        isLast ? array : sum));
-            }
-            if (passes.size() > 1) {
-                context.staging().reserve(sum.get_size());
-            }
-            return new Combination(context, passes);
-        });
+        return OneDnnContext.make(
+                what, Work.ofNumbers(task.arrays() * task.layout().length()), () -> {
+                    memory.desc array = task.layout().descriptor();
+                    Layout inFloat = task.layout().as(DataType.FLOAT);
+                    memory.desc sum = inFloat.descriptor();
+                    List<Kernel> passes = new ArrayList<>();
+                    int taken = 0;
+                    while (taken < task.arrays()) {
+                        boolean isFirst = taken == 0;
+                        int further = Math.min(MOST_ARRAYS - 1, task.arrays() - taken - (isFirst ? 1 : 0));
+                        taken += further + (isFirst ? 1 : 0);
+                        boolean isLast = taken == task.arrays();
+                        passes.add(pass(
+                                context,
+                                what,
+                                task.operation(),
+                                isFirst ? array : sum,
+                                Collections.nCopies(further, array),
+                                isLast ? task.after() : List.of(),
+                                isLast ? array : sum));
+                    }
+                    if (passes.size() > 1) {
+                        context.staging().reserve(sum.get_size());
+                    }
+                    return new Combination(context, passes);
+                });
     }
 
     private static Kernel pass(
