@@ -15,6 +15,11 @@ final class Agreement {
 
     private Agreement() {}
 
+    /** Of rounding to a type; of FP32's there is {@link #FLOAT_ERROR}. */
+    static double rounding(DataType type) {
+        return type == DataType.BFLOAT16 ? ROUNDING : 0;
+    }
+
     /**
      * Input, weights and epsilon were representable, so nothing but the result itself was rounded: each element is off by one rounding at
      * most, besides FP32's error.
@@ -23,7 +28,7 @@ final class Agreement {
         double[] full = values(expected);
         double[] twin = values(actual);
         assertArrayEquals(expected.shape(), actual.shape(), what);
-        double rounding = actual.dataType() == DataType.BFLOAT16 ? ROUNDING : 0;
+        double rounding = rounding(actual.dataType());
         double slack = FLOAT_ERROR * norm(full) / Math.sqrt(full.length);
         for (int i = 0; i < full.length; i++) {
             double bound = rounding * Math.abs(full[i]) * (1 + ROUNDING) + 10 * slack;
@@ -47,7 +52,7 @@ final class Agreement {
         double[] twin = values(actual);
         double[] magnitudes = values(magnitude);
         assertArrayEquals(expected.shape(), actual.shape(), what);
-        double rounding = actual.dataType() == DataType.BFLOAT16 ? ROUNDING : 0;
+        double rounding = rounding(actual.dataType());
         double slack = FLOAT_ERROR * norm(magnitudes) / Math.sqrt(full.length);
         for (int i = 0; i < full.length; i++) {
             double bound =

@@ -3,7 +3,6 @@ package org.dl4jamp.onednn;
 import static org.dl4jamp.onednn.Layers.gaussian;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import static org.nd4j.linalg.indexing.NDArrayIndex.all;
 import static org.nd4j.linalg.indexing.NDArrayIndex.interval;
 import static org.nd4j.linalg.indexing.NDArrayIndex.point;
@@ -85,15 +84,16 @@ class BidirectionalTwinTest {
             @ForAll @IntRange(min = 1, max = 20) int units,
             @ForAll @IntRange(min = 1, max = 4) int minibatch,
             @ForAll @IntRange(min = 1, max = 6) int steps) {
-        assumeTrue(Types.here().contains(DataType.BFLOAT16), "native BFLOAT16");
+        DataType type = Types.half();
         Random random = new Random(seed);
         Bidirectional conf = new Bidirectional(mode, direction(lstm, nIn, units, RNNFormat.NCW));
         INDArray params = gaussian(random, 0.3, conf.initializer().numParams(conf));
         INDArray input = gaussian(random, 1, minibatch, nIn, steps);
         INDArray epsilon = gaussian(random, 1, minibatch, conf.getNOut(), steps);
         long half = params.length() / 2;
-        RecurrentReference forwards = new RecurrentReference(lstm, params.get(interval(0, half)), nIn, units);
-        RecurrentReference backwards = new RecurrentReference(lstm, params.get(interval(half, 2 * half)), nIn, units);
+        RecurrentReference forwards = new RecurrentReference(type, lstm, params.get(interval(0, half)), nIn, units);
+        RecurrentReference backwards =
+                new RecurrentReference(type, lstm, params.get(interval(half, 2 * half)), nIn, units);
         INDArray nothing = Nd4j.zeros(DataType.FLOAT, minibatch, units, steps);
         INDArray one = forwards.run(input, nothing).output();
         INDArray other = reversed(backwards.run(reversed(input), nothing).output());
@@ -123,10 +123,11 @@ class BidirectionalTwinTest {
         RecurrentReference.Result ofOne = forwards.run(input, toOne);
         RecurrentReference.Result ofOther = backwards.run(reversed(input), reversed(toOther));
         try (EngineSession session = new OneDnnEngine().session(params.length(), true)) {
-            TwinLayer twin = Layers.twin(session, bidirectional(conf, params), DataType.BFLOAT16);
-            Layers.Result actual = Layers.run(twin, input.castTo(DataType.BFLOAT16), epsilon.castTo(DataType.BFLOAT16));
-            double slack = Agreement.ROUNDING / 4;
-            Agreement.assertWithin("output", output, actual.output(), Agreement.ROUNDING + slack);
+            TwinLayer twin = Layers.twin(session, bidirectional(conf, params), type);
+            Layers.Result actual = Layers.run(twin, input.castTo(type), epsilon.castTo(type));
+            double rounding = Agreement.rounding(type);
+            double slack = rounding / 4 + FLOAT_ERROR;
+            Agreement.assertWithin("output", output, actual.output(), rounding + slack);
             Agreement.assertWithin(
                     "gradient",
                     Nd4j.concat(0, ofOne.gradient(), ofOther.gradient()),
@@ -143,12 +144,12 @@ class BidirectionalTwinTest {
                     "input gradient",
                     sum,
                     actual.inputGradient(),
-                    Agreement.ROUNDING * (1 + cancellation) + slack * cancellation);
+                    rounding * (1 + cancellation) + slack * cancellation);
         }
     }
 
     private static INDArray rounded(INDArray array) {
-        return array.castTo(DataType.FLOAT).castTo(DataType.BFLOAT16).castTo(DataType.DOUBLE);
+        return array.castTo(DataType.FLOAT).castTo(Types.half()).castTo(DataType.DOUBLE);
     }
 
     private static INDArray reversed(INDArray sequences) {

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.util.Random;
 import org.deeplearning4j.exception.DL4JInvalidInputException;
@@ -144,7 +143,6 @@ class ConvolutionTwinTest {
 
     @Test
     void handsOnChannelsLastArraysOfOrdinaryShape() {
-        assumeTrue(OneDnnLibrary.bfloat16() == OneDnnLibrary.Bfloat16.NATIVE, "native BFLOAT16");
         ConvolutionLayer conf = new ConvolutionLayer.Builder(3, 3)
                 .nIn(2)
                 .nOut(5)
@@ -152,7 +150,7 @@ class ConvolutionTwinTest {
                 .build();
         try (EngineSession session = new OneDnnEngine().session(1, true)) {
             INDArray params = gaussian(new Random(1), 1, conf.initializer().numParams(conf));
-            TwinLayer twin = Layers.twin(session, conf, params, DataType.BFLOAT16);
+            TwinLayer twin = Layers.twin(session, conf, params, Types.half());
             INDArray output = twin.activate(gaussian(new Random(2), 1, 2, 2, 6, 6), false, NONE);
             assertEquals(5, output.size(1));
             assertEquals(1, output.stride(1));

@@ -5,10 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import java.util.List;
 import java.util.Random;
+import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
@@ -34,8 +35,9 @@ import org.dl4jamp.Precision;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -50,6 +52,11 @@ import org.nd4j.linalg.ops.transforms.Transforms;
 class FusionTest {
     private static final AmpConfig FLOAT =
             AmpConfig.builder().precision(Precision.FLOAT).engine("onednn").build();
+
+    private static final AmpConfig HALF = AmpConfig.builder()
+            .precision(Types.halfPrecision())
+            .engine("onednn")
+            .build();
 
     private static MultiLayerConfiguration chain() {
         return new NeuralNetConfiguration.Builder()
@@ -244,12 +251,11 @@ class FusionTest {
 
     @Test
     void aChainOfOursTrainsInBfloat16() {
-        assumeTrue(OneDnnLibrary.bfloat16() == OneDnnLibrary.Bfloat16.NATIVE, "native BFLOAT16");
         MultiLayerNetwork own = new MultiLayerNetwork(chainOfOurs(CNN2DFormat.NCHW));
         own.init();
         MultiLayerNetwork half = own.clone();
         DataSet images = images();
-        try (MixedPrecision amp = MixedPrecision.enable(half)) {
+        try (MixedPrecision amp = MixedPrecision.enable(half, HALF)) {
             assertEquals(3, amp.plan().fusions().size());
             for (int i = 0; i < 40; i++) {
                 own.fit(images);
@@ -259,11 +265,14 @@ class FusionTest {
         assertEquals(own.score(images), half.score(images), 0.05 * own.score(images) + 1e-3);
     }
 
+    static Stream<Arguments> typesWithGradientsLentAndNot() {
+        return Types.here().stream().flatMap(type -> Stream.of(arguments(type, true), arguments(type, false)));
+    }
+
     /** Forward and backward, layer by layer, with the gradient lent and with the gradient in a workspace. */
     @ParameterizedTest
-    @CsvSource({"FLOAT, true", "FLOAT, false", "BFLOAT16, true", "BFLOAT16, false"})
+    @MethodSource("typesWithGradientsLentAndNot")
     void reluHandsOnGradientsThatAreLentAndDerivesOthers(DataType type, boolean lends) {
-        assumeTrue(type == DataType.FLOAT || OneDnnLibrary.bfloat16() != OneDnnLibrary.Bfloat16.NONE);
         LayerWorkspaceMgr none = LayerWorkspaceMgr.noWorkspaces();
         Random random = new Random(7);
         BatchNormalization conf =
@@ -334,13 +343,12 @@ class FusionTest {
 
     @Test
     void aGraphWithForksTrainsInBfloat16() {
-        assumeTrue(OneDnnLibrary.bfloat16() == OneDnnLibrary.Bfloat16.NATIVE, "native BFLOAT16");
         ComputationGraph own = new ComputationGraph(residual());
         own.init();
         ComputationGraph half = own.clone();
         DataSet images = images();
-        try (MixedPrecision amp = MixedPrecision.enable(half)) {
-            assertEquals(Precision.BFLOAT16, amp.plan().row("sum").precision());
+        try (MixedPrecision amp = MixedPrecision.enable(half, HALF)) {
+            assertEquals(Types.halfPrecision(), amp.plan().row("sum").precision());
             for (int i = 0; i < 40; i++) {
                 own.fit(images);
                 half.fit(images);

@@ -2,7 +2,6 @@ package org.dl4jamp.onednn;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -25,10 +24,10 @@ import org.deeplearning4j.util.ModelSerializer;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Precision;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -42,11 +41,6 @@ class RecurrentNetworksTest {
     private static final String TEXT = "the quick brown fox jumps over the lazy dog and the dog sleeps on. ";
     private static final int CHARACTERS = 27;
     private static final int STEPS = 24;
-
-    @BeforeEach
-    void onACpuWithBfloat16() {
-        assumeTrue(OneDnnLibrary.bfloat16() == OneDnnLibrary.Bfloat16.NATIVE, "native BFLOAT16");
-    }
 
     private static int code(int at) {
         char c = TEXT.charAt(at % TEXT.length());
@@ -131,7 +125,7 @@ class RecurrentNetworksTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"FLOAT", "BFLOAT16"})
+    @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void lstmsLearnCharactersWithMasksInBatchesAndLengthsThatVary(Precision precision) {
         assertTrainsToFp32sLoss(
                 characters(lstm(48), lstm(40)),
@@ -151,14 +145,14 @@ class RecurrentNetworksTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"FLOAT", "BFLOAT16"})
+    @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void truncatedBpttOfLstmsCarriesTheState(Precision precision) {
         assertTrainsToFp32sLoss(truncated(7, lstm(40), lstm(32)), precision, 20, text(8, 27, true));
     }
 
     /** Not shorter backward than forward: DL4J's layer hands back what it finds in memory for the time steps in front. */
     @ParameterizedTest
-    @EnumSource(names = {"FLOAT", "BFLOAT16"})
+    @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void truncatedBpttOfSimpleRnnsCarriesTheState(Precision precision) {
         assertTrainsToFp32sLoss(
                 truncated(
@@ -174,7 +168,7 @@ class RecurrentNetworksTest {
     void timeStepsOneByOneGiveWhatTheWholeSequenceGives() {
         MultiLayerNetwork network = network(characters(lstm(24), lstm(24)));
         INDArray sequences = text(3, STEPS, false).getFeatures();
-        try (MixedPrecision amp = MixedPrecision.enable(network, onOneDnn(Precision.BFLOAT16))) {
+        try (MixedPrecision amp = MixedPrecision.enable(network, onOneDnn(Types.halfPrecision()))) {
             INDArray whole = network.output(sequences);
             for (int t = 0; t < STEPS; t++) {
                 INDArray step = network.rnnTimeStep(sequences.get(
@@ -185,9 +179,9 @@ class RecurrentNetworksTest {
                         "step " + t,
                         whole.tensorAlongDimension(t, 0, 1).dup(),
                         step.reshape(3, CHARACTERS),
-                        Agreement.ROUNDING);
+                        Agreement.rounding(Types.half()) + 1e-5);
             }
-            assertEquals(Precision.BFLOAT16, amp.precision());
+            assertEquals(Types.halfPrecision(), amp.precision());
         }
         // The state is the network's, with and without mixed precision.
         assertTrue(network.rnnGetPreviousState(0).containsKey("prevMem"));
@@ -197,7 +191,7 @@ class RecurrentNetworksTest {
     @EnumSource(Bidirectional.Mode.class)
     void bidirectionalLayersLearn(Bidirectional.Mode mode) {
         assertTrainsToFp32sLoss(
-                characters(new Bidirectional(mode, lstm(32))), Precision.BFLOAT16, 30, text(8, STEPS, true));
+                characters(new Bidirectional(mode, lstm(32))), Types.halfPrecision(), 30, text(8, STEPS, true));
     }
 
     @Test
@@ -223,7 +217,7 @@ class RecurrentNetworksTest {
         DataSet text = text(8, STEPS, false);
         assertTrainsToFp32sLoss(
                 configuration,
-                Precision.BFLOAT16,
+                Types.halfPrecision(),
                 30,
                 new DataSet(text.getFeatures().argMax(1).castTo(DataType.FLOAT), text.getLabels()));
     }
@@ -246,19 +240,19 @@ class RecurrentNetworksTest {
                         .build())
                 .setInputType(InputType.recurrent(CHARACTERS))
                 .build();
-        assertTrainsToFp32sLoss(configuration, Precision.BFLOAT16, 12, classes(12));
+        assertTrainsToFp32sLoss(configuration, Types.halfPrecision(), 12, classes(12));
     }
 
     @Test
     void savesAndRestoresWhatItTrained() throws IOException {
         DataSet text = text(8, STEPS, false);
-        MultiLayerNetwork network = assertTrainsToFp32sLoss(characters(lstm(24)), Precision.BFLOAT16, 30, text);
+        MultiLayerNetwork network = assertTrainsToFp32sLoss(characters(lstm(24)), Types.halfPrecision(), 30, text);
         ByteArrayOutputStream saved = new ByteArrayOutputStream();
         ModelSerializer.writeModel(network, saved, true);
         MultiLayerNetwork restored =
                 ModelSerializer.restoreMultiLayerNetwork(new ByteArrayInputStream(saved.toByteArray()), true);
         assertEquals(network.score(text), restored.score(text));
-        try (MixedPrecision amp = MixedPrecision.enable(restored, onOneDnn(Precision.BFLOAT16))) {
+        try (MixedPrecision amp = MixedPrecision.enable(restored, onOneDnn(Types.halfPrecision()))) {
             assertTrue(train(restored, 10, text) < network.score(text));
             assertEquals(10, amp.stepsTaken());
         }

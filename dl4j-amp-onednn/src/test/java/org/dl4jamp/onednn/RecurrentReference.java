@@ -6,7 +6,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * An LSTM, its gates sigmoid, or a simple RNN in double precision, one number at a time, that rounds to BFLOAT16 what the twins round:
+ * An LSTM, its gates sigmoid, or a simple RNN in double precision, one number at a time, that rounds to a type what the twins round:
  * outputs, gradients before they enter a product, and what the backward pass takes from the forward pass. Arrays are {@code [minibatch, size, time]}.
  */
 final class RecurrentReference {
@@ -24,6 +24,7 @@ final class RecurrentReference {
                 new Function(x -> 1 / (1 + Math.exp(-x)), x -> 1 / ((1 + Math.exp(-x)) * (1 + Math.exp(x))));
     }
 
+    private final DataType type;
     private final boolean lstm;
     private final Function activation;
     private final double[][] inputWeights;
@@ -34,12 +35,17 @@ final class RecurrentReference {
     private final int columns;
 
     /** With tanh, and parameters in DL4J's order. */
-    RecurrentReference(boolean lstm, INDArray params, int nIn, int units) {
-        this(lstm, Function.TANH, params, nIn, units);
+    RecurrentReference(DataType type, boolean lstm, INDArray params, int nIn, int units) {
+        this(type, lstm, Function.TANH, params, nIn, units);
     }
 
-    /** Parameters in DL4J's order. */
-    RecurrentReference(boolean lstm, Function activation, INDArray params, int nIn, int units) {
+    /**
+     * Parameters in DL4J's order.
+     *
+     * @param type BFLOAT16, or FLOAT, to which nothing is rounded here
+     */
+    RecurrentReference(DataType type, boolean lstm, Function activation, INDArray params, int nIn, int units) {
+        this.type = type;
         this.lstm = lstm;
         this.activation = activation;
         this.nIn = nIn;
@@ -89,8 +95,8 @@ final class RecurrentReference {
         return new Result(output, inputGradient, Nd4j.createFromArray(gradient));
     }
 
-    private static double round(double value) {
-        return Layers.rounded((float) value);
+    private double round(double value) {
+        return type == DataType.BFLOAT16 ? Layers.rounded((float) value) : value;
     }
 
     /** Of a column: the activation for the first of an LSTM's gates, and for a simple RNN. */

@@ -4,7 +4,6 @@ import static org.dl4jamp.onednn.Layers.gaussian;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -146,7 +145,7 @@ class RecurrentTwinTest {
             @ForAll @IntRange(min = 1, max = 35) int units,
             @ForAll @IntRange(min = 1, max = 5) int minibatch,
             @ForAll @IntRange(min = 1, max = 7) int steps) {
-        assumeTrue(Types.here().contains(DataType.BFLOAT16), "native BFLOAT16");
+        DataType type = Types.half();
         Random random = new Random(seed);
         BaseRecurrentLayer conf = lstm
                 ? lstm(nIn, units, RNNFormat.NCW, activation, Activation.SIGMOID)
@@ -155,23 +154,25 @@ class RecurrentTwinTest {
         INDArray input = gaussian(random, 1, minibatch, nIn, steps);
         INDArray epsilon = gaussian(random, 1, minibatch, units, steps);
         INDArray mask = masked ? mask(random, minibatch, steps) : null;
-        RecurrentReference.Result expected =
-                new RecurrentReference(lstm, SMOOTH.get(activation), params, nIn, units).run(input, epsilon, mask);
+        RecurrentReference.Result expected = new RecurrentReference(
+                        type, lstm, SMOOTH.get(activation), params, nIn, units)
+                .run(input, epsilon, mask);
         org.deeplearning4j.nn.api.Layer dl4j = Layers.dl4j(conf, params);
         dl4j.setMaskArray(mask);
         Layers.Result full = Layers.run(dl4j, input, epsilon);
         try (EngineSession session = new OneDnnEngine().session(params.length(), true)) {
-            TwinLayer twin = Layers.twin(session, conf, params, DataType.BFLOAT16);
+            TwinLayer twin = Layers.twin(session, conf, params, type);
             twin.setMaskArray(mask);
-            Layers.Result actual = Layers.run(twin, input.castTo(DataType.BFLOAT16), epsilon.castTo(DataType.BFLOAT16));
+            Layers.Result actual = Layers.run(twin, input.castTo(type), epsilon.castTo(type));
             INDArray gradient = twin.getGradientsViewArray().reshape(params.length());
-            double other = Agreement.ROUNDING / 4;
+            double rounding = Agreement.rounding(type);
+            double other = rounding / 4 + FLOAT_ERROR;
             Agreement.assertWithin("output", expected.output(), actual.output(), other);
             Agreement.assertWithin(
-                    "input gradient", expected.inputGradient(), actual.inputGradient(), Agreement.ROUNDING + other);
+                    "input gradient", expected.inputGradient(), actual.inputGradient(), rounding + other);
             Agreement.assertWithin("gradient", expected.gradient(), gradient, other);
             // Of the order of one rounding, and the same direction.
-            Agreement.assertWithin("output beside FP32", full.output(), actual.output(), 4 * Agreement.ROUNDING);
+            Agreement.assertWithin("output beside FP32", full.output(), actual.output(), 4 * rounding + FLOAT_ERROR);
         }
     }
 

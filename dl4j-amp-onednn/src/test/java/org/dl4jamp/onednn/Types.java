@@ -1,15 +1,76 @@
 package org.dl4jamp.onednn;
 
+import java.lang.reflect.Field;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import org.bytedeco.dnnl.global.dnnl;
+import org.dl4jamp.Precision;
 import org.nd4j.linalg.api.buffer.DataType;
+import org.slf4j.LoggerFactory;
 
-/** The types that can be tested on this CPU. */
+/**
+ * The types that oneDNN computes on this CPU, natively or by way of FP32: a test of BFLOAT16 tests the same in either case. Where oneDNN
+ * doesn't compute BFLOAT16 at all, FP32 takes its place. The log says once in a run what is tested.
+ */
 final class Types {
+    private static final List<DataType> HERE = here(OneDnnLibrary.bfloat16());
+
     private Types() {}
 
+    private static List<DataType> here(OneDnnLibrary.Bfloat16 bfloat16) {
+        Optional<String> cannot = new OneDnnEngine().cannot(Precision.BFLOAT16);
+        LoggerFactory.getLogger(Types.class)
+                .info(
+                        "oneDNN takes this CPU for {}: {}",
+                        level(),
+                        cannot.map(reason -> "BFLOAT16 is not tested, its tests run in FP32, because " + reason)
+                                .orElse("BFLOAT16 is tested, "
+                                        + bfloat16.toString().toLowerCase(Locale.ROOT)));
+        return cannot.isPresent() ? List.of(DataType.FLOAT) : List.of(DataType.FLOAT, DataType.BFLOAT16);
+    }
+
+    /** The instructions that oneDNN uses, by the name that the environment variable ONEDNN_MAX_CPU_ISA has for them. */
+    private static String level() {
+        int level = dnnl.dnnl_get_effective_cpu_isa();
+        String prefix = "dnnl_cpu_isa_";
+        return Arrays.stream(dnnl.class.getFields())
+                .filter(field -> field.getName().startsWith(prefix))
+                .filter(field -> value(field) == level)
+                .map(field -> field.getName().substring(prefix.length()).toUpperCase(Locale.ROOT))
+                .findFirst()
+                .orElse(Integer.toHexString(level));
+    }
+
+    private static int value(Field constant) {
+        try {
+            return constant.getInt(null);
+        } catch (IllegalAccessException e) {
+            throw new AssertionError(e);
+        }
+    }
+
     static List<DataType> here() {
-        return OneDnnLibrary.bfloat16() == OneDnnLibrary.Bfloat16.NATIVE
-                ? List.of(DataType.FLOAT, DataType.BFLOAT16)
-                : List.of(DataType.FLOAT);
+        return HERE;
+    }
+
+    /** The same, as what a network is enabled with. */
+    static List<Precision> precisions() {
+        return here().stream().map(Types::precision).toList();
+    }
+
+    /** BFLOAT16, or FP32 in its place. */
+    static DataType half() {
+        return HERE.get(HERE.size() - 1);
+    }
+
+    /** The same, as what a network is enabled with. */
+    static Precision halfPrecision() {
+        return precision(half());
+    }
+
+    private static Precision precision(DataType type) {
+        return type == DataType.BFLOAT16 ? Precision.BFLOAT16 : Precision.FLOAT;
     }
 }
