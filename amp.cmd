@@ -73,5 +73,5 @@ if defined JAVA_HOME set "JAVA=%JAVA_HOME%\bin\java"
 rem In the environment, because a command line would be too short for it.
 for /f "usebackq delims=" %%c in ("%TARGET%\classpath.txt") do set "CLASSPATH=%TARGET%\classes;%%c"
 "%JAVA%" -XX:+IgnoreUnrecognizedVMOptions --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow ^
-    -Djava.awt.headless=true -Damp.terminal=true %AMP_JAVA_OPTS% %MAIN% %*
+    -Djava.awt.headless=true -Dorg.bytedeco.javacpp.logger=slf4j -Damp.terminal=true %AMP_JAVA_OPTS% %MAIN% %*
 exit /b %ERRORLEVEL%
