@@ -107,7 +107,7 @@ class GraphsTest {
                 expected.gradientForVariable(), actual.gradientForVariable(), Comparison.Tolerance.HALF);
         update(fp32, expected);
         update(mixed, actual);
-        assertEquals(1, amp.stepsTaken());
+        assertEquals(0, amp.stepsTaken(), "no step of DL4J's optimizer");
         Comparison.assertClose(fp32.params(), mixed.params(), 0.01, "parameters");
     }
 

@@ -2,6 +2,7 @@ package org.dl4jamp;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -157,7 +158,33 @@ class UpdatersTest {
                 .getFirst();
         INDArray expected = gradient.gradient().mul(0.1 / 32);
         enabled.getUpdater().update(enabled, gradient, 1, 0, 32, LayerWorkspaceMgr.noWorkspaces());
-        assertEquals(1, amp.stepsTaken());
         assertEquals(expected, gradient.gradient());
+        assertEquals(0, amp.stepsTaken(), "no step of DL4J's optimizer");
+        enabled.fit(data);
+        assertEquals(1, amp.stepsTaken());
+    }
+
+    @Test
+    void updatesByHandOfInfiniteGradientsAreLeftOutAndTheScaleStays() {
+        MultiLayerNetwork enabled = network(new Sgd(0.1));
+        MixedPrecision amp = MixedPrecision.enable(
+                enabled,
+                AmpConfig.builder()
+                        .precision(Precision.HALF)
+                        .engine("nd4j")
+                        .maxConsecutiveSkips(2)
+                        .build());
+        Gradient gradient = enabled.calculateGradients(data.getFeatures(), data.getLabels(), null, null)
+                .getFirst();
+        gradient.gradient().putScalar(3, Float.POSITIVE_INFINITY);
+        enabled.getUpdater().update(enabled, gradient, 0, 0, 32, LayerWorkspaceMgr.noWorkspaces());
+        assertEquals(0, gradient.gradient().norm1Number().doubleValue());
+        assertEquals(65536, amp.lossScale());
+        assertEquals(0, amp.stepsSkipped());
+        gradient.gradient().putScalar(3, Float.NaN);
+        String message = assertThrows(AmpException.class, () -> enabled.getUpdater()
+                        .update(enabled, gradient, 1, 0, 32, LayerWorkspaceMgr.noWorkspaces()))
+                .getMessage();
+        assertTrue(message.contains("by hand"), message);
     }
 }

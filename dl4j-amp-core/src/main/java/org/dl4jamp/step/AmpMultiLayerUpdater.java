@@ -27,6 +27,10 @@ public final class AmpMultiLayerUpdater extends MultiLayerUpdater {
     @Override
     public synchronized void update(
             Gradient gradient, int iteration, int epoch, int batchSize, LayerWorkspaceMgr workspaceMgr) {
+        if (update.isOutdated()) {
+            update.step().renewUpdater().update(gradient, iteration, epoch, batchSize, workspaceMgr);
+            return;
+        }
         update.run(
                 gradient,
                 getFlattenedGradientsView(),
@@ -36,6 +40,10 @@ public final class AmpMultiLayerUpdater extends MultiLayerUpdater {
 
     @Override
     protected void divideByMinibatch(boolean isExternal, Gradient gradient, int batchSize) {
+        if (!initializedMinibatchDivision) {
+            gradientsForMinibatchDivision = getMinibatchDivisionSubsets(getFlattenedGradientsView());
+            initializedMinibatchDivision = true;
+        }
         if (!update.divides(isExternal, batchSize)) {
             super.divideByMinibatch(isExternal, gradient, batchSize);
         }

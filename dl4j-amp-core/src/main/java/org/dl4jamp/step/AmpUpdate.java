@@ -12,6 +12,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /** What an updater of DL4J's does in mixed precision: nothing in a step that doesn't count, and some of its passes within those of the engine's updaters. */
 final class AmpUpdate {
     private final TrainingStep step;
+    private final AmpNetwork network;
+    private final INDArray view;
     private final List<UpdaterBlock> blocks;
     private final UpdateSubtraction subtraction;
     private List<UpdaterTerms> terms;
@@ -23,8 +25,10 @@ final class AmpUpdate {
      */
     AmpUpdate(TrainingStep step, AmpNetwork network, BaseMultiLayerUpdater<?> updater, StepKernels kernels) {
         this.step = step;
+        this.network = network;
+        view = network.gradients();
         blocks = updater.getUpdaterBlocks();
-        subtraction = new UpdateSubtraction(network.model(), blocks, network.gradients(), kernels);
+        subtraction = new UpdateSubtraction(network.model(), blocks, view, kernels);
         plan(UpdaterTerms.of(blocks));
     }
 
@@ -36,6 +40,12 @@ final class AmpUpdate {
 
     TrainingStep step() {
         return step;
+    }
+
+    /** Whether the network has another gradient view since, for which updater and its blocks have no use: {@code initGradientsView()} makes one. */
+    @SuppressWarnings("ReferenceEquality")
+    boolean isOutdated() {
+        return network.gradients() != view;
     }
 
     UpdateSubtraction subtraction() {

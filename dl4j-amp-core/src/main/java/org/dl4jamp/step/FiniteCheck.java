@@ -2,7 +2,9 @@ package org.dl4jamp.step;
 
 import java.util.Arrays;
 import java.util.Optional;
+import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.api.ops.impl.indexaccum.FirstIndex;
 import org.nd4j.linalg.api.ops.impl.reduce.longer.MatchCondition;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.conditions.Conditions;
@@ -28,14 +30,16 @@ final class FiniteCheck {
         if (array == null || !array.dataType().isFPType()) {
             return Optional.empty();
         }
-        INDArray flat = array.dup('c').reshape(array.length());
-        for (long i = 0; i < flat.length(); i++) {
-            double value = flat.getDouble(i);
-            if (!Double.isFinite(value)) {
-                return Optional.of(value + " at " + Arrays.toString(position(i, array.shape())));
-            }
+        // ND4J takes NaN in HALF for finite.
+        INDArray numbers = array.dataType() == DataType.HALF ? array.castTo(DataType.FLOAT) : array;
+        if (isFinite(numbers)) {
+            return Optional.empty();
         }
-        return Optional.empty();
+        INDArray flat = numbers.dup('c').reshape(array.length());
+        long first = Nd4j.getExecutioner()
+                .exec(new FirstIndex(flat, Conditions.notFinite()))
+                .getLong(0);
+        return Optional.of(flat.getDouble(first) + " at " + Arrays.toString(position(first, array.shape())));
     }
 
     private static long[] position(long index, long[] shape) {

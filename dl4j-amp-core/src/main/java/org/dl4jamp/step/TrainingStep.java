@@ -48,11 +48,13 @@ public final class TrainingStep implements StepGuard {
     private StepKernels kernels = StepKernels.nd4j();
     private StepCounts counts = StepCounts.NONE;
     private final SkipWarnings warnings = new SkipWarnings(LOG, System::nanoTime);
+    private StepCounts callsByHand = StepCounts.NONE;
     private boolean skippedLast;
     private OptimizerIterations iterations = new OptimizerIterations();
     private BaseMultiLayerUpdater<?> replaced;
     private BaseMultiLayerUpdater<?> updater;
     private AmpUpdate update;
+    private boolean removed;
 
     public TrainingStep(MixedPrecision owner, AmpNetwork network, LossScaler scaler, int maxConsecutiveSkips) {
         this.owner = owner;
@@ -105,6 +107,20 @@ public final class TrainingStep implements StepGuard {
 
     /** Puts this step's updater into the network, over the state of the one it finds there. */
     public void installUpdater() {
+        renewUpdater();
+    }
+
+    /**
+     * Puts a new updater of this step's into the network, over the state of the one it finds there and the network's gradient view of now.
+     *
+     * @return that updater
+     */
+    BaseMultiLayerUpdater<?> renewUpdater() {
+        if (removed) {
+            throw new AmpException(
+                    "The mixed precision that this updater belongs to is closed, and the network has another gradient view"
+                            + " since; ask the network for its updater");
+        }
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             BaseMultiLayerUpdater<?> found = network.updater();
             // DL4J drops updater and state in clear(), and begins with new ones.
@@ -112,6 +128,7 @@ public final class TrainingStep implements StepGuard {
             updater = network.ampUpdater(this, replaced.getStateViewArray());
             network.setUpdater(updater);
             update.subtraction().install(network.model().getOptimizer());
+            return updater;
         }
     }
 
@@ -121,6 +138,7 @@ public final class TrainingStep implements StepGuard {
      */
     @SuppressWarnings("ReferenceEquality")
     public void removeUpdater() {
+        removed = true;
         if (updater == null || network.model().params().wasClosed()) {
             return;
         }
@@ -131,7 +149,8 @@ public final class TrainingStep implements StepGuard {
         }
         UpdateSubtraction.remove(network.model().getOptimizer());
         if (present == updater) {
-            network.setUpdater(isOverWrappers(replaced) ? network.plainUpdater(updater.getStateViewArray()) : replaced);
+            boolean fits = !update.isOutdated() && !isOverWrappers(replaced);
+            network.setUpdater(fits ? replaced : network.plainUpdater(updater.getStateViewArray()));
         }
     }
 
@@ -146,8 +165,13 @@ public final class TrainingStep implements StepGuard {
     @SuppressWarnings("ReferenceEquality")
     @Override
     public void backwardBegins(LossScalingLayer output, INDArray batchLabels) {
-        if (network.updater() != updater) {
-            installUpdater();
+        if (network.updater() != updater || update.isOutdated()) {
+            // Another thread, which holds the monitor, may be about to close.
+            synchronized (network.model()) {
+                if (!removed) {
+                    installUpdater();
+                }
+            }
         }
         labels.put(output, batchLabels);
     }
@@ -172,6 +196,8 @@ public final class TrainingStep implements StepGuard {
     /**
      * Whether the updater may go on.
      *
+     * <p>A call by anybody but DL4J's optimizer isn't a step: nobody counts it, and since nothing was scaled for it, the scaler doesn't hear of it.
+     *
      * @param byOptimizer whether DL4J's optimizer has called it: then the network's score is the loss that the gradients belong to
      * @throws AmpException if too many steps in a row were skipped
      */
@@ -183,14 +209,49 @@ public final class TrainingStep implements StepGuard {
         boolean finite = kernels.allFinite(gradients);
         event.commit();
         if (finite && Double.isFinite(loss)) {
-            counts = counts.afterTaken();
-            skippedLast = false;
-            labels.clear();
-            scaler.update(false);
+            taken(byOptimizer);
             return true;
         }
-        skip(gradient, iteration, loss);
+        if (byOptimizer) {
+            skip(gradient, iteration, loss);
+        } else {
+            skipCallByHand(gradient, iteration);
+        }
         return false;
+    }
+
+    private void taken(boolean byOptimizer) {
+        skippedLast = false;
+        labels.clear();
+        if (byOptimizer) {
+            counts = counts.afterTaken();
+            scaler.update(false);
+        } else {
+            callsByHand = StepCounts.NONE;
+        }
+    }
+
+    private void skipCallByHand(Gradient gradient, int iteration) {
+        Optional<String> culprit = firstNonFiniteParameter();
+        callsByHand = callsByHand.afterSkipped();
+        leaveOut(gradient);
+        String what = "gradients that the updater was given by hand in iteration " + iteration + " aren't finite"
+                + culprit.map(name -> ", first those of " + name).orElse("");
+        LOG.warn("Update skipped: {}", what);
+        if (callsByHand.consecutiveSkips() >= maxConsecutiveSkips) {
+            throw new AmpException(
+                    callsByHand.consecutiveSkips() + " updates in a row were skipped (maxConsecutiveSkips("
+                            + maxConsecutiveSkips + ")): " + what
+                            + ". They aren't scaled, so they wouldn't be finite in FP32 either: look at the"
+                            + " features, the errors and the learning rate");
+        }
+    }
+
+    private void leaveOut(Gradient gradient) {
+        labels.clear();
+        gradient.gradient().assign(0);
+        iterations.skip();
+        skippedLast = true;
     }
 
     private void skip(Gradient gradient, int iteration, double loss) {
@@ -198,11 +259,8 @@ public final class TrainingStep implements StepGuard {
         Optional<String> badBatch = nonFiniteBatch();
         boolean overflow = badBatch.isEmpty() && Double.isFinite(loss);
         Optional<String> culprit = overflow ? firstNonFiniteParameter() : Optional.empty();
-        labels.clear();
-        gradient.gradient().assign(0);
+        leaveOut(gradient);
         counts = counts.afterSkipped();
-        iterations.skip();
-        skippedLast = true;
         String what;
         if (badBatch.isPresent()) {
             what = badBatch.get() + " in the batch of iteration " + iteration;

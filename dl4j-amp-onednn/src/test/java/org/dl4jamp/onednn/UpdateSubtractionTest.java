@@ -117,7 +117,7 @@ class UpdateSubtractionTest {
             network.fit(MinibatchDivisionTest.batch(0));
             other.fit(MinibatchDivisionTest.batch(0));
         }
-        assertEquals(2, amp.stepsTaken());
+        assertEquals(1, amp.stepsTaken(), "the optimizer's");
         assertArrayEquals(numbers(expected.params()), numbers(actual.params()), 1e-5f);
     }
 
@@ -203,7 +203,7 @@ class UpdateSubtractionTest {
                 fp32.fit(MinibatchDivisionTest.batch(step + 1));
                 stepByHand(network, MinibatchDivisionTest.batch(step + 1));
             }
-            assertEquals(6, amp.stepsTaken());
+            assertEquals(3, amp.stepsTaken(), "the optimizer's");
         }
         Agreement.assertWithin("parameters", fp32.params(), network.params(), 1e-5);
     }

@@ -1,0 +1,101 @@
+package org.dl4jamp;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.DataSet;
+
+/** A gradient view that is made anew while mixed precision is enabled, as {@code initGradientsView()} does. */
+class GradientsViewTest {
+    private static final AmpConfig FLOAT =
+            AmpConfig.builder().engine("nd4j").precision(Precision.FLOAT).build();
+
+    private final DataSet data = Networks.vectors(16, 20, 3);
+    private final DataSet images = Networks.images(8, 3, 8, 3);
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void trainingGoesOnOverTheNewViewWithTheSameState(boolean closedInBetween) {
+        MultiLayerNetwork plain = Networks.init(Networks.mlp());
+        MultiLayerNetwork network = plain.clone();
+        MixedPrecision amp = MixedPrecision.enable(network, FLOAT);
+        for (int step = 0; step < 6; step++) {
+            if (step == 2) {
+                network.initGradientsView();
+                if (closedInBetween) {
+                    amp.close();
+                }
+            }
+            plain.fit(data);
+            network.fit(data);
+        }
+        amp.close();
+        plain.fit(data);
+        network.fit(data);
+        LossScalingTest.assertBitIdentical(plain.params(), network.params());
+        LossScalingTest.assertBitIdentical(
+                plain.getUpdater().getStateViewArray(), network.getUpdater().getStateViewArray());
+    }
+
+    @Test
+    void trainingOfAGraphGoesOnOverTheNewView() {
+        ComputationGraph plain = Networks.init(Networks.residual());
+        ComputationGraph graph = plain.clone();
+        MixedPrecision amp = MixedPrecision.enable(graph, FLOAT);
+        for (int step = 0; step < 4; step++) {
+            if (step == 1) {
+                graph.initGradientsView();
+            }
+            plain.fit(images);
+            graph.fit(images);
+        }
+        assertEquals(4, amp.stepsTaken());
+        amp.close();
+        plain.fit(images);
+        graph.fit(images);
+        LossScalingTest.assertBitIdentical(plain.params(), graph.params());
+    }
+
+    /** Nothing but the updater itself hears of that. */
+    @Test
+    void anUpdaterThatIsCalledByHandUpdatesTheNewView() {
+        MultiLayerNetwork plain = Networks.init(Networks.mlp());
+        MultiLayerNetwork network = plain.clone();
+        MixedPrecision.enable(network, FLOAT);
+        BaseMultiLayerUpdater<?> kept = (BaseMultiLayerUpdater<?>) network.getUpdater();
+        network.initGradientsView();
+        for (MultiLayerNetwork each : new MultiLayerNetwork[] {plain, network}) {
+            Gradient gradient = each.calculateGradients(data.getFeatures(), data.getLabels(), null, null)
+                    .getFirst();
+            BaseMultiLayerUpdater<?> updater = each == network ? kept : (BaseMultiLayerUpdater<?>) each.getUpdater();
+            updater.update(gradient, 0, 0, 16, LayerWorkspaceMgr.noWorkspaces());
+            each.params().subi(gradient.gradient());
+        }
+        LossScalingTest.assertBitIdentical(plain.params(), network.params());
+    }
+
+    @Test
+    void whatIsDividedByTheMinibatchCanBeRead() {
+        MultiLayerNetwork network = Networks.init(Networks.cnn());
+        DataSet pictures = Networks.images(4, 3, 12, 3);
+        MultiLayerNetwork plain = network.clone();
+        plain.fit(pictures);
+        MixedPrecision.enable(network, FLOAT);
+        network.fit(pictures);
+        var expected = ((BaseMultiLayerUpdater<?>) plain.getUpdater()).getGradientsForMinibatchDivision();
+        var actual = ((BaseMultiLayerUpdater<?>) network.getUpdater()).getGradientsForMinibatchDivision();
+        assertNotNull(actual);
+        assertEquals(
+                expected.stream().map(INDArray::length).toList(),
+                actual.stream().map(INDArray::length).toList());
+    }
+}
