@@ -2,13 +2,16 @@ package org.dl4jamp;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.layers.IOutputLayer;
 import org.deeplearning4j.nn.api.layers.LayerConstraint;
+import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
 import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
@@ -16,6 +19,7 @@ import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.layer.DelegatingVertex;
+import org.dl4jamp.layer.FloatBackwardVertex;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.RecurrentTwinLayer;
@@ -35,6 +39,9 @@ import org.nd4j.linalg.api.buffer.DataType;
 final class Installation {
     /** What the plan calls the engine of a layer that is left as it is. */
     private static final String UNTOUCHED = "dl4j";
+
+    private static final Set<ElementWiseVertex.Op> COMBINE_WITH_GRADIENTS =
+            EnumSet.of(ElementWiseVertex.Op.Product, ElementWiseVertex.Op.Max);
 
     private final AmpNetwork network;
     private final PrecisionPlan plan;
@@ -63,9 +70,6 @@ final class Installation {
                 if (wrapper != null) {
                     wrappers.put(place, wrapper);
                 }
-            }
-            if (network.returnsInputGradient()) {
-                wrappers.values().stream().findFirst().ifPresent(TwinLayer::unscaleInputGradient);
             }
             wrappers.forEach(this::put);
             setVertexTypes();
@@ -159,7 +163,7 @@ final class Installation {
         PrecisionPlan.Row row = plan.row(place.name());
         if (master.numParams() > 0) {
             replace(place, new UnscalingVertex(master, gradientScale));
-        } else if (row.engine().equals(engine)) {
+        } else if (row.engine().equals(engine) && !engine.equals(UNTOUCHED)) {
             DataType type = row.output().dataType().orElseThrow();
             replace(
                     place,
@@ -171,6 +175,10 @@ final class Installation {
                             surroundings,
                             plan.fusion(place.name()),
                             step.gate())));
+        } else if (row.output() == Precision.HALF
+                && network.graph().node(place.name()).vertex() instanceof ElementWiseVertex elements
+                && COMBINE_WITH_GRADIENTS.contains(elements.getOp())) {
+            replace(place, new FloatBackwardVertex(master));
         }
     }
 

@@ -50,10 +50,11 @@ final class Comparison {
             assertClose(expectedOutput, output(mixed, data), tolerance.output(), "output");
             Map<String, INDArray> gradients = seeded(() -> Gradients.of(mixed, data));
             assertGradients(expected, gradients, tolerance);
+            assertGradients(expected, seeded(() -> Gradients.unscaled(mixed, data)), tolerance);
             assertEquals(fp32.score(), mixed.score(), tolerance.output() * Math.abs(fp32.score()) + 1e-4, "score");
             mixed.fit(data);
             mixed.fit(data);
-            assertEquals(2, amp.stepsTaken(), "steps taken");
+            assertEquals(3, amp.stepsTaken(), "steps taken");
         }
         assertArrayEquals(layers, mixed.getLayers());
         assertFinite(mixed.params());
@@ -65,18 +66,19 @@ final class Comparison {
         ComputationGraph mixed = copy(fp32);
         Layer[] layers = mixed.getLayers().clone();
         Object[] vertices = mixed.getVertices().clone();
-        Map<String, INDArray> expected = seeded(() -> gradients(fp32, data));
+        Map<String, INDArray> expected = seeded(() -> Gradients.of(fp32, data));
         INDArray[] expectedOutputs = outputs(fp32, data);
         try (MixedPrecision amp = MixedPrecision.enable(mixed, config)) {
             INDArray[] outputs = outputs(mixed, data);
             for (int i = 0; i < outputs.length; i++) {
                 assertClose(expectedOutputs[i], outputs[i], tolerance.output(), "output " + i);
             }
-            assertGradients(expected, seeded(() -> gradients(mixed, data)), tolerance);
+            assertGradients(expected, seeded(() -> Gradients.of(mixed, data)), tolerance);
+            assertGradients(expected, seeded(() -> Gradients.unscaled(mixed, data)), tolerance);
             assertEquals(fp32.score(), mixed.score(), tolerance.output() * Math.abs(fp32.score()) + 1e-4, "score");
             mixed.fit(data);
             mixed.fit(data);
-            assertEquals(2, amp.stepsTaken(), "steps taken");
+            assertEquals(3, amp.stepsTaken(), "steps taken");
         }
         for (int i = 0; i < layers.length; i++) {
             assertSame(layers[i], mixed.getLayers()[i]);
@@ -97,16 +99,6 @@ final class Comparison {
 
     private static void assertPlain(BaseMultiLayerUpdater<?> updater) {
         assertTrue(updater.getClass().getName().startsWith("org.deeplearning4j"), "DL4J's own updater");
-    }
-
-    static Map<String, INDArray> gradients(ComputationGraph graph, MultiDataSet data) {
-        graph.setInputs(data.getFeatures());
-        graph.setLabels(data.getLabels());
-        graph.setLayerMaskArrays(data.getFeaturesMaskArrays(), data.getLabelsMaskArrays());
-        graph.computeGradientAndScore();
-        Map<String, INDArray> gradients = Gradients.copy(graph);
-        graph.clearLayerMaskArrays();
-        return gradients;
     }
 
     static INDArray output(MultiLayerNetwork network, DataSet data) {

@@ -39,18 +39,11 @@ class GradientAccuracyTest {
         ComputationGraph fp32 = Networks.init(Networks.residual());
         ComputationGraph half = fp32.clone();
         DataSet data = Networks.images(16, 3, 8, 3);
-        Map<String, INDArray> expected = gradients(fp32, data);
+        Map<String, INDArray> expected = Gradients.of(fp32, data.toMultiDataSet());
         try (MixedPrecision amp = MixedPrecision.enable(half, Gradients.config(precision))) {
             assertTrue(amp.plan().anyHalf());
-            Gradients.assertAligned(expected, gradients(half, data), 0.999);
+            Gradients.assertAligned(expected, Gradients.of(half, data.toMultiDataSet()), 0.999);
         }
-    }
-
-    private static Map<String, INDArray> gradients(ComputationGraph graph, DataSet data) {
-        graph.setInputs(data.getFeatures());
-        graph.setLabels(data.getLabels());
-        graph.computeGradientAndScore();
-        return Gradients.copy(graph);
     }
 
     private static void compare(MultiLayerNetwork fp32, DataSet data, Precision precision) {

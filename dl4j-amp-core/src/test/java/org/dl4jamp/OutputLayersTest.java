@@ -1,9 +1,13 @@
 package org.dl4jamp;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
+import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.CenterLossOutputLayer;
 import org.deeplearning4j.nn.conf.layers.Cnn3DLossLayer;
@@ -17,6 +21,7 @@ import org.deeplearning4j.nn.conf.layers.RnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.objdetect.Yolo2OutputLayer;
 import org.deeplearning4j.nn.conf.ocnn.OCNNOutputLayer;
+import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;
@@ -227,5 +232,27 @@ class OutputLayersTest {
     @MethodSource({"dense", "oneClass", "recurrent", "convolutional"})
     void runsInAGraph(LayerCase layer) {
         layer.runsInAGraph();
+    }
+
+    /**
+     * Its backward pass has workspaces all the same, unless inference has none either, and its score is asked for after that. DL4J has no place for dropout in an output layer
+     * then.
+     */
+    @ParameterizedTest
+    @MethodSource({"dense", "recurrent", "convolutional"})
+    void scoresInAGraphWithoutWorkspacesInTraining(LayerCase layer) {
+        MultiLayerConfiguration configuration = layer.configuration().clone();
+        configuration.getConfs().forEach(conf -> conf.getLayer().setIDropout(null));
+        ComputationGraph fp32 = Networks.init(configuration).toComputationGraph();
+        ComputationGraph mixed = fp32.clone();
+        for (ComputationGraph graph : List.of(fp32, mixed)) {
+            graph.getConfiguration().setTrainingWorkspaceMode(WorkspaceMode.NONE);
+        }
+        MixedPrecision.enable(mixed, Gradients.config(Precision.HALF));
+        Comparison.assertGradients(
+                Gradients.of(fp32, layer.data().toMultiDataSet()),
+                Gradients.of(mixed, layer.data().toMultiDataSet()),
+                layer.tolerance());
+        assertEquals(fp32.score(), mixed.score(), layer.tolerance().output() * Math.abs(fp32.score()) + 1e-4);
     }
 }

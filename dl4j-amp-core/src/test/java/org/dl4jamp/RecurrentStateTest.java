@@ -2,9 +2,11 @@ package org.dl4jamp;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Map;
+import org.deeplearning4j.nn.api.layers.RecurrentLayer;
 import org.deeplearning4j.nn.conf.BackpropType;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.inputs.InputType;
@@ -18,6 +20,7 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.indexing.NDArrayIndex;
@@ -73,6 +76,26 @@ class RecurrentStateTest {
             assertSteps(fp32, mixed, 3);
         }
         assertSteps(fp32, mixed, 6);
+    }
+
+    @Test
+    void aLayerThatIsFoundByItsNameIsTheOneThatComputes() {
+        MultiLayerNetwork fp32 =
+                Networks.init(network(new LSTM.Builder().name("memory").nOut(8).build()));
+        MultiLayerNetwork mixed = fp32.clone();
+        Object master = mixed.getLayer("memory");
+        MixedPrecision amp = MixedPrecision.enable(mixed, Gradients.config(Precision.HALF));
+        assertSame(mixed.getLayer(0), mixed.getLayer("memory"));
+        assertSteps(fp32, mixed, 0);
+        INDArray expected =
+                ((RecurrentLayer) fp32.getLayer("memory")).rnnGetPreviousState().get("prevAct");
+        INDArray actual = ((RecurrentLayer) mixed.getLayer("memory"))
+                .rnnGetPreviousState()
+                .get("prevAct");
+        Comparison.assertClose(expected, actual.castTo(DataType.FLOAT), CLOSE, "state");
+        amp.close();
+        assertSame(master, mixed.getLayer("memory"));
+        assertEquals(fp32.getLayerNames(), mixed.getLayerNames());
     }
 
     @Test

@@ -1,5 +1,8 @@
 package org.dl4jamp;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.util.List;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration.GraphBuilder;
@@ -26,9 +29,13 @@ import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.preprocessor.CnnToFeedForwardPreProcessor;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.transferlearning.TransferLearning;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.dataset.MultiDataSet;
@@ -216,6 +223,29 @@ class VerticesTest {
     @MethodSource({"ofVectors", "ofImages", "ofSequences"})
     void runsInHalf(VertexCase vertex) {
         vertex.check(Gradients.config(Precision.HALF), Comparison.Tolerance.HALF);
+    }
+
+    /** DL4J's clone(), and graphs that are loaded, have a frozen vertex around it. */
+    @Test
+    void elementWiseVerticesMayBeFrozen() {
+        ComputationGraph graph = new TransferLearning.GraphBuilder(Networks.init(Networks.residual()))
+                .setFeatureExtractor("add")
+                .build();
+        INDArray images = Networks.images(4, 3, 8, 3).getFeatures();
+        INDArray expected = graph.outputSingle(images);
+        for (ComputationGraph each : List.of(graph, graph.clone())) {
+            try (MixedPrecision amp = MixedPrecision.enable(each, Gradients.config(Precision.HALF))) {
+                assertEquals(Precision.HALF, amp.plan().row("add").output());
+                assertEquals(
+                        DataType.HALF,
+                        each.feedForward(images, false).get("add").dataType());
+                Comparison.assertClose(expected, each.outputSingle(images), 0.01, "output");
+                each.fit(Networks.images(4, 3, 8, 3));
+                assertEquals(1, amp.stepsTaken());
+            }
+            assertEquals(
+                    DataType.FLOAT, each.feedForward(images, false).get("add").dataType());
+        }
     }
 
     @ParameterizedTest

@@ -43,8 +43,7 @@ public interface ComputeEngine extends EngineAbility {
      * Begins to serve one network.
      *
      * @param largestLayer the number of parameters of the largest layer that will get a twin
-     * @param masterWeights whether parameters keep their FP32 digits; if not, they're rounded to the twin's precision whenever it takes them
-     *     over
+     * @param masterWeights whether parameters keep their FP32 digits; if not, they're rounded to the twin's precision after each step
      */
     EngineSession session(long largestLayer, boolean masterWeights);
 

@@ -27,6 +27,17 @@ public final class Casts {
         return cast.assign(array);
     }
 
+    /** A multiple of an array, rounded to another data type once. */
+    static INDArray scaled(
+            INDArray array, double factor, DataType type, LayerWorkspaceMgr workspaceMgr, ArrayType destination) {
+        INDArray multiple = workspaceMgr.hasConfiguration(destination)
+                ? workspaceMgr.createUninitialized(destination, array.dataType(), array.shape(), array.ordering())
+                : LayerWorkspaceMgr.noWorkspaces()
+                        .createUninitialized(destination, array.dataType(), array.shape(), array.ordering());
+        array.muli(factor, multiple);
+        return cast(multiple, type, workspaceMgr, destination);
+    }
+
     /**
      * Whether arrays of a type can be made. A graph that hands its output to the user doesn't open the workspace of that vertex, where its
      * input would go too.
@@ -44,7 +55,11 @@ public final class Casts {
      */
     static LayerWorkspaceMgr keeper(LayerWorkspaceMgr outer, ArrayType working, INDArray input) {
         if (!isOpen(outer, ArrayType.INPUT)) {
-            return workingMemory(outer, working, ArrayType.INPUT);
+            // A graph without workspaces in training only has some in its backward pass, and asks for the score
+            // afterwards.
+            return working == ArrayType.BP_WORKING_MEM
+                    ? outside(outer, working)
+                    : workingMemory(outer, working, ArrayType.INPUT);
         }
         boolean inWorkingMemory = outer.hasConfiguration(ArrayType.INPUT)
                 && outer.hasConfiguration(working)
@@ -53,6 +68,10 @@ public final class Casts {
         if (!inWorkingMemory || input.isAttached()) {
             return outer;
         }
+        return outside(outer, working);
+    }
+
+    private static LayerWorkspaceMgr outside(LayerWorkspaceMgr outer, ArrayType working) {
         LayerWorkspaceMgr outside = workingMemory(outer, working);
         outside.setScopedOutFor(ArrayType.INPUT);
         return outside;

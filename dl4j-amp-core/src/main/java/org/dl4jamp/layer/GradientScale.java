@@ -4,6 +4,7 @@ import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.Set;
 import java.util.function.DoubleSupplier;
+import org.nd4j.linalg.api.buffer.DataType;
 
 /**
  * By how much the gradients of the backward pass in progress are scaled: the loss scale, divided by the number of loss terms.
@@ -14,20 +15,32 @@ import java.util.function.DoubleSupplier;
  *
  * <p>All output layers of a network share one, because their gradients meet in the layers below. Output layers call {@link #begin}; layers
  * with parameters multiply the gradients they have written by {@link #inverse()}.
+ *
+ * <p>Only steps are scaled: a step that overflows is skipped, and the next has a lower scale. Gradients that somebody asks for, or that come from errors
+ * that somebody gives, have to be right at once. They flow unscaled, between layers in FP32, whose range needs no scale, and a twin that takes HALF
+ * gradients has a {@link TwinScale}.
  */
 public final class GradientScale {
     private final DoubleSupplier lossScale;
-    private final boolean meanLoss;
+    private final boolean half;
     private final Set<Object> outputs = Collections.newSetFromMap(new IdentityHashMap<>());
+    private boolean step;
     private double factor = 1;
 
     /**
      * @param lossScale the loss scale of the next backward pass
-     * @param meanLoss whether to divide by the number of loss terms
+     * @param half whether there are gradients in HALF, so that sums over the minibatch don't fit, and unscaled ones neither; BFLOAT16 has FP32's range
      */
-    public GradientScale(DoubleSupplier lossScale, boolean meanLoss) {
+    public GradientScale(DoubleSupplier lossScale, boolean half) {
         this.lossScale = lossScale;
-        this.meanLoss = meanLoss;
+        this.half = half;
+    }
+
+    /** Hears from a layer that it runs forward: what comes next may be any backward pass. */
+    void forwardBegins() {
+        step = false;
+        factor = 1;
+        outputs.clear();
     }
 
     /**
@@ -40,9 +53,14 @@ public final class GradientScale {
         if (outputs.isEmpty() || !outputs.add(output)) {
             outputs.clear();
             outputs.add(output);
-            factor = meanLoss ? lossScale.getAsDouble() / powerOfTwoAtLeast(lossTerms) : lossScale.getAsDouble();
+            step = NetworkCall.isStep();
+            factor = step ? ofStep(lossTerms) : 1;
         }
         return factor;
+    }
+
+    private double ofStep(long lossTerms) {
+        return half ? lossScale.getAsDouble() / powerOfTwoAtLeast(lossTerms) : lossScale.getAsDouble();
     }
 
     /** What true gradients have been multiplied by in the last backward pass. */
@@ -53,6 +71,20 @@ public final class GradientScale {
     /** The reciprocal of {@link #factor()}, taken in double precision. */
     double inverse() {
         return 1.0 / factor;
+    }
+
+    /** Whether the gradients of the backward pass in progress are not fit for HALF. */
+    boolean needFloat() {
+        return half && !step;
+    }
+
+    /**
+     * The type of the gradients of activations.
+     *
+     * @param activations their type
+     */
+    DataType typeOfGradients(DataType activations) {
+        return activations == DataType.HALF && needFloat() ? DataType.FLOAT : activations;
     }
 
     private static double powerOfTwoAtLeast(long terms) {

@@ -4,7 +4,6 @@ import java.util.List;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.MaskState;
 import org.deeplearning4j.nn.api.layers.IOutputLayer;
-import org.deeplearning4j.nn.conf.layers.FeedForwardLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.common.primitives.Pair;
@@ -42,7 +41,7 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         guard().backwardBegins(this, getLabels());
-        gradientScale().begin(this, lossTerms());
+        gradientScale().begin(this, LossTerms.of(master().conf().getLayer(), input()));
         try (Gate.Inside inside = guard().gate().enter()) {
             // DL4J doesn't run an output layer forward before it runs it backward.
             twin().weights().refresh();
@@ -57,18 +56,6 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
     public void setInput(INDArray given, LayerWorkspaceMgr workspaceMgr) {
         forgetScore();
         super.setInput(given, workspaceMgr);
-    }
-
-    /** How many terms the loss is the sum of: examples, times time steps or positions. */
-    private long lossTerms() {
-        INDArray labels = getLabels();
-        INDArray terms = labels == null ? input() : labels;
-        if (terms.rank() < 3) {
-            return terms.size(0);
-        }
-        boolean knowsChannels = master().conf().getLayer() instanceof FeedForwardLayer layer && layer.getNOut() > 0;
-        long channels = knowsChannels ? ((FeedForwardLayer) master().conf().getLayer()).getNOut() : terms.size(1);
-        return terms.length() / channels;
     }
 
     @Override

@@ -3,28 +3,37 @@ package org.dl4jamp.layer;
 import java.util.Set;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.optimize.solvers.BaseOptimizer;
 
-/** Knows when nobody reads the gradient of a network's input. */
-final class InputGradients {
-    private static final Set<String> NETWORKS =
-            Set.of(MultiLayerNetwork.class.getName(), ComputationGraph.class.getName());
+/**
+ * Knows what a network was asked for whose backward pass is in progress: DL4J's layers aren't told, and only the methods that run tell the one from the
+ * other. Those of the innermost network, because a listener may call any network's.
+ */
+final class NetworkCall {
+    private static final Set<Class<?>> NETWORKS = Set.of(MultiLayerNetwork.class, ComputationGraph.class);
 
-    private static final String TRAINING_STEP = "computeGradientAndScore";
-    private static final StackWalker STACK = StackWalker.getInstance();
+    private static final String LOSS_AND_GRADIENT = "computeGradientAndScore";
+    private static final StackWalker STACK = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
 
-    private InputGradients() {}
+    private NetworkCall() {}
 
-    /**
-     * Whether the backward pass in progress is that of a training step. There DL4J drops the gradient of the network's input, which it returns from
-     * {@code calculateGradients} and {@code backpropGradient}, and only the network's method that runs tells the one from the other: the innermost, because a listener may call any network's.
-     */
-    static boolean areDropped() {
+    /** Whether nobody reads the gradient of the network's input, which it returns from {@code calculateGradients} and {@code backpropGradient}. */
+    static boolean dropsInputGradient() {
         return STACK.walk(frames -> frames.dropWhile(frame -> !isNetwork(frame))
-                .takeWhile(InputGradients::isNetwork)
-                .anyMatch(frame -> frame.getMethodName().equals(TRAINING_STEP)));
+                .takeWhile(NetworkCall::isNetwork)
+                .anyMatch(frame -> frame.getMethodName().equals(LOSS_AND_GRADIENT)));
+    }
+
+    /** Whether DL4J's optimizer has called it, which makes a step of the gradients. */
+    static boolean isStep() {
+        return STACK.walk(frames -> frames.dropWhile(frame -> !isNetwork(frame))
+                .dropWhile(NetworkCall::isNetwork)
+                .findFirst()
+                .filter(frame -> frame.getDeclaringClass() == BaseOptimizer.class)
+                .isPresent());
     }
 
     private static boolean isNetwork(StackWalker.StackFrame frame) {
-        return NETWORKS.contains(frame.getClassName());
+        return NETWORKS.contains(frame.getDeclaringClass());
     }
 }

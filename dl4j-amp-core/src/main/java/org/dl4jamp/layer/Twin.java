@@ -46,6 +46,9 @@ public record Twin(
 
             @Override
             public void reload() {}
+
+            @Override
+            public void stepDone() {}
         };
 
         /** Takes the master weights over, before a forward pass. */
@@ -53,6 +56,9 @@ public record Twin(
 
         /** Brings back what the last {@link #refresh} made, before a backward pass: other layers may use the same memory. */
         void reload();
+
+        /** Hears that a step has changed the master weights, which are rounded then if they keep no digits of their own. Nothing else changes them. */
+        void stepDone();
     }
 
     public Twin {

@@ -17,7 +17,8 @@ import org.nd4j.linalg.factory.Nd4j;
  * narrower type between forward and backward pass, applies input dropout, and takes the loss scale out of the parameter gradients as soon as
  * they are written, so that everyone who looks at them sees true FP32 gradients.
  *
- * <p>Gradients that it hands back have the type of the activations that it was given, so that DL4J can add up those of several consumers.
+ * <p>Gradients that it hands back have the type of the activations that it was given, so that DL4J can add up those of several consumers; outside of
+ * steps, where the loss isn't scaled, those of HALF activations are FLOAT.
  */
 public class TwinLayer extends PairedLayer {
     private static final long serialVersionUID = 1L;
@@ -34,7 +35,6 @@ public class TwinLayer extends PairedLayer {
     private DataType givenType = DataType.FLOAT;
     private boolean settled;
     private boolean dropoutApplied;
-    private boolean unscalesInputGradient;
 
     /**
      * @param master the network's own layer
@@ -67,11 +67,6 @@ public class TwinLayer extends PairedLayer {
 
     final GradientScale gradientScale() {
         return gradientScale;
-    }
-
-    /** Makes this the layer that takes the scale out of the gradient of its input, because the network returns it. */
-    public final void unscaleInputGradient() {
-        unscalesInputGradient = true;
     }
 
     /** The training step that this layer takes part in. */
@@ -178,6 +173,7 @@ public class TwinLayer extends PairedLayer {
     }
 
     private INDArray forwardInside(boolean training, LayerWorkspaceMgr workspaceMgr, Forward forward) {
+        gradientScale.forwardBegins();
         settleInput(workspaceMgr, ArrayType.FF_WORKING_MEM);
         twin.weights().refresh();
         if (training) {
@@ -230,32 +226,45 @@ public class TwinLayer extends PairedLayer {
         }
         settleInput(workspaceMgr, ArrayType.BP_WORKING_MEM);
         twin.weights().reload();
-        boolean castsOut = givenType != twin.dataType() || twin.dropout() != null;
+        boolean castsOut = gradientScale.typeOfGradients(givenType) != twin.dataType() || twin.dropout() != null;
         LayerWorkspaceMgr inner = prepare(workspaceMgr, ArrayType.BP_WORKING_MEM, castsOut, ArrayType.ACTIVATION_GRAD);
         boolean spares = sparesInputGradient();
-        INDArray own = twin.casting().cast(epsilon, twin.outputType(), workspaceMgr, ArrayType.BP_WORKING_MEM);
-        Pair<Gradient, INDArray> result = backward.run(own, inner);
-        unscaleParameterGradients();
+        TwinScale.Scaled scaled = run(epsilon, workspaceMgr, inner, backward);
+        unscaleParameterGradients(scaled.scale());
+        Gradient gradient = scaled.result().getFirst();
         if (spares) {
-            return new Pair<>(result.getFirst(), unread(workspaceMgr));
+            return new Pair<>(gradient, unread(workspaceMgr));
         }
-        INDArray next = result.getSecond();
+        INDArray next = scaled.result().getSecond();
         if (twin.dropout() != null && next != null) {
             next = twin.casting().cast(next, dropoutType(), workspaceMgr, ArrayType.BP_WORKING_MEM);
             next = twin.dropout().backprop(next, next, getIterationCount(), getEpochCount());
         }
         next = handBack(next, workspaceMgr);
-        if (unscalesInputGradient && next != null && gradientScale.factor() != 1 && !InputGradients.areDropped()) {
-            next.muli(gradientScale.inverse());
+        if (next != null && scaled.scale() != 1) {
+            next.muli(1 / scaled.scale());
         }
-        return new Pair<>(result.getFirst(), next);
+        return new Pair<>(gradient, next);
+    }
+
+    private TwinScale.Scaled run(
+            INDArray epsilon, LayerWorkspaceMgr workspaceMgr, LayerWorkspaceMgr inner, Backward backward) {
+        if (twin.outputType() == DataType.HALF && gradientScale.needFloat()) {
+            return TwinScale.run(
+                    epsilon,
+                    scale -> backward.run(
+                            Casts.scaled(epsilon, scale, DataType.HALF, workspaceMgr, ArrayType.BP_WORKING_MEM),
+                            inner));
+        }
+        INDArray own = twin.casting().cast(epsilon, twin.outputType(), workspaceMgr, ArrayType.BP_WORKING_MEM);
+        return new TwinScale.Scaled(backward.run(own, inner), 1);
     }
 
     /** Whether there is neither a gradient of parameters to compute nor one of the input that someone reads. */
     private boolean isBackwardPassUnread() {
         return surroundings.inputGradient() != Surroundings.InputGradient.READ
                 && master().numParams() == 0
-                && InputGradients.areDropped();
+                && NetworkCall.dropsInputGradient();
     }
 
     private boolean sparesInputGradient() {
@@ -263,7 +272,7 @@ public class TwinLayer extends PairedLayer {
                 || !(compute() instanceof SparingTwin sparing)) {
             return false;
         }
-        boolean unwanted = InputGradients.areDropped();
+        boolean unwanted = NetworkCall.dropsInputGradient();
         sparing.spareInputGradient(unwanted);
         return unwanted;
     }
@@ -272,13 +281,15 @@ public class TwinLayer extends PairedLayer {
     private INDArray unread(LayerWorkspaceMgr workspaceMgr) {
         return surroundings.inputGradient() == Surroundings.InputGradient.DROPPED
                 ? null
-                : workspaceMgr.create(ArrayType.ACTIVATION_GRAD, givenType, input.shape(), 'c');
+                : workspaceMgr.create(
+                        ArrayType.ACTIVATION_GRAD, gradientScale.typeOfGradients(givenType), input.shape(), 'c');
     }
 
     /** Casts an epsilon to the type of the activations it belongs to. */
     INDArray handBack(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         Casting casting = twin.casting();
-        INDArray cast = casting.cast(epsilon, givenType, workspaceMgr, ArrayType.ACTIVATION_GRAD);
+        INDArray cast = casting.cast(
+                epsilon, gradientScale.typeOfGradients(givenType), workspaceMgr, ArrayType.ACTIVATION_GRAD);
         if (cast == null) {
             return null;
         }
@@ -294,11 +305,16 @@ public class TwinLayer extends PairedLayer {
         return true;
     }
 
-    private void unscaleParameterGradients() {
-        if (!scalesParameterGradients() || gradientScale.factor() == 1 || scaledGradients == null) {
-            return;
+    /**
+     * Makes the parameter gradients true ones.
+     *
+     * @param ownScale what the twin has scaled them by, beside the scale of the step
+     */
+    private void unscaleParameterGradients(double ownScale) {
+        double inverse = (scalesParameterGradients() ? gradientScale.inverse() : 1) / ownScale;
+        if (inverse != 1 && scaledGradients != null) {
+            scaledGradients.multiply(inverse);
         }
-        scaledGradients.multiply(gradientScale.inverse());
     }
 
     /** For output layers, which DL4J doesn't run forward in training. */
@@ -361,8 +377,12 @@ public class TwinLayer extends PairedLayer {
 
     @Override
     public void applyConstraints(int iteration, int epoch) {
+        // DL4J's optimizer calls for it at the end of each step.
         if (!guard.skippedLastStep()) {
             super.applyConstraints(iteration, epoch);
+            try (Gate.Inside inside = guard.gate().enter()) {
+                twin.weights().stepDone();
+            }
         }
     }
 

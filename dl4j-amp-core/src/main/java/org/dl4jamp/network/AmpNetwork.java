@@ -47,9 +47,6 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
     /** Where its layers stand, in the order of {@link #graph()}. */
     List<LayerPlace> layers();
 
-    /** Whether it returns the gradient of its input, in {@code calculateGradients} for example. */
-    boolean returnsInputGradient();
-
     /** Sets the type that a vertex without layer casts to. Returns the type that it had, empty if it has none. */
     Optional<DataType> setVertexType(String name, DataType type);
 

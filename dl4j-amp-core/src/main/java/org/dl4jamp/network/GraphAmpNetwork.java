@@ -59,18 +59,18 @@ record GraphAmpNetwork(ComputationGraph model) implements AmpNetwork {
     }
 
     @Override
-    public boolean returnsInputGradient() {
-        return false;
-    }
-
-    @Override
     public Optional<DataType> setVertexType(String name, DataType type) {
-        if (model.getVertex(name) instanceof BaseGraphVertex vertex && vertex.getDataType() != null) {
+        if (withType(model.getVertex(name)) instanceof BaseGraphVertex vertex && vertex.getDataType() != null) {
             DataType before = vertex.getDataType();
             vertex.setDataType(type);
             return Optional.of(before);
         }
         return Optional.empty();
+    }
+
+    /** What casts: DL4J's clone(), and what was restored, have frozen vertices around those that compute. */
+    private static GraphVertex withType(GraphVertex vertex) {
+        return vertex instanceof FrozenVertex frozen ? withType(HiddenFields.underlying(frozen)) : vertex;
     }
 
     @Override

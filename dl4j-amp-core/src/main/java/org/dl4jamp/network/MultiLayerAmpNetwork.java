@@ -40,15 +40,16 @@ record MultiLayerAmpNetwork(MultiLayerNetwork model) implements AmpNetwork {
         for (NetworkGraph.Node node : graph().nodes()) {
             if (node.layer() != null) {
                 int i = node.index();
-                places.add(new LayerPlace(node.name(), () -> layers[i], layer -> layers[i] = layer).innermost());
+                places.add(new LayerPlace(node.name(), () -> layers[i], layer -> replace(i, layer)).innermost());
             }
         }
         return places;
     }
 
-    @Override
-    public boolean returnsInputGradient() {
-        return true;
+    private void replace(int index, Layer layer) {
+        Layer[] layers = model.getLayers();
+        HiddenFields.replaceByName(model, layers[index], layer);
+        layers[index] = layer;
     }
 
     @Override

@@ -21,11 +21,14 @@ final class RoundedMaster implements Twin.Weights {
     }
 
     @Override
-    public void refresh() {
-        context.copy(parameters, rounded);
-        context.copy(rounded, parameters);
-    }
+    public void refresh() {}
 
     @Override
     public void reload() {}
+
+    @Override
+    public void stepDone() {
+        context.copy(parameters, rounded);
+        context.copy(rounded, parameters);
+    }
 }

@@ -35,10 +35,15 @@ final class RoundedWeights implements Twin.Weights {
     @Override
     public void refresh() {
         rounded.assign(master);
+        reload();
+    }
+
+    @Override
+    public void stepDone() {
         if (!keepsMaster) {
+            rounded.assign(master);
             master.assign(rounded);
         }
-        reload();
     }
 
     @Override

@@ -1,0 +1,54 @@
+package org.dl4jamp.layer;
+
+import java.util.function.DoubleFunction;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * Runs a twin that takes and returns HALF gradients backward where the loss isn't scaled: with a scale of its own, chosen by the largest gradient, and a lower one if the
+ * gradients that come out are too large for it.
+ */
+final class TwinScale {
+    /** Where the largest gradient goes: FP16 has 2<sup>12</sup> above it and 2<sup>28</sup> below. */
+    private static final int EXPONENT = 4;
+
+    private static final int STEP = 8;
+
+    /** Dropout behind the twin may enlarge what comes out. */
+    private static final double LARGEST = 1024;
+
+    /** Below, HALF has no digits. */
+    private static final int SMALLEST = -24;
+
+    /**
+     * What has come out of a twin.
+     *
+     * @param result gradients of parameters and of the input, times the scale
+     * @param scale a power of two
+     */
+    record Scaled(Pair<Gradient, INDArray> result, double scale) {}
+
+    private TwinScale() {}
+
+    /**
+     * Runs a twin.
+     *
+     * @param epsilon what goes in; FLOAT
+     * @param backward runs the twin at a scale
+     */
+    static Scaled run(INDArray epsilon, DoubleFunction<Pair<Gradient, INDArray>> backward) {
+        double largest = epsilon.amaxNumber().doubleValue();
+        int exponent = largest > 0 && Double.isFinite(largest) ? EXPONENT - Math.getExponent(largest) : 0;
+        while (true) {
+            double scale = Math.scalb(1.0, exponent);
+            Pair<Gradient, INDArray> result = backward.apply(scale);
+            boolean fits = result.getSecond() == null
+                    || result.getSecond().amaxNumber().doubleValue() <= LARGEST;
+            exponent -= STEP;
+            if (fits || Math.scalb(largest, exponent) < Math.scalb(1.0, SMALLEST) || !Double.isFinite(largest)) {
+                return new Scaled(result, scale);
+            }
+        }
+    }
+}
