@@ -34,6 +34,7 @@ public final class AmpConfig {
     private final String engine;
     private final List<PrecisionRule> rules;
     private final LossScaler lossScaler;
+    private final boolean lossScalerShared;
     private final int maxConsecutiveSkips;
 
     private AmpConfig(Builder builder) {
@@ -42,6 +43,7 @@ public final class AmpConfig {
         this.engine = builder.engine;
         this.rules = List.copyOf(builder.rules);
         this.lossScaler = builder.lossScaler;
+        this.lossScalerShared = builder.lossScalerShared;
         this.maxConsecutiveSkips = builder.maxConsecutiveSkips;
     }
 
@@ -73,12 +75,18 @@ public final class AmpConfig {
     }
 
     /**
-     * The loss scaler that was given. It is the very object, so that two networks that were given the same one share it.
+     * The loss scaler that was given. Networks that are enabled with these settings take a {@linkplain LossScaler#copy() copy} of it, unless it's {@linkplain
+     * #isLossScalerShared() shared}.
      *
      * @return empty if dl4j-amp is to choose: dynamic with its defaults in HALF, none otherwise
      */
     public Optional<LossScaler> lossScaler() {
         return Optional.ofNullable(lossScaler);
+    }
+
+    /** Whether networks that are enabled with these settings use the very scaler that was given. */
+    public boolean isLossScalerShared() {
+        return lossScalerShared;
     }
 
     /** After how many skipped steps in a row training stops with an exception. */
@@ -97,8 +105,9 @@ public final class AmpConfig {
                 .append(engine)
                 .append("\")");
         rules.forEach(rule -> calls.append('.').append(rule.describe()));
-        lossScaler()
-                .ifPresent(scaler -> calls.append(".lossScaler(").append(scaler).append(')'));
+        lossScaler().ifPresent(scaler -> calls.append(lossScalerShared ? ".sharedLossScaler(" : ".lossScaler(")
+                .append(scaler)
+                .append(')'));
         return calls.append(".maxConsecutiveSkips(")
                 .append(maxConsecutiveSkips)
                 .append(").build()")
@@ -117,6 +126,7 @@ public final class AmpConfig {
         private String engine = AUTO_ENGINE;
         private final List<PrecisionRule> rules = new ArrayList<>();
         private LossScaler lossScaler;
+        private boolean lossScalerShared;
         private int maxConsecutiveSkips = DEFAULT_MAX_CONSECUTIVE_SKIPS;
 
         private static final String LAYER_CLASS = "a class of layer configurations, such as DenseLayer.class";
@@ -186,10 +196,26 @@ public final class AmpConfig {
             return this;
         }
 
-        /** How the loss is scaled; by default dynamically in HALF and not at all in other precisions. */
+        /**
+         * How the loss is scaled; by default dynamically in HALF and not at all in other precisions. Each network takes a {@linkplain LossScaler#copy() copy}, in the state that
+         * this one has when the network is enabled.
+         */
         public Builder lossScaler(LossScaler lossScaler) {
             this.lossScaler = AmpException.ifNull(
                     lossScaler, "lossScaler", "a LossScaler, or leave the call out to have the precision's default");
+            this.lossScalerShared = false;
+            return this;
+        }
+
+        /**
+         * How the loss is scaled, by the very scaler that is given: all networks that are enabled with it have one scale, and each tells it what became of its steps.
+         * Where one thread trains one network and another the next, the scaler has to be thread-safe, which dl4j-amp's own are not. A network that is saved with these
+         * settings has a scaler of its own when it's restored.
+         */
+        public Builder sharedLossScaler(LossScaler lossScaler) {
+            this.lossScaler = AmpException.ifNull(
+                    lossScaler, "lossScaler", "a LossScaler, or leave the call out to have the precision's default");
+            this.lossScalerShared = true;
             return this;
         }
 

@@ -66,12 +66,18 @@ public final class MixedPrecision implements AutoCloseable {
         this.engine = choice.engine().name();
         this.plan = PrecisionPlanner.plan(
                 network.graph(), precision, config.optLevel(), config.rules(), choice.engine(), choice.reason());
-        this.scaler = plan.anyHalf() ? config.lossScaler().orElseGet(this::defaultScaler) : new NoLossScaler();
+        this.scaler = plan.anyHalf() ? ofSettings().orElseGet(this::defaultScaler) : new NoLossScaler();
         this.step = new TrainingStep(this, network, scaler, config.maxConsecutiveSkips());
         GradientScale gradientScale = new GradientScale(scaler::scale, plan.anyHalf() && precision == Precision.HALF);
         this.installation = new Installation(network, plan, gradientScale, step);
         installation.install(choice.engine(), config.optLevel() != OptLevel.O3);
         announce(choice);
+    }
+
+    private Optional<LossScaler> ofSettings() {
+        return config.isLossScalerShared()
+                ? config.lossScaler()
+                : config.lossScaler().map(LossScaler::copy);
     }
 
     private LossScaler defaultScaler() {
@@ -171,8 +177,8 @@ public final class MixedPrecision implements AutoCloseable {
     private static MixedPrecision enableAndRestore(Model network, AmpState state) {
         MixedPrecision amp = enable(network, state.config());
         boolean sameKind = amp.scaler.state().kind().equals(state.scaler().kind());
-        if (sameKind
-                || state.config().lossScaler().filter(own -> own == amp.scaler).isPresent()) {
+        boolean ofSettings = amp.plan.anyHalf() && state.config().lossScaler().isPresent();
+        if (sameKind || ofSettings) {
             try {
                 amp.scaler.restore(state.scaler());
             } catch (AmpException e) {
@@ -248,7 +254,10 @@ public final class MixedPrecision implements AutoCloseable {
         return CarriedConfig.attach(configuration, config);
     }
 
-    /** Builds and initializes a network and enables mixed precision with the settings that the configuration carries, or the defaults. */
+    /**
+     * Builds and initializes a network and enables mixed precision with the settings that the configuration carries, or the defaults. Its handle, with plan, counters and {@link #close()},
+     * is {@code MixedPrecision.of(network).orElseThrow()}.
+     */
     public static MultiLayerNetwork network(MultiLayerConfiguration configuration) {
         MultiLayerNetwork network =
                 new MultiLayerNetwork(AmpException.ifNull(configuration, "configuration", "a MultiLayerConfiguration"));
@@ -257,7 +266,11 @@ public final class MixedPrecision implements AutoCloseable {
         return network;
     }
 
-    /** Builds and initializes a graph and enables mixed precision with the settings that the configuration carries, or the defaults. */
+    /**
+     * Builds and initializes a graph and enables mixed precision with the settings that the configuration carries, or the defaults.
+     *
+     * @see #network(MultiLayerConfiguration)
+     */
     public static ComputationGraph network(ComputationGraphConfiguration configuration) {
         ComputationGraph graph = new ComputationGraph(
                 AmpException.ifNull(configuration, "configuration", "a ComputationGraphConfiguration"));
@@ -286,7 +299,7 @@ public final class MixedPrecision implements AutoCloseable {
         return engine;
     }
 
-    /** The scaler in use: that of the settings, the precision's default, or one that scales nothing if no layer computes in half precision. */
+    /** The scaler in use: a copy of that of the settings, or that very one if it's shared, the precision's default, or one that scales nothing if no layer computes in half precision. */
     public LossScaler lossScaler() {
         return scaler;
     }
@@ -296,12 +309,12 @@ public final class MixedPrecision implements AutoCloseable {
         return scaler.scale();
     }
 
-    /** How many steps have updated the parameters. */
+    /** How many steps have updated the parameters: those of DL4J's optimizer. Calls of the updater by hand aren't counted. */
     public long stepsTaken() {
         return step.counts().taken();
     }
 
-    /** How many steps were skipped because something wasn't finite. */
+    /** How many steps of DL4J's optimizer were skipped because something wasn't finite. */
     public long stepsSkipped() {
         return step.counts().skipped();
     }

@@ -30,6 +30,7 @@ import org.deeplearning4j.nn.transferlearning.TransferLearning;
 import org.deeplearning4j.nn.transferlearning.TransferLearningHelper;
 import org.deeplearning4j.nn.weights.WeightInit;
 import org.deeplearning4j.util.ModelSerializer;
+import org.dl4jamp.scale.DynamicLossScaler;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -177,6 +178,60 @@ class LifecycleTest {
         network.output(data.getFeatures());
         INDArray parameters = network.params();
         assertEquals(parameters.castTo(DataType.HALF).castTo(DataType.FLOAT), parameters);
+    }
+
+    @Test
+    void atO3OnlyStepsChangeParameters() {
+        INDArray before = network.params().dup();
+        MixedPrecision.enable(network, level(OptLevel.O3));
+        network.output(data.getFeatures());
+        network.score(data);
+        network.calculateGradients(data.getFeatures(), data.getLabels(), null, null);
+        LossScalingTest.assertBitIdentical(before, network.params());
+        network.fit(data);
+        INDArray parameters = network.params();
+        assertEquals(parameters.castTo(DataType.HALF).castTo(DataType.FLOAT), parameters);
+    }
+
+    @Test
+    void networksHaveALossScalerEachUnlessTheyShareOneOnPurpose() {
+        DynamicLossScaler scaler = DynamicLossScaler.builder().build();
+        MultiLayerNetwork other = network.clone();
+        AmpConfig.Builder builder =
+                AmpConfig.builder().precision(Precision.HALF).engine("nd4j");
+        try (MixedPrecision one = MixedPrecision.enable(
+                        network, builder.lossScaler(scaler).build());
+                MixedPrecision another =
+                        MixedPrecision.enable(other, builder.lossScaler(scaler).build())) {
+            one.lossScaler().update(true);
+            assertEquals(32768, one.lossScale());
+            assertEquals(65536, another.lossScale());
+            assertEquals(65536, scaler.scale());
+        }
+        AmpConfig shared = builder.sharedLossScaler(scaler).build();
+        assertTrue(shared.isLossScalerShared());
+        assertTrue(shared.toString().contains(".sharedLossScaler("), shared::toString);
+        try (MixedPrecision one = MixedPrecision.enable(network, shared);
+                MixedPrecision another = MixedPrecision.enable(other, shared)) {
+            assertSame(scaler, one.lossScaler());
+            one.lossScaler().update(true);
+            assertEquals(32768, another.lossScale());
+        }
+    }
+
+    @Test
+    void everythingMayBeLeftToDl4jByName() {
+        MultiLayerNetwork plain = network.clone();
+        ComputationGraph graph = Networks.init(Networks.residual());
+        AmpConfig config = AmpConfig.builder().engine("dl4j").build();
+        MixedPrecision amp = MixedPrecision.enable(network, config);
+        assertEquals("dl4j", amp.engine());
+        assertTrue(amp.plan().rows().stream().allMatch(row -> row.engine().equals("dl4j")));
+        assertEquals("dl4j", MixedPrecision.enable(graph, config).engine());
+        graph.fit(Networks.images(4, 3, 8, 3));
+        train(plain, data, 3);
+        train(network, data, 3);
+        LossScalingTest.assertBitIdentical(plain.params(), network.params());
     }
 
     @Test

@@ -12,12 +12,15 @@ import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.constraint.UnitNormConstraint;
+import org.deeplearning4j.nn.conf.graph.GraphVertex;
 import org.deeplearning4j.nn.conf.graph.LayerVertex;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
+import org.deeplearning4j.nn.conf.layers.samediff.SameDiffVertex;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
+import org.nd4j.linalg.learning.config.IUpdater;
 
 /**
  * Settings of mixed precision inside a DL4J configuration, where they outlive JSON, YAML, {@code clone()} and DL4J's
@@ -64,13 +67,33 @@ public final class CarriedConfig {
         AmpException.ifNull(configuration, "configuration", "a ComputationGraphConfiguration");
         String carried = carrying(config);
         ComputationGraphConfiguration copy = configuration.clone();
-        // Its clone() forgets these.
+        // Its clone() forgets these, and that of attention vertices what the graph's defaults had filled in.
+        configuration
+                .getVertices()
+                .forEach((name, vertex) ->
+                        copyDefaults(vertex, copy.getVertices().get(name)));
         copy.setIterationCount(configuration.getIterationCount());
         copy.setEpochCount(configuration.getEpochCount());
         copy.setTopologicalOrder(configuration.getTopologicalOrder());
         copy.setTopologicalOrderStr(configuration.getTopologicalOrderStr());
         attach(layers(copy).toList(), carried);
         return copy;
+    }
+
+    private static void copyDefaults(GraphVertex from, GraphVertex to) {
+        if (from instanceof SameDiffVertex source && to instanceof SameDiffVertex target) {
+            target.setRegularization(source.getRegularization());
+            target.setRegularizationBias(source.getRegularizationBias());
+            target.setUpdater(copy(source.getUpdater()));
+            target.setBiasUpdater(copy(source.getBiasUpdater()));
+            target.setGradientNormalization(source.getGradientNormalization());
+            target.setGradientNormalizationThreshold(source.getGradientNormalizationThreshold());
+            target.setDataType(source.getDataType());
+        }
+    }
+
+    private static IUpdater copy(IUpdater updater) {
+        return updater == null ? null : updater.clone();
     }
 
     /**

@@ -57,12 +57,15 @@ public final class Engines {
     }
 
     private static ComputeEngine named(String name, List<ComputeEngine> found) {
+        if (name.equals(Dl4jEngine.NAME)) {
+            return new Dl4jEngine();
+        }
         ComputeEngine engine = found.stream()
                 .filter(candidate -> candidate.name().equals(name))
                 .findFirst()
                 .orElseThrow(() -> new AmpException("engine(\"" + AmpException.quote(name)
                         + "\"): there is no such engine on the class path. Found: " + describe(found)
-                        + ". Take one of these, or \"auto\""));
+                        + ". Take one of these, \"dl4j\", or \"auto\""));
         engine.unavailable().ifPresent(reason -> {
             throw new AmpException("engine(\"" + name + "\") can't be used here: " + reason + ". Found: "
                     + describe(found) + ". Take one that's available, or \"auto\"");

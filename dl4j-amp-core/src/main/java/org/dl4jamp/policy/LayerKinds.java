@@ -120,10 +120,10 @@ public final class LayerKinds {
     static Optional<Verdict> overflow(Layer layer) {
         Layer inner = innermost(layer);
         if (pooling(inner).filter(p -> p == PoolingType.PNORM).isPresent()) {
-            return Optional.of(new Verdict(LayerKind.FULL, "powers of its input overflow in HALF"));
+            return Optional.of(new Verdict(LayerKind.FULL, "powers of its input, in FP32"));
         }
         if (inner instanceof GlobalPoolingLayer global && global.getPoolingType() == PoolingType.SUM) {
-            return Optional.of(new Verdict(LayerKind.FULL, "long sums stop growing in HALF"));
+            return Optional.of(new Verdict(LayerKind.FULL, "a sum over all positions, in FP32"));
         }
         if (family(layer).kind() == LayerKind.LOWER) {
             // Engines apply it to sums that are in FP32 anyway (EngineAbility.cannot), and it's no reason to give up

@@ -19,7 +19,7 @@ enum SensitiveActivation {
      * ND4J evaluates the function or its derivative with powers or exponentials of the argument, which exceed 65504 for ordinary arguments: the
      * function or the gradient is then infinite or NaN ({@code SensitiveActivationTest} shows it).
      */
-    OVERFLOWS("its activation function overflows in HALF"),
+    OVERFLOWS("its activation function takes powers or exponentials, in FP32"),
     /** Not one of ND4J's. */
     UNKNOWN("dl4j-amp doesn't know its activation function");
 

@@ -12,6 +12,7 @@ import java.util.Optional;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
+import org.deeplearning4j.nn.conf.graph.AttentionVertex;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
@@ -20,6 +21,7 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.util.ModelSerializer;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
+import org.dl4jamp.Networks;
 import org.dl4jamp.OptLevel;
 import org.dl4jamp.Precision;
 import org.dl4jamp.scale.DynamicLossScaler;
@@ -31,6 +33,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.learning.config.Adam;
 
 class CarriedConfigTest {
     private static final AmpConfig CONFIG = AmpConfig.builder()
@@ -51,6 +54,40 @@ class CarriedConfigTest {
                     .build())
             .maxConsecutiveSkips(9)
             .build();
+
+    /** DL4J's clone() of an attention vertex forgets what the graph's defaults had filled in, and init() fails then. */
+    @Test
+    void aGraphWithAttentionKeepsItsUpdaters() {
+        ComputationGraphConfiguration plain = Networks.builder(new Adam(0.03))
+                .l2(0.1)
+                .graphBuilder()
+                .addInputs("in")
+                .setInputTypes(InputType.recurrent(5))
+                .addVertex(
+                        "attention",
+                        new AttentionVertex.Builder()
+                                .nInQueries(5)
+                                .nInKeys(5)
+                                .nInValues(5)
+                                .nOut(6)
+                                .nHeads(2)
+                                .projectInput(true)
+                                .build(),
+                        "in",
+                        "in",
+                        "in")
+                .addLayer("out", Networks.rnnSoftmax(3), "attention")
+                .setOutputs("out")
+                .build();
+        String before = plain.toJson();
+        ComputationGraph expected = Networks.init(ComputationGraphConfiguration.fromJson(before));
+        ComputationGraph graph = Networks.init(CarriedConfig.attach(plain, CONFIG));
+        assertEquals(before, plain.toJson());
+        DataSet sequences = Networks.sequences(4, 5, 3, 6);
+        expected.fit(sequences);
+        graph.fit(sequences);
+        assertEquals(expected.params(), graph.params());
+    }
 
     static Stream<AmpConfig> settings() {
         return Stream.of(

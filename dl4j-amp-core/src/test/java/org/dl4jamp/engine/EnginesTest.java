@@ -49,6 +49,14 @@ class EnginesTest {
     }
 
     @Test
+    void leavingEverythingToDl4jIsFp32() {
+        Engines.Choice choice = Engines.choose("dl4j", Precision.AUTO);
+        assertEquals("dl4j", choice.engine().name());
+        assertEquals(Precision.FLOAT, choice.precision());
+        assertRefused("dl4j", Precision.HALF, "precision(HALF)", "\"dl4j\"", "FP32");
+    }
+
+    @Test
     void aPrecisionByNameFindsAnEngineThatCanDoIt() {
         Engines.Choice choice = Engines.choose("auto", Precision.HALF);
         assertEquals("nd4j", choice.engine().name());
