@@ -1,0 +1,141 @@
+package org.dl4jamp;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/** What the public methods of DL4J's networks do otherwise while mixed precision is on, by class and signature. */
+final class Differences {
+    static final String INTRODUCTION = """
+            # What a program may expect while mixed precision is on
+
+            Every public method of DL4J 1.0.0-M2.1's networks, called on a stock network and on one with mixed precision. *Same* means: what it returns or throws, and parameters, updater
+            state, score, counters, output, recurrent state and the next training step after it, are those of the stock network: up to 2 % of their norm in HALF on ND4J's engine, and up to
+            FP32 rounding where `AmpConfig` says `FLOAT`. Each row is a test, which also fails if something that is listed as different isn't, or if DL4J has a method that isn't here.
+            Networks with an autoencoder and a dense layer are called in HALF and FLOAT, networks of LSTMs with masks in HALF. *Same: throws* are calls that DL4J rejects on both.
+
+            This page is written by `mvn -pl dl4j-amp-core test -Dtest=TransparencyTableTest -Ddl4jamp.transparency.write=true` from `Differences.java` beside that test.
+            """;
+
+    private static final String LAYERS = "MultiLayerNetwork";
+    private static final String GRAPH = "ComputationGraph";
+
+    private static final String ACTIVATIONS =
+            "activations of hidden layers come in the type that the plan says, HALF for example; `castTo(DataType.FLOAT)` before you combine them with FP32 arrays";
+    private static final String WRAPPER =
+            "wrappers, not instances of the layers' classes: use the `Layer` interface, or `((TwinLayer) layer).master()`";
+    private static final String UPDATER = "a subclass of DL4J's updater, over the same state";
+    private static final String SUMMARY = "names the wrappers' classes";
+
+    private static final Map<String, Map<String, String>> OF = new HashMap<>();
+
+    /** What differs even if nothing is rounded. */
+    private static final Set<String> IN_FLOAT = Set.of(
+            "equals(Object)",
+            "getLayers()",
+            "getOutputLayer()",
+            "getOutputLayer(int)",
+            "getUpdater()",
+            "getUpdater(boolean)",
+            "initGradientsView()",
+            "memoryInfo(int, InputType)",
+            "memoryInfo(int, InputType[])",
+            "summary()",
+            "summary(InputType)",
+            "summary(InputType[])");
+
+    private static final Set<String> THROWS = Set.of(
+            "MultiLayerNetwork.activate(INDArray, boolean, LayerWorkspaceMgr)",
+            "MultiLayerNetwork.activate(boolean, LayerWorkspaceMgr)",
+            "MultiLayerNetwork.allowInputModification(boolean)",
+            "MultiLayerNetwork.backpropGradient(INDArray, LayerWorkspaceMgr)",
+            "MultiLayerNetwork.evaluateRegression(MultiDataSetIterator)",
+            "MultiLayerNetwork.fit(INDArray, LayerWorkspaceMgr)",
+            "MultiLayerNetwork.getConfig()",
+            "MultiLayerNetwork.getHelper()",
+            "MultiLayerNetwork.setConf(NeuralNetConfiguration)",
+            "MultiLayerNetwork.setInput(INDArray, LayerWorkspaceMgr)",
+            "MultiLayerNetwork.setMaskArray(INDArray)",
+            "MultiLayerNetwork.setParamsViewArray(INDArray)",
+            "MultiLayerNetwork.update(INDArray, String)",
+            "ComputationGraph.backpropGradient(INDArray[])",
+            "ComputationGraph.fit(INDArray, LayerWorkspaceMgr)",
+            "ComputationGraph.setConf(NeuralNetConfiguration)",
+            "ComputationGraph.setParamsViewArray(INDArray)",
+            "ComputationGraph.update(INDArray, String)");
+
+    static {
+        for (String type : List.of(LAYERS, GRAPH)) {
+            differs(
+                    type,
+                    "calls on the closed network throw `IllegalStateException` where DL4J throws `IllegalArgumentException`",
+                    "close()");
+            differs(type, UPDATER, "getUpdater()", "getUpdater(boolean)");
+            differs(type, WRAPPER, "getLayer(int)", "getLayers()");
+            differs(
+                    type,
+                    "mixed precision doesn't notice the new view, and training goes on wrong: `close()` before, and enable again",
+                    "initGradientsView()");
+            differs(type, SUMMARY, "summary()");
+            differs(type, ACTIVATIONS, "feedForward()", "feedForward(boolean)", "feedForward(INDArray, boolean)");
+        }
+        differs(LAYERS, SUMMARY, "summary(InputType)", "memoryInfo(int, InputType)");
+        differs(LAYERS, WRAPPER, "getOutputLayer()");
+        differs(LAYERS, "`false` for a copy, which has no wrappers", "equals(Object)");
+        differs(
+                LAYERS,
+                "the layer behind the wrapper, whose recurrent state is not that of the network: use `getLayer(int)`",
+                "getLayer(String)");
+        differs(
+                LAYERS,
+                ACTIVATIONS,
+                "feedForward(INDArray)",
+                "feedForward(INDArray, INDArray, INDArray)",
+                "feedForward(boolean, boolean)",
+                "feedForwardToLayer(int, INDArray)",
+                "feedForwardToLayer(int, INDArray, boolean)",
+                "feedForwardToLayer(int, boolean)",
+                "activateSelectedLayers(int, int, INDArray)",
+                "rnnActivateUsingStoredState(INDArray, boolean, boolean)");
+        differs(GRAPH, SUMMARY, "summary(InputType[])", "memoryInfo(int, InputType[])");
+        differs(GRAPH, WRAPPER, "getLayer(String)", "getOutputLayer(int)");
+        differs(
+                GRAPH,
+                ACTIVATIONS,
+                "feedForward(INDArray, int, boolean)",
+                "feedForward(INDArray[], boolean)",
+                "feedForward(INDArray[], boolean, boolean)",
+                "feedForward(INDArray[], int, boolean)",
+                "feedForward(INDArray[], int, boolean, boolean)",
+                "feedForward(boolean, boolean, boolean)",
+                "feedForward(boolean, int)",
+                "output(List, boolean, INDArray[], INDArray[])",
+                "rnnActivateUsingStoredState(INDArray[], boolean, boolean)");
+    }
+
+    private Differences() {}
+
+    private static void differs(String type, String how, String... signatures) {
+        for (String signature : signatures) {
+            OF.computeIfAbsent(type, any -> new HashMap<>()).put(signature, how);
+        }
+    }
+
+    static Optional<String> of(String type, String signature) {
+        return Optional.ofNullable(OF.get(type).get(signature));
+    }
+
+    static boolean inFloat(String type, String signature) {
+        return IN_FLOAT.contains(signature) && of(type, signature).isPresent();
+    }
+
+    static Set<String> listed(String type) {
+        return OF.get(type).keySet();
+    }
+
+    static boolean throwsInStock(String type, String signature) {
+        return THROWS.contains(type + "." + signature);
+    }
+}
