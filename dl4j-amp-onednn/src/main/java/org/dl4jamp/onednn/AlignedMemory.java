@@ -1,20 +1,29 @@
 package org.dl4jamp.onednn;
 
+import java.util.concurrent.atomic.LongAdder;
 import org.bytedeco.javacpp.BytePointer;
 
 /** Native memory that grows when more is needed and then holds something else. Begins at a page. */
 final class AlignedMemory implements AutoCloseable {
     private static final int ALIGNMENT = 4096;
 
+    private static final LongAdder HELD = new LongAdder();
+
     private BytePointer memory = new BytePointer(0L);
     private long bytes;
+
+    /** How many bytes are held in this process. */
+    static long held() {
+        return HELD.sum();
+    }
 
     /** Makes sure that there is enough. */
     void reserve(long atLeast) {
         if (atLeast > bytes) {
-            memory.deallocate();
+            close();
             memory = new BytePointer(atLeast + ALIGNMENT).retainReference();
             bytes = atLeast;
+            HELD.add(bytes);
         }
     }
 
@@ -25,6 +34,7 @@ final class AlignedMemory implements AutoCloseable {
     @Override
     public void close() {
         memory.deallocate();
+        HELD.add(-bytes);
         bytes = 0;
     }
 }

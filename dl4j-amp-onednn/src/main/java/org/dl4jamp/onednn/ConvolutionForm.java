@@ -117,19 +117,21 @@ record ConvolutionForm(Window window, boolean transposed, ChannelAxis channels, 
      * The kernels for a shape.
      *
      * @param layer for error messages
+     * @param copies the layer's copies of its weights
      * @param input how the input lies in memory, its channels as the second axis
      * @param function the activation function to apply; null if there is none
      */
-    ProductKernels kernels(OneDnnContext context, String layer, Layout input, boolean hasBias, Eltwise function) {
+    ProductKernels kernels(
+            OneDnnContext context, String layer, WeightCopies copies, Layout input, boolean hasBias, Eltwise function) {
         long[] extents = Arrays.copyOfRange(input.shape(), 2, input.shape().length);
         WindowGeometry geometry = transposed ? window.spreadOver(extents) : window.over(extents);
         Layout output = Layout.channelsLast(input.type(), Workspaces.shape(input.shape()[0], nOut, geometry.output()));
         ProductKernels.Task task = new ProductKernels.Task(layer, input, weights, hasBias, output, function);
         if (transposed) {
-            return ProductKernels.make(context, new DeconvolutionPrimitives(geometry), task);
+            return ProductKernels.make(context, new DeconvolutionPrimitives(geometry), copies, task);
         }
         return isGrouped() || !PixelPrimitives.suit(geometry, input.shape()[0])
-                ? ProductKernels.make(context, new ConvolutionPrimitives(geometry), task)
-                : ProductKernels.make(context, new PixelPrimitives(geometry), task);
+                ? ProductKernels.make(context, new ConvolutionPrimitives(geometry), copies, task)
+                : ProductKernels.make(context, new PixelPrimitives(geometry), copies, task);
     }
 }

@@ -18,7 +18,7 @@ abstract class ConvolvingTwin<C extends ConvolutionLayer> extends BaseLayer<C>
     private final transient OneDnnContext context;
     private final transient ConvolutionForm form;
     private final transient ProductPasses passes;
-    private final transient KernelCache<Layout, ProductKernels> kernels = new KernelCache<>(Twins.SHAPES);
+    private final transient ProductCache kernels = new ProductCache();
 
     ConvolvingTwin(
             NeuralNetConfiguration conf, DataType type, OneDnnContext context, Function<C, ConvolutionForm> form) {
@@ -56,7 +56,7 @@ abstract class ConvolvingTwin<C extends ConvolutionLayer> extends BaseLayer<C>
     final ProductKernels kernels(boolean bias, Eltwise function) {
         INDArray given = form.channels().toSecond(input);
         Layout layout = Layout.channelsLast(dataType, given.shape());
-        return kernels.get(layout, () -> {
+        return kernels.get(layout, copies -> {
             if (!form.matches(given)) {
                 Rejection.of(conf, paramsFlattened, index, input);
             }
@@ -66,7 +66,7 @@ abstract class ConvolvingTwin<C extends ConvolutionLayer> extends BaseLayer<C>
             if (!form.hasKernels(given)) {
                 Rejection.of(conf, paramsFlattened, index, input);
             }
-            return form.kernels(context, layerId(), layout, bias, function);
+            return form.kernels(context, layerId(), copies, layout, bias, function);
         });
     }
 

@@ -20,7 +20,7 @@ final class DenseTwin extends DenseLayer
 
     private final transient OneDnnContext context;
     private final transient ProductPasses passes;
-    private final transient KernelCache<Layout, ProductKernels> kernels = new KernelCache<>(Twins.SHAPES);
+    private final transient ProductCache kernels = new ProductCache();
 
     DenseTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
@@ -58,9 +58,10 @@ final class DenseTwin extends DenseLayer
         Layout rows = Layout.dense(dataType, input.shape());
         return kernels.get(
                 rows,
-                () -> ProductKernels.make(
+                copies -> ProductKernels.make(
                         context,
                         new DensePrimitives(),
+                        copies,
                         new ProductKernels.Task(
                                 layerId(),
                                 rows,

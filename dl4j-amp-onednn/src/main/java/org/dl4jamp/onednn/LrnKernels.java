@@ -20,7 +20,7 @@ final class LrnKernels implements AutoCloseable {
 
     private final Kernel forward;
     private final Kernel backward;
-    private final memory workspace;
+    private final AlignedMemory workspace;
 
     private LrnKernels(OneDnnContext context, String what, Formula formula, memory.desc array) {
         // oneDNN divides alpha by the number of neighbours.
@@ -50,16 +50,17 @@ final class LrnKernels implements AutoCloseable {
                 first,
                 OneDnnContext.attributes(),
                 false);
-        workspace = new memory(first.workspace_desc(), OneDnnContext.cpu()).retainReference();
+        workspace = context.staging();
+        workspace.reserve(first.workspace_desc().get_size());
         forward = new Kernel(context, what, first, new lrn_forward(first))
                 .argument(dnnl.DNNL_ARG_SRC, array)
                 .argument(dnnl.DNNL_ARG_DST, array)
-                .argument(dnnl.DNNL_ARG_WORKSPACE, workspace);
+                .argument(dnnl.DNNL_ARG_WORKSPACE, first.workspace_desc());
         backward = new Kernel(context, what + ", backward", back, new lrn_backward(back))
                 .argument(dnnl.DNNL_ARG_SRC, array)
                 .argument(dnnl.DNNL_ARG_DIFF_DST, array)
                 .argument(dnnl.DNNL_ARG_DIFF_SRC, array)
-                .argument(dnnl.DNNL_ARG_WORKSPACE, workspace);
+                .argument(dnnl.DNNL_ARG_WORKSPACE, first.workspace_desc());
     }
 
     static LrnKernels make(OneDnnContext context, String layer, Formula formula, Layout layout) {
@@ -71,12 +72,16 @@ final class LrnKernels implements AutoCloseable {
     }
 
     void forward(INDArray input, INDArray output) {
-        forward.bind(dnnl.DNNL_ARG_SRC, input).bind(dnnl.DNNL_ARG_DST, output).run();
+        forward.bind(dnnl.DNNL_ARG_SRC, input)
+                .bind(dnnl.DNNL_ARG_DST, output)
+                .bind(dnnl.DNNL_ARG_WORKSPACE, workspace.address())
+                .run();
     }
 
-    /** The backward pass of the last {@link #forward}, which has left what it needs here. */
+    /** The backward pass right after {@link #forward}, which has left what it needs in memory that the network's kernels share. */
     void backward(INDArray input, INDArray epsilon, INDArray inputGradient) {
         backward.bind(dnnl.DNNL_ARG_SRC, input)
+                .bind(dnnl.DNNL_ARG_WORKSPACE, workspace.address())
                 .bind(dnnl.DNNL_ARG_DIFF_DST, epsilon)
                 .bind(dnnl.DNNL_ARG_DIFF_SRC, inputGradient)
                 .run();
@@ -86,6 +91,5 @@ final class LrnKernels implements AutoCloseable {
     public void close() {
         forward.close();
         backward.close();
-        workspace.releaseReference();
     }
 }

@@ -55,7 +55,7 @@ final class LrnTwin extends ParameterlessTwin<LocalResponseNormalization> {
         INDArray above = ready(epsilon, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
         Rejection.ofEpsilon(layerId(), above, x.shape());
         INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, x.shape());
-        // Another forward pass, such as one that evaluates, may have come in between.
+        // Other kernels have used the memory in between that it leaves its sums in.
         ours.forward(x, Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, dataType, x.shape()));
         ours.backward(x, above, next);
         return new Pair<>(new DefaultGradient(), handedOn(next));

@@ -24,7 +24,7 @@ final class NormalizedDenseTwin extends DenseLayer implements AutoCloseable {
 
     private final transient OneDnnContext context;
     private final transient ActivationFunction function;
-    private final transient KernelCache<Layout, ProductKernels> products = new KernelCache<>(Twins.SHAPES);
+    private final transient ProductCache products = new ProductCache();
     private final transient KernelCache<Layout, LayerNormKernels> norms = new KernelCache<>(Twins.SHAPES);
 
     NormalizedDenseTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
@@ -40,13 +40,14 @@ final class NormalizedDenseTwin extends DenseLayer implements AutoCloseable {
     private ProductKernels products() {
         INDArray weights = getParam(WEIGHTS);
         Layout rows = rows();
-        return products.get(rows, () -> {
+        return products.get(rows, copies -> {
             if (input.rank() != 2 || input.size(1) != weights.size(0)) {
                 Rejection.of(conf, paramsFlattened, index, input);
             }
             return ProductKernels.make(
                     context,
                     new DensePrimitives(),
+                    copies,
                     new ProductKernels.Task(
                             layerId(),
                             rows,

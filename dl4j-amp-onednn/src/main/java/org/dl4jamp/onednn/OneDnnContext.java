@@ -33,6 +33,7 @@ final class OneDnnContext implements AutoCloseable {
     private final LentGradients lentGradients = new LentGradients();
     private final AlignedMemory staging = new AlignedMemory();
     private boolean closed;
+    private final AlignedMemory gradientMemory = new AlignedMemory();
 
     static engine cpu() {
         return OneDnnLibrary.cpu();
@@ -52,9 +53,14 @@ final class OneDnnContext implements AutoCloseable {
         return lentGradients;
     }
 
-    /** What is on its way from one order in memory to another. */
+    /** What one kernel leaves for the next that runs, such as numbers on their way from one order in memory to another. */
     AlignedMemory staging() {
         return staging;
+    }
+
+    /** The gradient of a layer's weights until it's in the network's order. */
+    AlignedMemory gradientMemory() {
+        return gradientMemory;
     }
 
     /** Attributes of a primitive whose scratchpad is this context's: oneDNN's own belongs to the thread that made the primitive. */
@@ -220,6 +226,7 @@ final class OneDnnContext implements AutoCloseable {
         scratchpad.close();
         lentGradients.close();
         staging.close();
+        gradientMemory.close();
         queue.deallocate();
     }
 }

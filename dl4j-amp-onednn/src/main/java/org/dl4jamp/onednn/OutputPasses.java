@@ -35,7 +35,7 @@ final class OutputPasses implements AutoCloseable {
     private final DataType type;
     private final BaseOutputLayer conf;
     private final Supplier<String> layer;
-    private final KernelCache<Layout, ProductKernels> kernels = new KernelCache<>(Twins.SHAPES);
+    private final ProductCache kernels = new ProductCache();
     private final Optional<SoftmaxCrossEntropy> crossEntropy;
     private double loss;
 
@@ -56,9 +56,10 @@ final class OutputPasses implements AutoCloseable {
         Layout input = Layout.dense(type, rows.shape());
         return kernels.get(
                 input,
-                () -> ProductKernels.make(
+                copies -> ProductKernels.make(
                         context,
                         new DensePrimitives(),
+                        copies,
                         new ProductKernels.Task(
                                 layer.get(),
                                 input,

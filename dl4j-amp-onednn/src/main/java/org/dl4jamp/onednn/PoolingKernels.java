@@ -129,6 +129,11 @@ final class PoolingKernels implements AutoCloseable {
      */
     void forward(INDArray input, INDArray output, INDArray places) {
         bindPlaces(forward, places);
+        forward(Workspaces.address(input), Workspaces.address(output));
+    }
+
+    /** The forward pass of averages, from one address to another. */
+    void forward(long input, long output) {
         forward.bind(dnnl.DNNL_ARG_SRC, input).bind(dnnl.DNNL_ARG_DST, output).run();
     }
 
@@ -145,6 +150,11 @@ final class PoolingKernels implements AutoCloseable {
      */
     void backward(INDArray epsilon, INDArray inputGradient, INDArray places) {
         bindPlaces(backward, places);
+        backward(Workspaces.address(epsilon), Workspaces.address(inputGradient));
+    }
+
+    /** The backward pass of averages, from one address to another. */
+    void backward(long epsilon, long inputGradient) {
         backward.bind(dnnl.DNNL_ARG_DIFF_DST, epsilon)
                 .bind(dnnl.DNNL_ARG_DIFF_SRC, inputGradient)
                 .run();

@@ -1,16 +1,15 @@
 package org.dl4jamp.onednn;
 
+import java.util.Objects;
+import java.util.stream.Stream;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
-import org.bytedeco.dnnl.post_ops;
 import org.bytedeco.dnnl.primitive;
-import org.bytedeco.dnnl.primitive_attr;
 import org.bytedeco.dnnl.primitive_desc;
-import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * The primitives of a layer that multiplies by weights, for one shape of its input, and the weights in the type and order that they want.
+ * The primitives of a layer that multiplies by weights, for one shape of its input, over copies of the weights in the type and order that they want.
  * Weights and bias are given, and their gradients returned, in FP32; products are summed in FP32.
  */
 final class ProductKernels implements AutoCloseable {
@@ -36,104 +35,119 @@ final class ProductKernels implements AutoCloseable {
         }
     }
 
-    private final Kernel forward;
-    private final Kernel forwardInFloat;
-    private final Kernel backwardData;
-    private final Kernel backwardWeights;
+    private final OneDnnContext context;
+    private final ProductDescriptions<?> descriptions;
+    private final String what;
     private final Samples samples;
     private final ArrangedWeights weights;
     private final ArrangedWeights weightsBackward;
-    private final ArrangedWeights weightGradient;
     private final boolean hasBias;
     private final long[] outputShape;
+    private INDArray networks;
     private boolean backwardHasWeights;
-    private final String layer;
+    private Kernel forward;
+    private Kernel forwardInFloat;
+    private Kernel backwardData;
+    private Kernel backwardWeights;
+    private ArrangedGradient weightGradient;
 
+    /**
+     * Makes what all passes need, and the primitives as each is needed first.
+     *
+     * @param copies the layer's copies of its weights, for all shapes
+     */
     static <F extends primitive_desc> ProductKernels make(
-            OneDnnContext context, ProductPrimitives<F> primitives, Task task) {
+            OneDnnContext context, ProductPrimitives<F> primitives, WeightCopies copies, Task task) {
         return OneDnnContext.make(
-                task.describe(primitives.name()), task.work(), () -> new ProductKernels(context, primitives, task));
+                task.describe(primitives.name()),
+                task.work(),
+                () -> new ProductKernels(context, primitives, copies, task));
     }
 
     private <F extends primitive_desc> ProductKernels(
-            OneDnnContext context, ProductPrimitives<F> primitives, Task task) {
-        String what = task.describe(primitives.name());
+            OneDnnContext context, ProductPrimitives<F> primitives, WeightCopies copies, Task task) {
+        this.context = context;
+        what = task.describe(primitives.name());
         hasBias = task.hasBias();
-        layer = task.layer();
         outputShape = task.output().shape();
-        samples = primitives.samples(context, layer, task.input());
-        memory.desc input = primitives.seen(samples.layout()).descriptor();
-        memory.desc output = primitives.seen(task.output()).descriptor();
-        memory.desc floatOutput = primitives
-                .seen(Layout.channelsLast(DataType.FLOAT, outputShape))
-                .descriptor();
-        Layout networks = primitives.seen(task.weights());
-        memory.desc wanted = primitives.weights(task.input().type(), networks);
-        memory.desc wantedGradient = primitives.weights(DataType.FLOAT, networks);
-        memory.desc master = networks.descriptor();
-        memory.desc bias =
-                hasBias ? Layout.dense(DataType.FLOAT, outputShape[1]).descriptor() : new memory.desc();
-
-        primitive_attr attributes = OneDnnContext.attributes();
-        if (task.function() != null) {
-            post_ops function = new post_ops();
-            function.append_eltwise(
-                    task.function().function(),
-                    task.function().alpha(),
-                    task.function().beta());
-            attributes.set_post_ops(function);
-        }
-        F first = primitives.forward(input, wanted, bias, output, attributes);
-        memory.desc inner = first.weights_desc();
-        primitive_desc data = primitives.backwardData(input, wanted, output, first, OneDnnContext.attributes());
-        memory.desc innerBackward = data.weights_desc();
-        weightsBackward = ArrangedWeights.read(context, what, master, innerBackward);
-        weights = weightsBackward.arranged(context, what, master, innerBackward, inner);
-        forward = weights.declare(
-                        withBias(new Kernel(context, what, first, new primitive(first)), bias, dnnl.DNNL_ARG_BIAS),
-                        dnnl.DNNL_ARG_WEIGHTS,
-                        inner)
-                .argument(dnnl.DNNL_ARG_SRC, input)
-                .argument(dnnl.DNNL_ARG_DST, output);
-
-        F plain = primitives.forward(input, inner, bias, floatOutput, OneDnnContext.attributes());
-        forwardInFloat = weights.declare(
-                        withBias(
-                                new Kernel(context, what + " in FP32", plain, new primitive(plain)),
-                                bias,
-                                dnnl.DNNL_ARG_BIAS),
-                        dnnl.DNNL_ARG_WEIGHTS,
-                        inner)
-                .argument(dnnl.DNNL_ARG_SRC, input)
-                .argument(dnnl.DNNL_ARG_DST, floatOutput);
-
-        backwardData = weightsBackward
-                .declare(
-                        new Kernel(context, what + ", backward to its input", data, new primitive(data)),
-                        dnnl.DNNL_ARG_WEIGHTS,
-                        innerBackward)
-                .argument(dnnl.DNNL_ARG_DIFF_DST, output)
-                .argument(dnnl.DNNL_ARG_DIFF_SRC, input);
-
-        primitive_desc gradient =
-                primitives.backwardWeights(input, wantedGradient, bias, output, first, OneDnnContext.attributes());
-        memory.desc innerGradient = gradient.diff_weights_desc();
-        weightGradient = ArrangedWeights.written(context, what, master, innerGradient);
-        backwardWeights = weightGradient
-                .declare(
-                        withBias(
-                                new Kernel(
-                                        context, what + ", backward to its weights", gradient, new primitive(gradient)),
-                                bias,
-                                dnnl.DNNL_ARG_DIFF_BIAS),
-                        dnnl.DNNL_ARG_DIFF_WEIGHTS,
-                        innerGradient)
-                .argument(dnnl.DNNL_ARG_SRC, input)
-                .argument(dnnl.DNNL_ARG_DIFF_DST, output);
+        samples = primitives.samples(context, task.layer(), task.input());
+        descriptions = new ProductDescriptions<>(primitives, task, samples.layout());
+        memory.desc network = descriptions.network();
+        memory.desc inner = descriptions.forward().weights_desc();
+        memory.desc innerBackward = descriptions.backwardData().weights_desc();
+        weightsBackward = ArrangedWeights.read(context, what, copies, network, innerBackward);
+        weights = weightsBackward.arranged(context, what, copies, network, innerBackward, inner);
     }
 
-    private Kernel withBias(Kernel kernel, memory.desc bias, int argument) {
-        return hasBias ? kernel.argument(argument, bias) : kernel;
+    private Kernel kernel(String name, primitive_desc description) {
+        return new Kernel(context, name, description, new primitive(description));
+    }
+
+    private Work work() {
+        return descriptions.task().work();
+    }
+
+    private Kernel withBias(Kernel kernel, int argument) {
+        return hasBias ? kernel.argument(argument, descriptions.bias()) : kernel;
+    }
+
+    private Kernel forwardKernel() {
+        if (forward == null) {
+            forward = OneDnnContext.make(what, work(), () -> {
+                primitive_desc description = descriptions.forward();
+                return withBias(
+                                weights.declare(kernel(what, description), description.weights_desc()),
+                                dnnl.DNNL_ARG_BIAS)
+                        .argument(dnnl.DNNL_ARG_SRC, descriptions.input())
+                        .argument(dnnl.DNNL_ARG_DST, descriptions.output());
+            });
+        }
+        return forward;
+    }
+
+    private Kernel forwardInFloatKernel() {
+        if (forwardInFloat == null) {
+            String name = what + " in FP32";
+            forwardInFloat = OneDnnContext.make(name, work(), () -> {
+                memory.desc inner = descriptions.forward().weights_desc();
+                return withBias(
+                                weights.declare(kernel(name, descriptions.forwardInFloat(inner)), inner),
+                                dnnl.DNNL_ARG_BIAS)
+                        .argument(dnnl.DNNL_ARG_SRC, descriptions.input())
+                        .argument(dnnl.DNNL_ARG_DST, descriptions.floatOutput());
+            });
+        }
+        return forwardInFloat;
+    }
+
+    private Kernel backwardDataKernel() {
+        if (backwardData == null) {
+            String name = what + ", backward to its input";
+            backwardData = OneDnnContext.make(name, work(), () -> {
+                primitive_desc description = descriptions.backwardData();
+                return weightsBackward
+                        .declare(kernel(name, description), description.weights_desc())
+                        .argument(dnnl.DNNL_ARG_DIFF_DST, descriptions.output())
+                        .argument(dnnl.DNNL_ARG_DIFF_SRC, descriptions.input());
+            });
+        }
+        return backwardData;
+    }
+
+    private Kernel backwardWeightsKernel() {
+        if (backwardWeights == null) {
+            String name = what + ", backward to its weights";
+            backwardWeights = OneDnnContext.make(name, work(), () -> {
+                primitive_desc description = descriptions.backwardWeights();
+                memory.desc order = description.diff_weights_desc();
+                weightGradient = ArrangedGradient.of(context, what, descriptions.network(), order);
+                return withBias(kernel(name, description), dnnl.DNNL_ARG_DIFF_BIAS)
+                        .argument(dnnl.DNNL_ARG_DIFF_WEIGHTS, order)
+                        .argument(dnnl.DNNL_ARG_SRC, descriptions.input())
+                        .argument(dnnl.DNNL_ARG_DIFF_DST, descriptions.output());
+            });
+        }
+        return backwardWeights;
     }
 
     /**
@@ -141,16 +155,15 @@ final class ProductKernels implements AutoCloseable {
      *
      * @param training whether a backward pass is to follow, which then uses the weights of this forward pass
      */
-    void takeWeights(INDArray networks, boolean training) {
-        weights.copy(networks);
-        weights.bind(forward, dnnl.DNNL_ARG_WEIGHTS, networks);
-        weights.bind(forwardInFloat, dnnl.DNNL_ARG_WEIGHTS, networks);
+    void takeWeights(INDArray masters, boolean training) {
+        networks = masters;
+        weights.copy(masters);
         backwardHasWeights = training && weights.bringsUpToDate(weightsBackward);
     }
 
     /** The layer that they are for. */
     String layer() {
-        return layer;
+        return descriptions.task().layer();
     }
 
     /** A copy of the output's shape. */
@@ -160,59 +173,58 @@ final class ProductKernels implements AutoCloseable {
 
     /** Product, bias and, if there is one, activation function. */
     void forward(INDArray input, INDArray bias, INDArray output) {
-        run(forward, input, bias, output);
+        run(forwardKernel(), input, bias, output);
     }
 
     /** Product and bias, in FP32. */
     void forwardInFloat(INDArray input, INDArray bias, INDArray output) {
-        run(forwardInFloat, input, bias, output);
+        run(forwardInFloatKernel(), input, bias, output);
     }
 
     private void run(Kernel kernel, INDArray input, INDArray bias, INDArray output) {
         if (hasBias) {
             kernel.bind(dnnl.DNNL_ARG_BIAS, bias);
         }
+        weights.bind(kernel, networks);
         kernel.bind(dnnl.DNNL_ARG_SRC, samples.take(input))
                 .bind(dnnl.DNNL_ARG_DST, output)
                 .run();
     }
 
-    void backwardData(INDArray delta, INDArray networks, INDArray inputGradient) {
+    void backwardData(INDArray delta, INDArray masters, INDArray inputGradient) {
+        Kernel kernel = backwardDataKernel();
         if (!backwardHasWeights) {
-            weightsBackward.copy(networks);
+            weightsBackward.copy(masters);
         }
         backwardHasWeights = false;
-        weightsBackward.bind(backwardData, dnnl.DNNL_ARG_WEIGHTS, networks);
-        backwardData
-                .bind(dnnl.DNNL_ARG_DIFF_DST, delta)
+        weightsBackward.bind(kernel, masters);
+        kernel.bind(dnnl.DNNL_ARG_DIFF_DST, delta)
                 .bind(dnnl.DNNL_ARG_DIFF_SRC, samples.gradient(inputGradient))
                 .run();
         samples.spread(inputGradient);
     }
 
-    void backwardWeights(INDArray input, INDArray delta, INDArray networks, INDArray biasGradient) {
+    void backwardWeights(INDArray input, INDArray delta, INDArray gradient, INDArray biasGradient) {
+        Kernel kernel = backwardWeightsKernel();
         if (hasBias) {
-            backwardWeights.bind(dnnl.DNNL_ARG_DIFF_BIAS, biasGradient);
+            kernel.bind(dnnl.DNNL_ARG_DIFF_BIAS, biasGradient);
         }
-        weightGradient.bind(backwardWeights, dnnl.DNNL_ARG_DIFF_WEIGHTS, networks);
-        backwardWeights
-                .bind(dnnl.DNNL_ARG_SRC, samples.take(input))
+        weightGradient.bind(kernel, gradient);
+        kernel.bind(dnnl.DNNL_ARG_SRC, samples.take(input))
                 .bind(dnnl.DNNL_ARG_DIFF_DST, delta)
                 .run();
-        weightGradient.copy(networks);
+        weightGradient.copy(gradient);
     }
 
     @Override
     public void close() {
-        forward.close();
-        forwardInFloat.close();
-        backwardData.close();
-        backwardWeights.close();
+        Stream.of(forward, forwardInFloat, backwardData, backwardWeights, weightGradient)
+                .filter(Objects::nonNull)
+                .forEach(Resources::close);
         samples.close();
         weights.close();
-        if (weightsBackward != weights) {
+        if (weights != weightsBackward) {
             weightsBackward.close();
         }
-        weightGradient.close();
     }
 }

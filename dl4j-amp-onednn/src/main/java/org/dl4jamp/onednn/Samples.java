@@ -1,22 +1,20 @@
 package org.dl4jamp.onednn;
 
 import org.bytedeco.dnnl.global.dnnl;
-import org.deeplearning4j.nn.workspace.ArrayType;
-import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * The positions of an input that are multiplied: all of them where they are, or those that a window of one position sees as it moves in steps,
- * packed into an array of their own.
+ * packed into memory that the network's kernels share.
  */
 final class Samples implements AutoCloseable {
     private final Layout layout;
     /** Of one number each, which is that number; null if all positions are multiplied. */
     private final PoolingKernels averages;
 
-    private final INDArray packed;
+    private final AlignedMemory packed;
 
-    private Samples(Layout layout, PoolingKernels averages, INDArray packed) {
+    private Samples(Layout layout, PoolingKernels averages, AlignedMemory packed) {
         this.layout = layout;
         this.averages = averages;
         this.packed = packed;
@@ -38,9 +36,8 @@ final class Samples implements AutoCloseable {
         PoolingKernels averages = PoolingKernels.make(
                 context, layer, dnnl.algorithm.pooling_avg_exclude_padding, geometry.withoutGaps(), false, input);
         Layout layout = Layout.channelsLast(input.type(), averages.outputShape());
-        INDArray packed = Workspaces.channelsLast(
-                LayerWorkspaceMgr.noWorkspaces(), ArrayType.INPUT, input.type(), averages.outputShape());
-        return new Samples(layout, averages, packed);
+        context.staging().reserve(layout.length() * layout.type().width());
+        return new Samples(layout, averages, context.staging());
     }
 
     /** How they lie in memory. */
@@ -48,24 +45,24 @@ final class Samples implements AutoCloseable {
         return layout;
     }
 
-    /** Those of an input. */
-    INDArray take(INDArray input) {
+    /** Where those of an input are, until the next kernel has run. */
+    long take(INDArray input) {
         if (averages == null) {
-            return input;
+            return Workspaces.address(input);
         }
-        averages.forward(input, packed, null);
-        return packed;
+        averages.forward(Workspaces.address(input), packed.address());
+        return packed.address();
     }
 
     /** Where their gradient is to be written, before {@link #spread}. */
-    INDArray gradient(INDArray inputGradient) {
-        return averages == null ? inputGradient : packed;
+    long gradient(INDArray inputGradient) {
+        return averages == null ? Workspaces.address(inputGradient) : packed.address();
     }
 
     /** Puts their gradient where they were taken from, and zeros everywhere else. */
     void spread(INDArray inputGradient) {
         if (averages != null) {
-            averages.backward(packed, inputGradient, null);
+            averages.backward(packed.address(), Workspaces.address(inputGradient));
         }
     }
 

@@ -23,7 +23,7 @@ final class SeparableConvolutionTwin extends ConvolvingTwin<SeparableConvolution
     private static final String BIAS = SeparableConvolutionParamInitializer.BIAS_KEY;
 
     private final transient ConvolutionForm pointwise;
-    private final transient KernelCache<Layout, ProductKernels> pointKernels = new KernelCache<>(Twins.SHAPES);
+    private final transient ProductCache pointKernels = new ProductCache();
 
     SeparableConvolutionTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type, context, ConvolutionForm::depthwiseOf);
@@ -37,7 +37,8 @@ final class SeparableConvolutionTwin extends ConvolvingTwin<SeparableConvolution
     private ProductKernels pointKernels(INDArray between) {
         Layout layout = Layout.channelsLast(dataType, between.shape());
         return pointKernels.get(
-                layout, () -> pointwise.kernels(context(), layerId(), layout, hasBias(), passes().fusedFunction()));
+                layout,
+                copies -> pointwise.kernels(context(), layerId(), copies, layout, hasBias(), passes().fusedFunction()));
     }
 
     private ProductPasses.Parameters parameters() {

@@ -23,11 +23,15 @@ class KernelFailureTest {
                 true,
                 Layout.channelsLast(DataType.BFLOAT16, 2, 4, 6, 7),
                 null);
-        try (OneDnnContext context = new OneDnnContext()) {
+        try (OneDnnContext context = new OneDnnContext();
+                WeightCopies copies = new WeightCopies()) {
             String message = assertThrows(
                             AmpException.class,
                             () -> ProductKernels.make(
-                                    context, new ConvolutionPrimitives(geometry), threeChannelsByWeightsForFive))
+                                    context,
+                                    new ConvolutionPrimitives(geometry),
+                                    copies,
+                                    threeChannelsByWeightsForFive))
                     .getMessage();
             for (String part : List.of(
                     "oneDNN can't make layer \"conv1\"",
