@@ -149,7 +149,7 @@ public final class TrainingStep implements StepGuard {
         }
         UpdateSubtraction.remove(network.model().getOptimizer());
         if (present == updater) {
-            boolean fits = !update.isOutdated() && !isOverWrappers(replaced);
+            boolean fits = !update.isOutdated() && of(replaced).isEmpty() && !isOverWrappers(replaced);
             network.setUpdater(fits ? replaced : network.plainUpdater(updater.getStateViewArray()));
         }
     }

@@ -38,11 +38,15 @@ class LossTermsTest {
     private static final double SCALE = 1024;
 
     private record Case(
-            String name, Layer hidden, Layer output, InputType type, long[] features, long[] labels, double terms) {
+            String name, Layer hidden, Layer output, InputType type, INDArray features, INDArray labels, double terms) {
         @Override
         public String toString() {
             return name;
         }
+    }
+
+    private static INDArray zeros(long... shape) {
+        return Nd4j.zeros(DataType.FLOAT, shape);
     }
 
     private static RnnOutputLayer rnnOutput(LossFunction loss) {
@@ -56,7 +60,7 @@ class LossTermsTest {
         return new LSTM.Builder().nOut(7).dataFormat(format).build();
     }
 
-    private static Case images(CNN2DFormat format, long[] features, long[] labels) {
+    private static Case images(CNN2DFormat format, INDArray features, INDArray labels) {
         return new Case(
                 "CnnLossLayer in " + format,
                 new ConvolutionLayer.Builder(1, 1).nOut(5).dataFormat(format).build(),
@@ -67,7 +71,7 @@ class LossTermsTest {
                 2 * 8 * 6);
     }
 
-    private static Case volumes(Convolution3D.DataFormat format, long[] features, long[] labels) {
+    private static Case volumes(Convolution3D.DataFormat format, INDArray features, INDArray labels) {
         return new Case(
                 "Cnn3DLossLayer in " + format,
                 new Convolution3D.Builder(1, 1, 1).nOut(5).dataFormat(format).build(),
@@ -90,24 +94,24 @@ class LossTermsTest {
                                 .activation(Activation.IDENTITY)
                                 .build(),
                         InputType.feedForward(3),
-                        new long[] {9, 3},
-                        new long[] {9, 50},
+                        zeros(9, 3),
+                        zeros(9, 50),
                         9),
                 new Case(
                         "sparse labels",
                         lstm(RNNFormat.NCW),
                         rnnOutput(LossFunction.SPARSE_MCXENT),
                         InputType.recurrent(3),
-                        new long[] {4, 3, 8},
-                        new long[] {4, 1, 8},
+                        zeros(4, 3, 8),
+                        zeros(4, 1, 8),
                         32),
                 new Case(
                         "labels in one-hot form",
                         lstm(RNNFormat.NCW),
                         rnnOutput(LossFunction.MCXENT),
                         InputType.recurrent(3),
-                        new long[] {4, 3, 8},
-                        new long[] {4, 50, 8},
+                        zeros(4, 3, 8),
+                        zeros(4, 50, 8),
                         32),
                 new Case(
                         "RnnLossLayer in NCW",
@@ -116,13 +120,13 @@ class LossTermsTest {
                                 .dataFormat(RNNFormat.NCW)
                                 .build(),
                         InputType.recurrent(3, RNNFormat.NCW),
-                        new long[] {4, 3, 8},
-                        new long[] {4, 7, 8},
+                        zeros(4, 3, 8),
+                        zeros(4, 7, 8),
                         32),
-                images(CNN2DFormat.NCHW, new long[] {2, 3, 8, 6}, new long[] {2, 5, 8, 6}),
-                images(CNN2DFormat.NHWC, new long[] {2, 8, 6, 3}, new long[] {2, 8, 6, 5}),
-                volumes(Convolution3D.DataFormat.NCDHW, new long[] {2, 3, 2, 3, 4}, new long[] {2, 5, 2, 3, 4}),
-                volumes(Convolution3D.DataFormat.NDHWC, new long[] {2, 2, 3, 4, 3}, new long[] {2, 2, 3, 4, 5}));
+                images(CNN2DFormat.NCHW, zeros(2, 3, 8, 6), zeros(2, 5, 8, 6)),
+                images(CNN2DFormat.NHWC, zeros(2, 8, 6, 3), zeros(2, 8, 6, 5)),
+                volumes(Convolution3D.DataFormat.NCDHW, zeros(2, 3, 2, 3, 4), zeros(2, 5, 2, 3, 4)),
+                volumes(Convolution3D.DataFormat.NDHWC, zeros(2, 2, 3, 4, 3), zeros(2, 2, 3, 4, 5)));
     }
 
     /** DL4J 1.0.0-M2.1 can't train it: it takes the loss of labels in the other order. */
@@ -152,8 +156,7 @@ class LossTermsTest {
                         .engine("nd4j")
                         .lossScaler(new StaticLossScaler(SCALE))
                         .build());
-        INDArray labels = Nd4j.zeros(DataType.FLOAT, one.labels);
-        network.fit(new DataSet(Nd4j.rand(DataType.FLOAT, one.features), labels));
+        network.fit(new DataSet(one.features, one.labels));
         assertEquals(1, amp.stepsTaken());
         LossScalingLayer output = (LossScalingLayer) network.getLayers()[1];
         double powerOfTwo = Math.pow(2, Math.ceil(Math.log(one.terms) / Math.log(2)));

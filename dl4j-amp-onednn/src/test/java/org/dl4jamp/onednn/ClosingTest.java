@@ -16,7 +16,6 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
-import org.dl4jamp.Networks;
 import org.dl4jamp.Precision;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -44,9 +43,9 @@ class ClosingTest {
     }
 
     private static Stream<Use> uses() {
-        MultiLayerNetwork cnn = Networks.init(Networks.cnn());
-        DataSet images = Networks.images(2, 3, 12, 3);
-        MultiLayerNetwork lstm = Networks.init(Networks.lstm());
+        MultiLayerNetwork cnn = SmallNetworks.convolutional();
+        DataSet images = SmallNetworks.images(2);
+        MultiLayerNetwork lstm = SmallNetworks.recurrent();
         INDArray step = Nd4j.rand(DataType.FLOAT, 2, 5, 1);
         return Stream.of(
                 new Use("output", cnn, () -> cnn.output(images.getFeatures())),
@@ -87,8 +86,8 @@ class ClosingTest {
 
     @Test
     void aLayerThatWasKeptSaysThatItIsClosed() {
-        MultiLayerNetwork network = Networks.init(Networks.mlp());
-        INDArray features = Networks.vectors(4, 20, 3).getFeatures();
+        MultiLayerNetwork network = SmallNetworks.dense();
+        INDArray features = Nd4j.rand(DataType.FLOAT, 4, 20);
         MixedPrecision amp = MixedPrecision.enable(network, config());
         network.output(features);
         Layer kept = network.getLayer(1);
@@ -102,9 +101,9 @@ class ClosingTest {
 
     @Test
     void aVertexThatWasKeptSaysThatItIsClosed() {
-        ComputationGraph graph = Networks.init(Networks.residual());
+        ComputationGraph graph = SmallNetworks.residual();
         MixedPrecision amp = MixedPrecision.enable(graph, config());
-        graph.output(Networks.images(2, 3, 8, 3).getFeatures());
+        graph.output(SmallNetworks.images(2).getFeatures());
         GraphVertex kept = graph.getVertices()[graph.getVertex("add").getVertexIndex()];
         assertEquals("add", kept.getVertexName());
         amp.close();
@@ -115,8 +114,8 @@ class ClosingTest {
 
     @Test
     void aNetworkThatWasClosedItselfSaysSo() {
-        MultiLayerNetwork network = Networks.init(Networks.mlp());
-        INDArray features = Networks.vectors(4, 20, 3).getFeatures();
+        MultiLayerNetwork network = SmallNetworks.dense();
+        INDArray features = Nd4j.rand(DataType.FLOAT, 4, 20);
         MixedPrecision.enable(network, config());
         network.output(features);
         network.close();
@@ -125,7 +124,7 @@ class ClosingTest {
 
     @Test
     void featuresThatWereClosedAreRefused() {
-        MultiLayerNetwork network = Networks.init(Networks.mlp());
+        MultiLayerNetwork network = SmallNetworks.dense();
         INDArray features = Nd4j.rand(DataType.FLOAT, 4, 20);
         MixedPrecision.enable(network, config());
         network.output(features);

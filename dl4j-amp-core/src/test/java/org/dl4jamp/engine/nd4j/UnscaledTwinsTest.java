@@ -30,7 +30,11 @@ import org.nd4j.linalg.factory.Nd4j;
 
 /** Twins over HALF weights, run backward where the loss isn't scaled, against DL4J's layers in FP32. */
 class UnscaledTwinsTest {
-    private record Case(Layer conf, long[] input, long[] output) {}
+    private record Case(Layer conf, INDArray input, INDArray output) {}
+
+    private static INDArray normal(long... shape) {
+        return Nd4j.randn(DataType.FLOAT, shape);
+    }
 
     private static Stream<Case> cases() {
         return cases(Activation.TANH);
@@ -42,9 +46,9 @@ class UnscaledTwinsTest {
         var convolution = Networks.convolution(3, 4);
         convolution.setNIn(3);
         return Stream.of(
-                new Case(dense, new long[] {5, 9}, new long[] {5, 7}),
-                new Case(convolution, new long[] {2, 3, 6, 6}, new long[] {2, 4, 6, 6}),
-                new Case(new LSTM.Builder().nIn(5).nOut(6).build(), new long[] {3, 5, 4}, new long[] {3, 6, 4}));
+                new Case(dense, normal(5, 9), normal(5, 7)),
+                new Case(convolution, normal(2, 3, 6, 6), normal(2, 4, 6, 6)),
+                new Case(new LSTM.Builder().nIn(5).nOut(6).build(), normal(3, 5, 4), normal(3, 6, 4)));
     }
 
     private static Stream<Arguments> sizes() {
@@ -64,8 +68,8 @@ class UnscaledTwinsTest {
         Nd4j.getRandom().setSeed(5);
         INDArray params = Nd4j.randn(DataType.FLOAT, 1, TwinHarness.numberOfParams(one.conf))
                 .muli(weights);
-        INDArray input = Nd4j.randn(DataType.FLOAT, one.input).muli(0.01);
-        INDArray epsilon = Nd4j.randn(DataType.FLOAT, one.output).muli(size);
+        INDArray input = one.input.mul(0.01);
+        INDArray epsilon = one.output.mul(size);
         Pair<Gradient, INDArray> expected = run(TwinHarness.dl4j(one.conf, params), input, epsilon);
         Pair<Gradient, INDArray> actual = run(twin(one.conf, params), input.castTo(DataType.HALF), epsilon);
         assertEquals(DataType.FLOAT, actual.getSecond().dataType());
@@ -80,8 +84,8 @@ class UnscaledTwinsTest {
     void anErrorOfZeroGivesZeroAndNanGivesNan() {
         Case one = cases().findFirst().orElseThrow();
         INDArray params = Nd4j.randn(DataType.FLOAT, 1, TwinHarness.numberOfParams(one.conf));
-        INDArray input = Nd4j.randn(DataType.HALF, one.input);
-        INDArray epsilon = Nd4j.zeros(DataType.FLOAT, one.output);
+        INDArray input = one.input.castTo(DataType.HALF);
+        INDArray epsilon = one.output.mul(0);
         assertEquals(
                 0,
                 run(twin(one.conf, params), input, epsilon)
