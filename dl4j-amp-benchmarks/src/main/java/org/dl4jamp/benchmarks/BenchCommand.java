@@ -39,13 +39,13 @@ import picocli.CommandLine.Spec;
             "Exit codes: 0 success, 1 failure, 2 wrong usage."
         })
 public final class BenchCommand implements Callable<Integer> {
-    private static final String ALL = "all";
     private static final ObjectMapper JSON = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
 
     @Parameters(
             paramLabel = "CASE",
             description =
-                    "sine-64, sine-128, sine-256 (or sine-N for another grid), resnet50, mlp, lstm, lenet, or all of these.")
+                    "sine-64, sine-128, sine-256 (or sine-N for another grid), resnet50, mlp, lstm, lenet, or all of these;"
+                            + " or iris, mlp-small, lstm-32, lenet-1, the smallest networks, or small for these.")
     private String caseName;
 
     @Option(
@@ -53,8 +53,8 @@ public final class BenchCommand implements Callable<Integer> {
             split = ",",
             paramLabel = "SIDE",
             description =
-                    "Which sides, separated by commas (default: all of dl4j-fp32, dl4j-helpers-fp32, amp-fp32, amp-bf16, pytorch-fp32,"
-                            + " pytorch-bf16, floor-fp32, floor-bf16).")
+                    "Which sides, separated by commas (default: all of dl4j-fp32, dl4j-helpers-fp32, amp-auto, amp-fp32, amp-bf16,"
+                            + " pytorch-fp32, pytorch-bf16, floor-fp32, floor-bf16).")
     private List<String> sideKeys;
 
     @Option(
@@ -121,10 +121,16 @@ public final class BenchCommand implements Callable<Integer> {
             paramLabel = "FILE",
             description = {
                 "Where to write the tables, as Markdown (default of 'all': benchmarks.md).",
-                "In a file with the lines '" + MarkdownReport.BEGIN + "' and '" + MarkdownReport.END
-                        + "', what is between them is replaced."
+                "In a file with the lines '<!-- amp bench PLACE: begin -->' and '<!-- amp bench PLACE: end -->', what is between"
+                        + " them is replaced; a file that has places, but not this one, is left alone."
             })
     private Path markdown;
+
+    @Option(
+            names = "--place",
+            paramLabel = "PLACE",
+            description = "Which place of that file (default: CASE, such as small).")
+    private String place;
 
     @Spec
     private CommandSpec spec;
@@ -140,11 +146,12 @@ public final class BenchCommand implements Callable<Integer> {
         requireAtLeast("--time-limit", timeLimit, 1);
         requireNotNegative("--seconds", seconds);
         requireNotNegative("--warmup-seconds", warmUpSeconds);
-        if (markdown == null && caseName.equals(ALL)) {
+        if (markdown == null && caseName.equals("all")) {
             markdown = Path.of("benchmarks.md");
         }
         requireWritable("--json", json);
         requireWritable("--markdown", markdown);
+        requirePlace();
 
         PrintWriter out = spec.commandLine().getOut();
         PrintWriter err = spec.commandLine().getErr();
@@ -178,11 +185,11 @@ public final class BenchCommand implements Callable<Integer> {
 
     private void write(List<CaseFigures> done) throws IOException {
         if (json != null) {
-            Object figures = caseName.equals(ALL) ? done : done.get(0);
+            Object figures = BenchmarkCases.isGroup(caseName) ? done : done.get(0);
             Files.writeString(json, JSON.writeValueAsString(figures) + System.lineSeparator());
         }
         if (markdown != null) {
-            MarkdownReport.write(markdown, MarkdownReport.of(done));
+            MarkdownReport.write(markdown, place(), MarkdownReport.of(done));
         }
     }
 
@@ -217,10 +224,9 @@ public final class BenchCommand implements Callable<Integer> {
 
     private List<BenchmarkCase> cases() {
         try {
-            List<String> names = caseName.equals(ALL) ? BenchmarkCases.names() : List.of(caseName);
-            return names.stream().map(BenchmarkCases::named).toList();
+            return BenchmarkCases.of(caseName);
         } catch (IllegalArgumentException e) {
-            throw new ParameterException(spec.commandLine(), e.getMessage() + ", or all", e);
+            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
         }
     }
 
@@ -233,6 +239,28 @@ public final class BenchCommand implements Callable<Integer> {
     private void requireNotNegative(String option, Double value) {
         if (value != null && !(value >= 0)) {
             throw new ParameterException(spec.commandLine(), option + " " + value + ": must be at least 0");
+        }
+    }
+
+    private String place() {
+        return place == null ? caseName : place;
+    }
+
+    private void requirePlace() throws IOException {
+        if (markdown == null) {
+            if (place != null) {
+                throw new ParameterException(
+                        spec.commandLine(), "--place " + place + ": of which file? Name it with --markdown FILE");
+            }
+            return;
+        }
+        List<String> places = MarkdownReport.places(markdown);
+        if (!places.isEmpty() && !places.contains(place())) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "--markdown " + markdown + ": it has places for " + String.join(", ", places) + ", none for "
+                            + place() + "; choose one of them with --place, or add the lines '"
+                            + MarkdownReport.begin(place()) + "' and '" + MarkdownReport.end(place()) + "'");
         }
     }
 

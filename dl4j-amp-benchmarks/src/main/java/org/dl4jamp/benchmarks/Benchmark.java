@@ -91,9 +91,9 @@ final class Benchmark {
                 result.unavailable() == null
                         ? String.format(
                                 Locale.ROOT,
-                                "%9.2f ms, %d steps",
+                                "%9.4f ms, %d steps",
                                 1e3 * Statistics.median(result.seconds()),
-                                result.seconds().size())
+                                result.steps())
                         : "unavailable");
         progress.flush();
     }

@@ -38,6 +38,8 @@ final class FigureTable {
         unavailable()
                 .forEach((side, reason) ->
                         text.append('\n').append(side).append(" unavailable: ").append(reason));
+        chosen().forEach((side, what) ->
+                text.append('\n').append(side).append(" is ").append(what));
         return text.toString();
     }
 
@@ -59,6 +61,8 @@ final class FigureTable {
                 .append("` unavailable: ")
                 .append(reason.lines().findFirst().orElse(""))
                 .append('\n'));
+        chosen().forEach((side, what) ->
+                text.append("\n`").append(side).append("` is ").append(what).append(".\n"));
         return text.toString();
     }
 
@@ -77,14 +81,21 @@ final class FigureTable {
     private List<String> row(Side side, SideFigures measured) {
         return List.of(
                 side.key(),
-                number("%.2f", 1e3 * measured.secondsPerStep()),
-                number("%.2f", 1e3 * measured.spread()),
+                milliseconds(measured.secondsPerStep(), measured),
+                milliseconds(measured.spread(), measured),
                 times(figures.ratio(Side.DL4J_FP32, side)),
                 times(figures.ratio(Side.PYTORCH_BF16, side)),
-                times(figures.ratio(side, side.floor())),
+                times(side.floor().flatMap(floor -> figures.ratio(side, floor))),
                 megabytes(measured.peakRssBytes()),
                 megabytes(measured.activationBytes()),
                 number("%.5g", measured.loss()));
+    }
+
+    private Map<String, String> chosen() {
+        return figures.sides().entrySet().stream()
+                .filter(entry -> entry.getValue().chosen() != null)
+                .collect(Collectors.toMap(
+                        Map.Entry::getKey, entry -> entry.getValue().chosen()));
     }
 
     private Map<String, String> unavailable() {
@@ -92,6 +103,11 @@ final class FigureTable {
                 .filter(entry -> !entry.getValue().isAvailable())
                 .collect(Collectors.toMap(
                         Map.Entry::getKey, entry -> entry.getValue().unavailable()));
+    }
+
+    /** A thousandth of a millisecond counts where a step takes one or less. */
+    private static String milliseconds(double seconds, SideFigures measured) {
+        return number(measured.secondsPerStep() < 1e-3 ? "%.4f" : "%.2f", 1e3 * seconds);
     }
 
     private static String times(Optional<Double> ratio) {

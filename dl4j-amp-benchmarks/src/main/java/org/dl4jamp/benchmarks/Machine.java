@@ -7,6 +7,8 @@ import java.lang.reflect.Field;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
 import java.util.function.Supplier;
 import org.bytedeco.dnnl.dnnl_version_t;
 import org.bytedeco.dnnl.global.dnnl;
@@ -17,7 +19,8 @@ import org.bytedeco.dnnl.global.dnnl;
  * @param cpu its name
  * @param cores that the JVM sees
  * @param memoryBytes physical memory
- * @param instructionSet what oneDNN finds, such as avx512_core_bf16
+ * @param instructionSet what oneDNN finds and may use, such as avx512_core_bf16
+ * @param maxCpuIsa what the environment variable {@code ONEDNN_MAX_CPU_ISA} keeps oneDNN to in all processes, null if it isn't set
  * @param os name and version
  * @param jdk vendor and version
  * @param dl4j version
@@ -30,6 +33,7 @@ record Machine(
         int cores,
         long memoryBytes,
         String instructionSet,
+        String maxCpuIsa,
         String os,
         String jdk,
         String dl4j,
@@ -37,6 +41,9 @@ record Machine(
         String onednn,
         String ompWaitPolicy) {
     private static final Path CPU_INFO = Path.of("/proc/cpuinfo");
+    /** On x86-64, and on the ARM and Power CPUs that have one. */
+    private static final List<String> CPU_NAMES = List.of("model name", "Model", "cpu\t");
+
     private static final String ISA_PREFIX = "dnnl_cpu_isa_";
 
     /** The one that this process runs on. */
@@ -47,6 +54,7 @@ record Machine(
                 Runtime.getRuntime().availableProcessors(),
                 system.getTotalMemorySize(),
                 ofOneDnn(() -> instructionSet(dnnl.dnnl_get_effective_cpu_isa())),
+                System.getenv("ONEDNN_MAX_CPU_ISA"),
                 system.getName() + " " + system.getVersion(),
                 System.getProperty("java.vendor") + " " + System.getProperty("java.version"),
                 Versions.of("dl4j"),
@@ -70,14 +78,17 @@ record Machine(
     }
 
     private static String cpuName() throws IOException {
-        if (Files.exists(CPU_INFO)) {
-            for (String line : Files.readAllLines(CPU_INFO)) {
-                if (line.startsWith("model name")) {
-                    return line.substring(line.indexOf(':') + 1).trim();
-                }
-            }
-        }
-        return System.getProperty("os.arch");
+        return cpuName(Files.exists(CPU_INFO) ? Files.readAllLines(CPU_INFO) : List.of(), System.getenv());
+    }
+
+    /** From what Linux says; not all CPUs have a name there. Else what Windows says, or the architecture. */
+    static String cpuName(List<String> cpuInfo, Map<String, String> environment) {
+        return CPU_NAMES.stream()
+                .flatMap(key -> cpuInfo.stream().filter(line -> line.startsWith(key)))
+                .map(line -> line.substring(line.indexOf(':') + 1).trim())
+                .filter(name -> !name.isEmpty())
+                .findFirst()
+                .orElseGet(() -> environment.getOrDefault("PROCESSOR_IDENTIFIER", System.getProperty("os.arch")));
     }
 
     /** The name of one of oneDNN's constants {@code dnnl_cpu_isa_*}. */

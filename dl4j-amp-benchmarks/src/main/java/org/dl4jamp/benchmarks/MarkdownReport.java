@@ -4,14 +4,37 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** Figures as Markdown, alone or in a page that has a place for them. */
+/** Figures as Markdown, alone or in a page that has places for them, each between two marks with its name. */
 final class MarkdownReport {
-    static final String BEGIN = "<!-- amp bench: begin -->";
-    static final String END = "<!-- amp bench: end -->";
+    private static final Pattern BEGIN = Pattern.compile("<!-- amp bench (\\S+): begin -->");
 
     private MarkdownReport() {}
+
+    /** The line before a place. */
+    static String begin(String place) {
+        return "<!-- amp bench " + place + ": begin -->";
+    }
+
+    /** The line behind a place. */
+    static String end(String place) {
+        return "<!-- amp bench " + place + ": end -->";
+    }
+
+    /** The places of a page, none if there is no such file. */
+    static List<String> places(Path file) throws IOException {
+        if (Files.notExists(file)) {
+            return List.of();
+        }
+        String page = Files.readString(file);
+        return BEGIN.matcher(page)
+                .results()
+                .map(mark -> mark.group(1))
+                .filter(place -> page.indexOf(end(place)) > page.indexOf(begin(place)))
+                .toList();
+    }
 
     /** The tables of some cases, measured on the same machine. */
     static String of(List<CaseFigures> cases) {
@@ -21,21 +44,31 @@ final class MarkdownReport {
                 + machine.memoryBytes() / (1 << 20) + " MB, " + machine.instructionSet() + "; " + machine.os()
                 + "; JDK "
                 + machine.jdk() + "; DL4J " + machine.dl4j() + ", PyTorch " + machine.pytorch() + ", oneDNN "
-                + machine.onednn() + "; OMP_WAIT_POLICY " + machine.ompWaitPolicy() + "; " + method.repetitions()
+                + machine.onednn()
+                + (machine.maxCpuIsa() == null ? "" : "; ONEDNN_MAX_CPU_ISA " + machine.maxCpuIsa())
+                + "; OMP_WAIT_POLICY " + machine.ompWaitPolicy() + "; " + method.repetitions()
                 + " repetitions.\n\n"
                 + cases.stream().map(each -> new FigureTable(each).markdown()).collect(Collectors.joining("\n"));
     }
 
-    /** Writes Markdown into a file: between the two marks if it has them, otherwise in place of what was there. */
-    static void write(Path file, String markdown) throws IOException {
-        String page = Files.exists(file) ? Files.readString(file) : "";
-        int begin = page.indexOf(BEGIN);
-        int end = page.indexOf(END);
-        if (begin >= 0 && end > begin) {
-            Files.writeString(
-                    file, page.substring(0, begin + BEGIN.length()) + "\n\n" + markdown + "\n" + page.substring(end));
-        } else {
+    /**
+     * Writes Markdown into a file: into its place if the file has places, otherwise instead of what was there.
+     *
+     * @throws IllegalArgumentException if the file has places, but not this one
+     */
+    static void write(Path file, String place, String markdown) throws IOException {
+        List<String> places = places(file);
+        if (places.isEmpty()) {
             Files.writeString(file, markdown);
+            return;
         }
+        if (!places.contains(place)) {
+            throw new IllegalArgumentException(file + " has places for " + places + ", none for " + place);
+        }
+        String page = Files.readString(file);
+        int begin = page.indexOf(begin(place)) + begin(place).length();
+        Files.writeString(
+                file,
+                page.substring(0, begin) + "\n\n" + markdown + "\n" + page.substring(page.indexOf(end(place), begin)));
     }
 }

@@ -2,6 +2,7 @@ package org.dl4jamp.benchmarks;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 
 /** Who trains. */
 enum Side {
@@ -9,6 +10,8 @@ enum Side {
     DL4J_FP32("dl4j-fp32"),
     /** DL4J with its own oneDNN helpers. */
     DL4J_HELPERS_FP32("dl4j-helpers-fp32"),
+    /** This project with the precision and the engine that AUTO stands for. */
+    AMP_AUTO("amp-auto"),
     /** This project's engine onednn in FLOAT. */
     AMP_FP32("amp-fp32"),
     /** This project's engine onednn in BFLOAT16. */
@@ -47,9 +50,13 @@ enum Side {
         return this == FLOOR_FP32 || this == FLOOR_BF16;
     }
 
-    /** What it could at best be as fast as. */
-    Side floor() {
-        return this == AMP_BF16 || this == PYTORCH_BF16 || this == FLOOR_BF16 ? FLOOR_BF16 : FLOOR_FP32;
+    /** What it could at best be as fast as; empty of the side that may compute in either precision. */
+    Optional<Side> floor() {
+        return switch (this) {
+            case AMP_AUTO -> Optional.empty();
+            case AMP_BF16, PYTORCH_BF16, FLOOR_BF16 -> Optional.of(FLOOR_BF16);
+            case DL4J_FP32, DL4J_HELPERS_FP32, AMP_FP32, PYTORCH_FP32, FLOOR_FP32 -> Optional.of(FLOOR_FP32);
+        };
     }
 
     static List<String> keys() {

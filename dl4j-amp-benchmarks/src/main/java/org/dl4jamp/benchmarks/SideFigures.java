@@ -17,6 +17,7 @@ import org.dl4jamp.benchmarks.side.Repetition;
  * @param loss mean loss after as many steps as on the other sides; of a floor, whose weights stay, the first
  * @param peakRssBytes the most memory of a process of this side
  * @param activationBytes DL4J's workspace for activations, on DL4J's sides
+ * @param chosen precision and engine where it was this project's choice, null where not
  * @param profile where the time went in the first repetition, null if nobody asked
  * @param unavailable why there are no figures, null if there are
  */
@@ -30,10 +31,11 @@ record SideFigures(
         Double loss,
         Long peakRssBytes,
         Long activationBytes,
+        String chosen,
         Profile profile,
         String unavailable) {
     static SideFigures unavailable(String reason) {
-        return new SideFigures(null, null, null, null, null, null, null, null, null, reason);
+        return new SideFigures(null, null, null, null, null, null, null, null, null, null, reason);
     }
 
     /** From all repetitions of a side, one at least. */
@@ -46,11 +48,12 @@ record SideFigures(
                 Statistics.median(medians),
                 Statistics.range(medians),
                 repetitions.size(),
-                repetitions.stream().mapToInt(each -> each.seconds().size()).sum(),
+                repetitions.stream().mapToInt(Repetition::steps).sum(),
                 first.firstLoss(),
                 first.loss(),
                 largest(repetitions.stream().map(Repetition::peakRssBytes).toList()),
                 largest(repetitions.stream().map(Repetition::activationBytes).toList()),
+                first.chosen(),
                 first.profile(),
                 null);
     }

@@ -52,6 +52,7 @@ public final class SideMain {
                 OneDnnHelpers.require(network);
                 yield Dl4jTraining.stock(network, benchmark.batch(), loss);
             }
+            case AMP_AUTO -> Dl4jTraining.auto(network, benchmark.batch(), loss);
             case AMP_FP32 -> Dl4jTraining.amp(network, benchmark.batch(), loss, Precision.FLOAT);
             case AMP_BF16 -> Dl4jTraining.amp(network, benchmark.batch(), loss, Precision.BFLOAT16);
             default -> throw new IllegalArgumentException("side " + key + " has a main program of its own");

@@ -45,9 +45,9 @@ class AmpBenchTest {
             delimiter = '|',
             value = {
                 "bench | Missing required parameter: 'CASE'",
-                "bench vgg | there is no case vgg: it has to be one of sine-64, sine-128, sine-256, resnet50, mlp, lstm, lenet",
-                "bench sine-1 | or sine-N for another grid, with N from 2 to 9999",
-                "bench mlp --sides jax | --sides: there is no side jax: it has to be one of dl4j-fp32, dl4j-helpers-fp32, amp-fp32",
+                "bench vgg | there is no case vgg: it has to be one of sine-64, sine-128, sine-256, resnet50, mlp, lstm, lenet, iris, mlp-small, lstm-32, lenet-1",
+                "bench sine-1 | sine-N for another grid, with N from 2 to 9999, or a group: all, small",
+                "bench mlp --sides jax | --sides: there is no side jax: it has to be one of dl4j-fp32, dl4j-helpers-fp32, amp-auto, amp-fp32",
                 "bench mlp --repetitions 0 | --repetitions 0: must be at least 1",
                 "bench mlp --repetitions many | Invalid value for option '--repetitions'",
                 "bench mlp --warmup -1 | --warmup -1: must be at least 0",
@@ -59,6 +59,7 @@ class AmpBenchTest {
                 "bench mlp --time-limit 0 | --time-limit 0: must be at least 1",
                 "bench mlp --json no/such/folder/x.json | --json no/such/folder/x.json: can't be written",
                 "bench mlp --markdown . | --markdown .: can't be written",
+                "bench mlp --place small | --place small: of which file? Name it with --markdown FILE",
                 "bench mlp --profile --sides pytorch-fp32 | --profile: there is none of pytorch-fp32",
                 "bench mlp --epochs 3 | Unknown option",
             })
@@ -116,6 +117,47 @@ class AmpBenchTest {
         assertFalse(out.toString().contains("disagree"), out.toString());
         assertTrue(err.toString().contains("repetition 2 of 2: amp-fp32"), err.toString());
         assertTrue(Files.readString(markdown).contains("| amp-fp32 |"));
+    }
+
+    @Test
+    void aGroupIsMeasuredCaseByCaseWithWhatAutoStandsFor() throws IOException {
+        Path json = folder.resolve("figures.json");
+        Path page = folder.resolve("page.md");
+        Files.writeString(page, MarkdownReport.begin("old-cpu") + MarkdownReport.end("old-cpu"));
+        int exit = run(
+                "bench",
+                "small",
+                "--sides=dl4j-fp32,amp-auto",
+                "--repetitions=1",
+                "--warmup=1",
+                "--steps=2",
+                "--seconds=0",
+                "--warmup-seconds=0",
+                "--threads=1",
+                "--json=" + json,
+                "--markdown=" + page,
+                "--place=old-cpu");
+        assertEquals(0, exit, err.toString());
+        JsonNode figures = new ObjectMapper().readTree(json.toFile());
+        assertEquals(List.of("iris", "mlp-small", "lstm-32", "lenet-1"), figures.findValuesAsText("case"));
+        for (JsonNode each : figures) {
+            assertFalse(each.at("/sides/amp-auto/chosen").asText().isEmpty(), each.toString());
+            assertEquals(
+                    each.at("/sides/dl4j-fp32/loss").asDouble(),
+                    each.at("/sides/amp-auto/loss").asDouble(),
+                    0.03 * each.at("/sides/dl4j-fp32/loss").asDouble());
+        }
+        assertTrue(Files.readString(page).contains("### lenet-1"));
+    }
+
+    @Test
+    void aPageWithoutAPlaceForTheCaseIsLeftAlone() throws IOException {
+        Path page = folder.resolve("page.md");
+        String text = MarkdownReport.begin("all") + MarkdownReport.end("all");
+        Files.writeString(page, text);
+        assertEquals(2, run("bench", "small", "--markdown=" + page));
+        assertTrue(err.toString().contains("it has places for all, none for small"), err.toString());
+        assertEquals(text, Files.readString(page));
     }
 
     @Test

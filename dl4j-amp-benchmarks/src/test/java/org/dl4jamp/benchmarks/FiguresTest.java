@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class FiguresTest {
     private static final Machine MACHINE = new Machine(
-            "Some CPU", 2, 1L << 34, "avx512_core_bf16", "Linux 6", "X 17", "1.0", "2.10", "3.11", "PASSIVE");
+            "Some CPU", 2, 1L << 34, "avx512_core_bf16", null, "Linux 6", "X 17", "1.0", "2.10", "3.11", "PASSIVE");
 
     @TempDir
     private Path folder;
@@ -43,7 +43,7 @@ class FiguresTest {
         assertEquals(0.3, figures.secondsPerStep());
         assertEquals(0.3, figures.spread(), 1e-12);
         assertEquals(3, figures.repetitions());
-        assertEquals(5, figures.steps());
+        assertEquals(10, figures.steps());
         assertEquals(300, figures.peakRssBytes());
         assertEquals(null, figures.activationBytes());
         assertTrue(figures.isAvailable());
@@ -71,18 +71,74 @@ class FiguresTest {
     }
 
     @Test
-    void markdownGoesBetweenTheMarksOfAPageThatHasThem() throws IOException {
+    void markdownGoesBetweenTheMarksOfItsPlaceAndLeavesOtherPlacesAlone() throws IOException {
         Path page = folder.resolve("page.md");
-        Files.writeString(page, "before\n" + MarkdownReport.BEGIN + "\nold\n" + MarkdownReport.END + "\nafter\n");
-        MarkdownReport.write(page, "new\n");
-        MarkdownReport.write(page, "newer\n");
-        assertEquals(
-                "before\n" + MarkdownReport.BEGIN + "\n\nnewer\n\n" + MarkdownReport.END + "\nafter\n",
-                Files.readString(page));
+        String all = MarkdownReport.begin("all") + "\nlarge\n" + MarkdownReport.end("all");
+        Files.writeString(
+                page,
+                "before\n" + all + "\nbetween\n" + MarkdownReport.begin("small") + "\nold\n"
+                        + MarkdownReport.end("small") + "\nafter\n");
+        MarkdownReport.write(page, "small", "new\n");
+        MarkdownReport.write(page, "small", "newer\n");
+        String expected = "before\n" + all + "\nbetween\n" + MarkdownReport.begin("small") + "\n\nnewer\n\n"
+                + MarkdownReport.end("small") + "\nafter\n";
+        assertEquals(expected, Files.readString(page));
+        assertEquals(List.of("all", "small"), MarkdownReport.places(page));
+        String message = assertThrows(
+                        IllegalArgumentException.class, () -> MarkdownReport.write(page, "lenet", "new\n"))
+                .getMessage();
+        assertTrue(message.contains("[all, small], none for lenet"), message);
+        assertEquals(expected, Files.readString(page));
+    }
+
+    @Test
+    void markdownReplacesAFileWithoutPlaces() throws IOException {
         Path plain = folder.resolve("plain.md");
         Files.writeString(plain, "old");
-        MarkdownReport.write(plain, "new\n");
+        MarkdownReport.write(plain, "small", "new\n");
         assertEquals("new\n", Files.readString(plain));
+        assertEquals(List.of(), MarkdownReport.places(folder.resolve("none.md")));
+    }
+
+    @Test
+    void whatKeepsOneDnnToAnOlderCpuStandsBesideTheMachine() {
+        Machine kept = new Machine(
+                "Some CPU",
+                2,
+                1L << 34,
+                "avx512_core",
+                "AVX512_CORE",
+                "Linux 6",
+                "X 17",
+                "1.0",
+                "2.10",
+                "3.11",
+                "PASSIVE");
+        assertTrue(MarkdownReport.of(List.of(figures(kept, Map.of(Side.AMP_FP32.key(), side(0.1, 1)))))
+                .contains("ONEDNN_MAX_CPU_ISA AVX512_CORE;"));
+        assertFalse(MarkdownReport.of(List.of(figures(1.0))).contains("ONEDNN_MAX_CPU_ISA"));
+    }
+
+    @Test
+    void theCpusNameIsWhatTheOperatingSystemCallsIt() {
+        List<String> amd =
+                List.of("processor\t: 0", "model\t\t: 2", "model name\t: Some CPU 7", "model name\t: Some CPU 7");
+        assertEquals("Some CPU 7", Machine.cpuName(amd, Map.of()));
+        assertEquals("A board 5", Machine.cpuName(List.of("processor\t: 0", "Model\t\t: A board 5"), Map.of()));
+        assertEquals("Family 6", Machine.cpuName(List.of(), Map.of("PROCESSOR_IDENTIFIER", "Family 6")));
+        assertEquals(System.getProperty("os.arch"), Machine.cpuName(List.of("processor\t: 0"), Map.of()));
+    }
+
+    @Test
+    void whatAutoStoodForIsBelowTheTableAndSmallFiguresHaveMoreDigits() {
+        SideFigures auto = SideFigures.of(
+                List.of(new Repetition(List.of(12.34e-6), 9, 2, 1, null, null, "FLOAT on engine onednn", null, null)));
+        CaseFigures figures = figures(MACHINE, Map.of(Side.AMP_AUTO.key(), auto));
+        String text = new FigureTable(figures).text();
+        assertTrue(text.contains("amp-auto is FLOAT on engine onednn"), text);
+        assertEquals(List.of("amp-auto", "0.0123", "0.0000", "1.0000"), row(text, "amp-auto"));
+        String markdown = new FigureTable(figures).markdown();
+        assertTrue(markdown.contains("\n`amp-auto` is FLOAT on engine onednn.\n"), markdown);
     }
 
     @Test
@@ -105,7 +161,7 @@ class FiguresTest {
         Map<String, SideFigures> sides = new LinkedHashMap<>();
         sides.put(
                 Side.AMP_BF16.key(),
-                SideFigures.of(List.of(new Repetition(List.of(0.1), 1, 1, null, null, profile, null))));
+                SideFigures.of(List.of(new Repetition(List.of(0.1), 1, 1, 1, null, null, null, profile, null))));
         sides.put(Side.AMP_FP32.key(), SideFigures.unavailable("broken"));
         String text = ProfileTable.text(figures(sides));
         assertTrue(text.contains("sine-8, amp-bf16: 100.00 ms/step"), text);
@@ -134,7 +190,7 @@ class FiguresTest {
     }
 
     private static Repetition repetition(List<Double> seconds, Long rss, Long activations) {
-        return new Repetition(seconds, 2, 1, rss, activations, null, null);
+        return new Repetition(seconds, 2 * seconds.size(), 2, 1, rss, activations, null, null, null);
     }
 
     /** With a loss of amp-bf16. */
@@ -149,12 +205,16 @@ class FiguresTest {
     }
 
     private static CaseFigures figures(Map<String, SideFigures> sides) {
+        return figures(MACHINE, sides);
+    }
+
+    private static CaseFigures figures(Machine machine, Map<String, SideFigures> sides) {
         Schedule schedule = new Schedule(1, 0, 1, 0);
         return new CaseFigures(
-                "sine-8", "a case", MACHINE, new CaseFigures.Method(1, 2, schedule, schedule.lossStep()), sides);
+                "sine-8", "a case", machine, new CaseFigures.Method(1, 2, schedule, schedule.lossStep()), sides);
     }
 
     private static SideFigures side(double seconds, double loss) {
-        return new SideFigures(seconds, 0.0, 1, 5, 2.0, loss, 50_000_000L, 20_000_000L, null, null);
+        return new SideFigures(seconds, 0.0, 1, 5, 2.0, loss, 50_000_000L, 20_000_000L, null, null, null);
     }
 }

@@ -9,6 +9,7 @@ import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.NeuralNetwork;
 import org.dl4jamp.benchmarks.blueprint.Model;
 import org.dl4jamp.benchmarks.dl4j.BenchmarkCase;
+import org.dl4jamp.benchmarks.dl4j.BenchmarkCases;
 import org.dl4jamp.benchmarks.dl4j.BlueprintBuilder;
 import org.dl4jamp.benchmarks.dl4j.Dl4jTraining;
 import org.dl4jamp.benchmarks.dl4j.LenetCase;
@@ -16,24 +17,28 @@ import org.dl4jamp.benchmarks.dl4j.LstmCase;
 import org.dl4jamp.benchmarks.dl4j.MlpCase;
 import org.dl4jamp.benchmarks.dl4j.Resnet50Case;
 import org.dl4jamp.benchmarks.dl4j.SineCase;
+import org.dl4jamp.benchmarks.side.Schedule;
 import org.dl4jamp.benchmarks.side.Training;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Small versions of all cases: DL4J and PyTorch begin at the same loss and go on to the same losses. Both are in one JVM here, where ND4J works
+ * Small versions of all cases, and the smallest as they are: DL4J and PyTorch begin at the same loss and go on to the same losses. Both are in one JVM here, where ND4J works
  * with PyTorch's OpenBLAS too; to compare speeds it has to have its own.
  */
 class FrameworksAgreeTest {
     private static final int STEPS = 4;
 
     static Stream<BenchmarkCase> cases() {
-        return Stream.of(
-                new SineCase(8, 16),
-                new MlpCase(20, 30, 7, 5),
-                new LstmCase(9, 6, 4, 5),
-                new LenetCase(3),
-                new Resnet50Case(160, 2, 10));
+        Schedule schedule = Schedule.ofSteps(1, 1);
+        return Stream.concat(
+                Stream.of(
+                        new SineCase(8, 16),
+                        new MlpCase("mlp", List.of(20, 30, 30, 7), 5, schedule),
+                        new LstmCase("lstm", 2, 9, 6, 4, 5, schedule),
+                        new LenetCase("lenet", 3, 1e-3, schedule),
+                        new Resnet50Case(160, 2, 10)),
+                BenchmarkCases.of("small").stream());
     }
 
     /** FP32 may differ by what the order of sums and small steps of an updater make of rounding, bf16 by its own digits. */

@@ -1,46 +1,83 @@
 package org.dl4jamp.benchmarks.dl4j;
 
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.dl4jamp.benchmarks.side.Schedule;
 
 /** The cases by name. */
 public final class BenchmarkCases {
     private static final Pattern SINE = Pattern.compile("sine-([2-9]|[1-9][0-9]{1,3})");
     private static final int SINE_HIDDEN = 256;
 
-    private static final List<BenchmarkCase> ALL = List.of(
+    private static final List<BenchmarkCase> LARGE = List.of(
             new SineCase(64, SINE_HIDDEN),
             new SineCase(128, SINE_HIDDEN),
             new SineCase(256, SINE_HIDDEN),
             new Resnet50Case(224, 8, 1000),
-            new MlpCase(1024, 4096, 1000, 256),
-            new LstmCase(512, 64, 32, 96),
-            new LenetCase(64));
+            new MlpCase("mlp", List.of(1024, 4096, 4096, 1000), 256, Schedule.ofSteps(4, 4)),
+            new LstmCase("lstm", 2, 512, 64, 32, 96, Schedule.ofSteps(3, 4)),
+            new LenetCase("lenet", 64, 1e-3, Schedule.ofSteps(10, 10)));
+
+    /** Networks of which a step takes so little that what isn't arithmetic decides. */
+    private static final List<BenchmarkCase> SMALL = List.of(
+            new MlpCase("iris", List.of(4, 10, 3), 16, Schedule.ofSteps(20, 20)),
+            new MlpCase("mlp-small", List.of(784, 100, 10), 64, Schedule.ofSteps(20, 20)),
+            new LstmCase("lstm-32", 1, 32, 20, 16, 16, Schedule.ofSteps(20, 20)),
+            new LenetCase("lenet-1", 1, 1e-6, Schedule.ofSteps(5, 5)));
+
+    private static final Map<String, List<BenchmarkCase>> GROUPS = new LinkedHashMap<>();
+
+    static {
+        GROUPS.put("all", LARGE);
+        GROUPS.put("small", SMALL);
+    }
 
     private BenchmarkCases() {}
 
-    /** The names in the order in which {@code all} runs them. */
+    /** The names of all cases: those of the group {@code all}, then those of {@code small}. */
     public static List<String> names() {
-        return ALL.stream().map(BenchmarkCase::name).toList();
+        return cases().map(BenchmarkCase::name).toList();
+    }
+
+    /** Whether it's the name of several cases. */
+    public static boolean isGroup(String name) {
+        return GROUPS.containsKey(name);
     }
 
     /**
-     * The case of that name; besides {@link #names} there is {@code sine-N} for a grid of N by N points, 2 to 9999.
+     * The case of that name, or those of the group of that name in their order; besides {@link #names} there is {@code sine-N} for a grid of N by N
+     * points, 2 to 9999.
+     *
+     * @throws IllegalArgumentException if there is none; the message lists those that there are
+     */
+    public static List<BenchmarkCase> of(String name) {
+        return isGroup(name) ? GROUPS.get(name) : List.of(named(name));
+    }
+
+    /**
+     * The case of that name.
      *
      * @throws IllegalArgumentException if there is none; the message lists those that there are
      */
     public static BenchmarkCase named(String name) {
-        for (BenchmarkCase each : ALL) {
-            if (each.name().equals(name)) {
-                return each;
-            }
-        }
         Matcher sine = SINE.matcher(name);
-        if (sine.matches()) {
-            return new SineCase(Integer.parseInt(sine.group(1)), SINE_HIDDEN);
-        }
-        throw new IllegalArgumentException("there is no case " + name + ": it has to be one of "
-                + String.join(", ", names()) + " or sine-N for another grid, with N from 2 to 9999");
+        return cases().filter(each -> each.name().equals(name))
+                .findFirst()
+                .or(() -> sine.matches()
+                        ? Optional.of(new SineCase(Integer.parseInt(sine.group(1)), SINE_HIDDEN))
+                        : Optional.empty())
+                .orElseThrow(() -> new IllegalArgumentException(
+                        "there is no case " + name + ": it has to be one of " + String.join(", ", names())
+                                + ", sine-N for another grid, with N from 2 to 9999, or a group: "
+                                + String.join(", ", GROUPS.keySet())));
+    }
+
+    private static Stream<BenchmarkCase> cases() {
+        return Stream.concat(LARGE.stream(), SMALL.stream());
     }
 }

@@ -1,5 +1,6 @@
 package org.dl4jamp.benchmarks.dl4j;
 
+import java.util.Optional;
 import java.util.OptionalLong;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.api.NeuralNetwork;
@@ -40,8 +41,19 @@ public final class Dl4jTraining implements Training {
 
     /** The same network with this project's CPU engine. */
     public static Dl4jTraining amp(NeuralNetwork network, DataSet batch, Loss loss, Precision precision) {
-        AmpConfig config =
-                AmpConfig.builder().precision(precision).engine(ENGINE).build();
+        return amp(
+                network,
+                batch,
+                loss,
+                AmpConfig.builder().precision(precision).engine(ENGINE).build());
+    }
+
+    /** The same network with what this project chooses for it. */
+    public static Dl4jTraining auto(NeuralNetwork network, DataSet batch, Loss loss) {
+        return amp(network, batch, loss, AmpConfig.defaults());
+    }
+
+    private static Dl4jTraining amp(NeuralNetwork network, DataSet batch, Loss loss, AmpConfig config) {
         MixedPrecision enabled = network instanceof ComputationGraph graph
                 ? MixedPrecision.enable(graph, config)
                 : MixedPrecision.enable((MultiLayerNetwork) network, config);
@@ -52,6 +64,17 @@ public final class Dl4jTraining implements Training {
     public double step() {
         network.fit(batch);
         return loss.mean(((Model) network).score());
+    }
+
+    @Override
+    public Optional<String> chosen() {
+        return Optional.ofNullable(amp)
+                .filter(enabled -> enabled.config().precision() == Precision.AUTO)
+                .map(enabled -> {
+                    boolean left = enabled.plan().rows().stream()
+                            .noneMatch(row -> row.engine().equals(enabled.engine()));
+                    return enabled.precision() + (left ? " as DL4J computes it" : " on engine " + enabled.engine());
+                });
     }
 
     @Override

@@ -10,16 +10,14 @@ import org.nd4j.linalg.learning.config.Adam;
  * The LeNet of DL4J's zoo, on images of 28×28 pixels: layers so small that what isn't arithmetic decides. Adam in place of the zoo's
  * AdaDelta, which PyTorch's C++ interface doesn't have.
  *
+ * @param name of the case
  * @param minibatch images
+ * @param learningRate Adam's: the fewer the images, the sooner they are learned by heart
+ * @param schedule of a repetition
  */
-public record LenetCase(int minibatch) implements BenchmarkCase {
+public record LenetCase(String name, int minibatch, double learningRate, Schedule schedule) implements BenchmarkCase {
     private static final int CLASSES = 10;
     private static final int SIDE = 28;
-
-    @Override
-    public String name() {
-        return "lenet";
-    }
 
     @Override
     public String description() {
@@ -31,7 +29,7 @@ public record LenetCase(int minibatch) implements BenchmarkCase {
         return (NeuralNetwork) LeNet.builder()
                 .seed(20260104)
                 .numClasses(CLASSES)
-                .updater(new Adam(1e-3))
+                .updater(new Adam(learningRate))
                 .build()
                 .init();
     }
@@ -40,10 +38,5 @@ public record LenetCase(int minibatch) implements BenchmarkCase {
     public DataSet batch() {
         RandomBatch random = new RandomBatch(minibatch);
         return new DataSet(random.features(SIDE * SIDE), random.oneHot(CLASSES));
-    }
-
-    @Override
-    public Schedule schedule() {
-        return Schedule.ofSteps(10, 10);
     }
 }

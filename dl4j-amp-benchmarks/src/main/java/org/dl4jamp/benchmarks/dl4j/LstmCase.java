@@ -3,6 +3,7 @@ package org.dl4jamp.benchmarks.dl4j;
 import org.deeplearning4j.nn.api.NeuralNetwork;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration.ListBuilder;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
@@ -16,35 +17,36 @@ import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
- * Two LSTM layers that guess the next character of a text.
+ * LSTM layers that guess the next character of a text.
  *
+ * @param name of the case
+ * @param layers how many
  * @param hidden units of a layer
  * @param steps characters of a sequence
  * @param minibatch sequences
  * @param characters of the alphabet
+ * @param schedule of a repetition
  */
-public record LstmCase(int hidden, int steps, int minibatch, int characters) implements BenchmarkCase {
-    @Override
-    public String name() {
-        return "lstm";
-    }
-
+public record LstmCase(String name, int layers, int hidden, int steps, int minibatch, int characters, Schedule schedule)
+        implements BenchmarkCase {
     @Override
     public String description() {
-        return "two LSTM layers of " + hidden + ", " + steps + " steps, batch " + minibatch + ", " + characters
-                + " characters, Adam";
+        return (layers == 1 ? "an LSTM layer of " : layers + " LSTM layers of ") + hidden + ", " + steps
+                + " steps, batch " + minibatch + ", " + characters + " characters, Adam";
     }
 
     @Override
     public NeuralNetwork network() {
-        MultiLayerConfiguration configuration = new NeuralNetConfiguration.Builder()
+        ListBuilder list = new NeuralNetConfiguration.Builder()
                 .seed(20260103)
                 .weightInit(WeightInit.XAVIER)
                 .updater(new Adam(1e-3))
-                .list()
-                .layer(layer())
-                .layer(layer())
-                .layer(new RnnOutputLayer.Builder(LossFunction.MCXENT)
+                .list();
+        for (int layer = 0; layer < layers; layer++) {
+            list.layer(
+                    new LSTM.Builder().nOut(hidden).activation(Activation.TANH).build());
+        }
+        MultiLayerConfiguration configuration = list.layer(new RnnOutputLayer.Builder(LossFunction.MCXENT)
                         .nOut(characters)
                         .activation(Activation.SOFTMAX)
                         .build())
@@ -53,10 +55,6 @@ public record LstmCase(int hidden, int steps, int minibatch, int characters) imp
         MultiLayerNetwork network = new MultiLayerNetwork(configuration);
         network.init();
         return network;
-    }
-
-    private LSTM layer() {
-        return new LSTM.Builder().nOut(hidden).activation(Activation.TANH).build();
     }
 
     @Override
@@ -71,10 +69,5 @@ public record LstmCase(int hidden, int steps, int minibatch, int characters) imp
             }
         }
         return new DataSet(Nd4j.createFromArray(features), Nd4j.createFromArray(labels));
-    }
-
-    @Override
-    public Schedule schedule() {
-        return Schedule.ofSteps(3, 4);
     }
 }

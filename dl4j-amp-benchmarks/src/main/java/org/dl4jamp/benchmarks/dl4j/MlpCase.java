@@ -1,8 +1,11 @@
 package org.dl4jamp.benchmarks.dl4j;
 
+import java.util.List;
+import java.util.stream.Collectors;
 import org.deeplearning4j.nn.api.NeuralNetwork;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration.ListBuilder;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
@@ -15,58 +18,56 @@ import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
- * Two hidden dense layers of the same size with ReLU, and softmax.
+ * Dense layers with ReLU, and softmax.
  *
- * @param inputs numbers of an example
- * @param hidden units of a hidden layer
- * @param classes to tell apart
+ * @param name of the case
+ * @param sizes numbers of an example, units of each hidden layer, classes to tell apart
  * @param minibatch examples
+ * @param schedule of a repetition
  */
-public record MlpCase(int inputs, int hidden, int classes, int minibatch) implements BenchmarkCase {
-    @Override
-    public String name() {
-        return "mlp";
-    }
-
+public record MlpCase(String name, List<Integer> sizes, int minibatch, Schedule schedule) implements BenchmarkCase {
     @Override
     public String description() {
-        return "dense layers " + inputs + "-" + hidden + "-" + hidden + "-" + classes + ", batch " + minibatch
-                + ", Adam";
+        return "dense layers " + sizes.stream().map(String::valueOf).collect(Collectors.joining("-")) + ", batch "
+                + minibatch + ", Adam";
     }
 
     @Override
     public NeuralNetwork network() {
-        MultiLayerConfiguration configuration = new NeuralNetConfiguration.Builder()
+        ListBuilder layers = new NeuralNetConfiguration.Builder()
                 .seed(20260102)
                 .weightInit(WeightInit.RELU)
                 .updater(new Adam(1e-4))
-                .list()
-                .layer(hiddenLayer())
-                .layer(hiddenLayer())
-                .layer(new OutputLayer.Builder(LossFunction.MCXENT)
-                        .nOut(classes)
+                .list();
+        for (int hidden : sizes.subList(1, sizes.size() - 1)) {
+            layers.layer(new DenseLayer.Builder()
+                    .nOut(hidden)
+                    .activation(Activation.RELU)
+                    .build());
+        }
+        MultiLayerConfiguration configuration = layers.layer(new OutputLayer.Builder(LossFunction.MCXENT)
+                        .nOut(classes())
                         .activation(Activation.SOFTMAX)
                         .weightInit(WeightInit.XAVIER)
                         .build())
-                .setInputType(InputType.feedForward(inputs))
+                .setInputType(InputType.feedForward(inputs()))
                 .build();
         MultiLayerNetwork network = new MultiLayerNetwork(configuration);
         network.init();
         return network;
     }
 
-    private DenseLayer hiddenLayer() {
-        return new DenseLayer.Builder().nOut(hidden).activation(Activation.RELU).build();
+    private int inputs() {
+        return sizes.get(0);
+    }
+
+    private int classes() {
+        return sizes.get(sizes.size() - 1);
     }
 
     @Override
     public DataSet batch() {
         RandomBatch random = new RandomBatch(minibatch);
-        return new DataSet(random.features(inputs), random.oneHot(classes));
-    }
-
-    @Override
-    public Schedule schedule() {
-        return Schedule.ofSteps(4, 4);
+        return new DataSet(random.features(inputs()), random.oneHot(classes()));
     }
 }

@@ -44,15 +44,16 @@ final class FlightRecording implements AutoCloseable {
     /**
      * Ends it.
      *
-     * @param secondsOfSteps the time of each step since {@link #begin}
+     * @param steps since {@link #begin}
+     * @param seconds that they took
      * @return what this thread has done in them; work within other work counts as that other work
      */
-    Profile stop(List<Double> secondsOfSteps) throws IOException {
+    Profile stop(int steps, double seconds) throws IOException {
         recording.stop();
         Path file = Files.createTempFile("amp-bench-", ".jfr");
         try {
             recording.dump(file);
-            return profile(spans(file), secondsOfSteps);
+            return profile(spans(file), steps, seconds);
         } finally {
             Files.delete(file);
         }
@@ -72,8 +73,7 @@ final class FlightRecording implements AutoCloseable {
         return spans;
     }
 
-    private static Profile profile(List<Span> spans, List<Double> secondsOfSteps) {
-        int steps = secondsOfSteps.size();
+    private static Profile profile(List<Span> spans, int steps, double seconds) {
         Map<Key, List<Duration>> outermost =
                 new TreeMap<>(Comparator.comparing(Key::kind).thenComparing(Key::what));
         Instant end = Instant.MIN;
@@ -90,8 +90,7 @@ final class FlightRecording implements AutoCloseable {
                 lengths.stream().mapToLong(Duration::toNanos).sum() / 1e9 / steps,
                 (double) lengths.size() / steps)));
         parts.sort(Comparator.comparingDouble(Profile.Part::secondsPerStep).reversed());
-        double mean = secondsOfSteps.stream().mapToDouble(Double::doubleValue).sum() / steps;
-        return new Profile(mean, parts);
+        return new Profile(seconds / steps, parts);
     }
 
     @Override

@@ -10,7 +10,19 @@ public final class Stopwatch {
     /** How often in the shortest warm-up HotSpot's compiler would be asked what it takes. */
     private static final int WINDOWS = 5;
 
+    /** Steps that are shorter than this share a reading of the clock: it takes time itself, and so does keeping what it says. */
+    private static final double SHORTEST_READING = 1e-3;
+
     private Stopwatch() {}
+
+    /**
+     * What was measured.
+     *
+     * @param secondsPerStep by each reading
+     * @param steps how many
+     * @param seconds all of them
+     */
+    private record Steps(List<Double> secondsPerStep, int steps, double seconds) {}
 
     /** Trains as long as the schedule says. */
     public static Repetition run(Training training, Schedule schedule) throws IOException {
@@ -25,8 +37,8 @@ public final class Stopwatch {
         try (FlightRecording recording = new FlightRecording()) {
             warmUp(training, losses, schedule);
             recording.begin();
-            List<Double> seconds = repeat(training, losses, schedule.steps(), schedule.seconds());
-            return repetition(training, losses, seconds, recording.stop(seconds));
+            Steps steps = repeat(training, losses, schedule.steps(), schedule.seconds());
+            return repetition(training, losses, steps, recording.stop(steps.steps(), steps.seconds()));
         }
     }
 
@@ -43,30 +55,40 @@ public final class Stopwatch {
         }
     }
 
-    private static Repetition repetition(Training training, Losses losses, List<Double> seconds, Profile profile)
+    private static Repetition repetition(Training training, Losses losses, Steps steps, Profile profile)
             throws IOException {
         OptionalLong activations = training.activationBytes();
         OptionalLong peak = PeakMemory.ofThisProcess();
         return new Repetition(
-                seconds,
+                steps.secondsPerStep(),
+                steps.steps(),
                 losses.first,
                 losses.agreed,
                 peak.isPresent() ? peak.getAsLong() : null,
                 activations.isPresent() ? activations.getAsLong() : null,
+                training.chosen().orElse(null),
                 profile,
                 null);
     }
 
-    private static List<Double> repeat(Training training, Losses losses, int steps, double seconds) {
-        List<Double> times = new ArrayList<>();
-        long begin = System.nanoTime();
-        while (times.size() < steps || secondsSince(begin) < seconds) {
+    private static Steps repeat(Training training, Losses losses, int steps, double seconds) {
+        List<Double> readings = new ArrayList<>();
+        int made = 0;
+        double sum = 0;
+        while (made < steps || sum < seconds) {
+            int together = 0;
+            double reading;
             long start = System.nanoTime();
-            double loss = training.step();
-            times.add(secondsSince(start));
-            losses.add(loss);
+            do {
+                losses.add(training.step());
+                together++;
+                reading = secondsSince(start);
+            } while (reading < SHORTEST_READING && (made + together < steps || sum + reading < seconds));
+            readings.add(reading / together);
+            made += together;
+            sum += reading;
         }
-        return times;
+        return new Steps(readings, made, sum);
     }
 
     private static double secondsSince(long nanoTime) {

@@ -1,5 +1,6 @@
 package org.dl4jamp.benchmarks.side;
 
+import java.util.Optional;
 import java.util.OptionalLong;
 
 /** A training of one side, ready for its first step. */
@@ -14,6 +15,11 @@ public interface Training extends AutoCloseable {
     /** The bytes that the framework holds for activations, after some steps; empty where it doesn't say. */
     default OptionalLong activationBytes() {
         return OptionalLong.empty();
+    }
+
+    /** Precision and engine where those are the framework's own choice, empty where they were given. */
+    default Optional<String> chosen() {
+        return Optional.empty();
     }
 
     @Override

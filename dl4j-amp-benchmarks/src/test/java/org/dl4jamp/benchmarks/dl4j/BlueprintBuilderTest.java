@@ -52,7 +52,7 @@ class BlueprintBuilderTest {
 
     @Test
     void sequencesAndLabelsHaveTimeBeforeFeatures() {
-        LstmCase lstm = new LstmCase(9, 6, 4, 5);
+        LstmCase lstm = TinyCases.lstm();
         Model model = BlueprintBuilder.build("lstm", lstm.network(), lstm.batch());
         assertArrayEquals(
                 new long[] {4, 6, 5}, model.tensors().get(Blueprint.FEATURES).shape());

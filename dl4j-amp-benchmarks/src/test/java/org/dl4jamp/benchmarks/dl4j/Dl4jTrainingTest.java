@@ -47,16 +47,17 @@ class Dl4jTrainingTest {
 
     @Test
     void everyProcessBeginsWithTheSameParameters() {
-        BenchmarkCase benchmark = new MlpCase(20, 30, 7, 5);
+        BenchmarkCase benchmark = TinyCases.mlp(7);
         assertEquals(ParameterChecksum.of(benchmark.network()), ParameterChecksum.of(benchmark.network()));
-        assertTrue(
-                ParameterChecksum.of(benchmark.network()) != ParameterChecksum.of(new MlpCase(20, 30, 8, 5).network()));
+        assertTrue(ParameterChecksum.of(benchmark.network())
+                != ParameterChecksum.of(TinyCases.mlp(8).network()));
     }
 
     @Test
     void withoutHelpersTheirSideIsUnavailable() {
         String reason = assertThrows(
-                        UnavailableException.class, () -> OneDnnHelpers.require(new MlpCase(20, 30, 7, 5).network()))
+                        UnavailableException.class,
+                        () -> OneDnnHelpers.require(TinyCases.mlp(7).network()))
                 .getMessage();
         assertTrue(reason.contains("no") && reason.contains("dl4j-fp32"), reason);
     }

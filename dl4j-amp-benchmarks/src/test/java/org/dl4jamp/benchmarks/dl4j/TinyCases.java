@@ -1,17 +1,30 @@
 package org.dl4jamp.benchmarks.dl4j;
 
+import java.util.List;
 import java.util.stream.Stream;
+import org.dl4jamp.benchmarks.side.Schedule;
 
-/** All cases, so small that they train in a moment. */
+/** All cases, so small that they train in a moment, and the smallest as they are. */
 public final class TinyCases {
+    private static final Schedule SCHEDULE = Schedule.ofSteps(1, 1);
+
     private TinyCases() {}
 
     public static Stream<BenchmarkCase> all() {
-        return Stream.of(
-                new SineCase(8, 16),
-                new MlpCase(20, 30, 7, 5),
-                new LstmCase(9, 6, 4, 5),
-                new LenetCase(3),
-                new Resnet50Case(160, 2, 10));
+        return Stream.concat(
+                Stream.of(new SineCase(8, 16), mlp(7), lstm(), lenet(), new Resnet50Case(160, 2, 10)),
+                BenchmarkCases.of("small").stream());
+    }
+
+    static MlpCase mlp(int classes) {
+        return new MlpCase("mlp", List.of(20, 30, 30, classes), 5, SCHEDULE);
+    }
+
+    static LstmCase lstm() {
+        return new LstmCase("lstm", 2, 9, 6, 4, 5, SCHEDULE);
+    }
+
+    private static LenetCase lenet() {
+        return new LenetCase("lenet", 3, 1e-3, SCHEDULE);
     }
 }

@@ -36,7 +36,7 @@ class StopwatchTest {
         Repetition repetition = Stopwatch.run(new Counting(), new Schedule(3, 0, 4, 0));
         assertEquals(1, repetition.firstLoss());
         assertEquals(7, repetition.loss());
-        assertEquals(4, repetition.seconds().size());
+        assertEquals(4, repetition.steps());
         assertEquals(77, repetition.activationBytes());
         assertNull(repetition.profile());
         assertNull(repetition.unavailable());
@@ -48,6 +48,26 @@ class StopwatchTest {
         Repetition repetition = Stopwatch.run(training, new Schedule(1, 0.01, 1, 0.01));
         assertTrue(training.steps > 10, () -> training.steps + " steps");
         assertEquals(2, repetition.loss());
+    }
+
+    @Test
+    void shortStepsShareAReadingAndLongOnesDont() throws IOException {
+        Repetition counting = Stopwatch.run(new Counting(), new Schedule(1, 0, 10_000, 0.05));
+        assertTrue(counting.steps() >= 10_000, counting::toString);
+        assertTrue(
+                counting.seconds().size() * 2 < counting.steps(),
+                () -> counting.seconds().size() + " readings");
+        Training slow = new Counting() {
+            @Override
+            public double step() {
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(2));
+                return super.step();
+            }
+        };
+        Repetition sleeping = Stopwatch.run(slow, new Schedule(1, 0, 3, 0));
+        assertEquals(3, sleeping.steps());
+        assertEquals(3, sleeping.seconds().size());
+        assertTrue(sleeping.seconds().stream().allMatch(seconds -> seconds >= 2e-3), sleeping::toString);
     }
 
     @Test
