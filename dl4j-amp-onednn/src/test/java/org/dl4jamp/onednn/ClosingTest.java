@@ -16,6 +16,7 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.Precision;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -43,9 +44,9 @@ class ClosingTest {
     }
 
     private static Stream<Use> uses() {
-        MultiLayerNetwork cnn = SmallNetworks.convolutional();
-        DataSet images = SmallNetworks.images(2);
-        MultiLayerNetwork lstm = SmallNetworks.recurrent();
+        MultiLayerNetwork cnn = Networks.init(Networks.cnn());
+        DataSet images = Networks.images(2, 3, 12, 3);
+        MultiLayerNetwork lstm = Networks.init(Networks.lstm());
         INDArray step = Nd4j.rand(DataType.FLOAT, 2, 5, 1);
         return Stream.of(
                 new Use("output", cnn, () -> cnn.output(images.getFeatures())),
@@ -86,7 +87,7 @@ class ClosingTest {
 
     @Test
     void aLayerThatWasKeptSaysThatItIsClosed() {
-        MultiLayerNetwork network = SmallNetworks.dense();
+        MultiLayerNetwork network = Networks.init(Networks.mlp());
         INDArray features = Nd4j.rand(DataType.FLOAT, 4, 20);
         MixedPrecision amp = MixedPrecision.enable(network, config());
         network.output(features);
@@ -101,9 +102,9 @@ class ClosingTest {
 
     @Test
     void aVertexThatWasKeptSaysThatItIsClosed() {
-        ComputationGraph graph = SmallNetworks.residual();
+        ComputationGraph graph = Networks.init(Networks.residual());
         MixedPrecision amp = MixedPrecision.enable(graph, config());
-        graph.output(SmallNetworks.images(2).getFeatures());
+        graph.output(Networks.images(2, 3, 8, 3).getFeatures());
         GraphVertex kept = graph.getVertices()[graph.getVertex("add").getVertexIndex()];
         assertEquals("add", kept.getVertexName());
         amp.close();
@@ -114,7 +115,7 @@ class ClosingTest {
 
     @Test
     void aNetworkThatWasClosedItselfSaysSo() {
-        MultiLayerNetwork network = SmallNetworks.dense();
+        MultiLayerNetwork network = Networks.init(Networks.mlp());
         INDArray features = Nd4j.rand(DataType.FLOAT, 4, 20);
         MixedPrecision.enable(network, config());
         network.output(features);
@@ -124,7 +125,7 @@ class ClosingTest {
 
     @Test
     void featuresThatWereClosedAreRefused() {
-        MultiLayerNetwork network = SmallNetworks.dense();
+        MultiLayerNetwork network = Networks.init(Networks.mlp());
         INDArray features = Nd4j.rand(DataType.FLOAT, 4, 20);
         MixedPrecision.enable(network, config());
         network.output(features);

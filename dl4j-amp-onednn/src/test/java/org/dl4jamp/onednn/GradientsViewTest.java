@@ -8,6 +8,7 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.Precision;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -20,9 +21,9 @@ class GradientsViewTest {
 
     @Test
     void trainingGoesOnOverTheNewView() {
-        MultiLayerNetwork undisturbed = SmallNetworks.convolutional();
+        MultiLayerNetwork undisturbed = Networks.init(Networks.cnn());
         MultiLayerNetwork network = undisturbed.clone();
-        DataSet images = SmallNetworks.images(8);
+        DataSet images = Networks.images(8, 3, 12, 3);
         MixedPrecision.enable(undisturbed, CONFIG);
         MixedPrecision amp = MixedPrecision.enable(network, CONFIG);
         for (int step = 0; step < 6; step++) {
@@ -38,9 +39,9 @@ class GradientsViewTest {
 
     @Test
     void trainingOfAGraphGoesOnOverTheNewView() {
-        ComputationGraph undisturbed = SmallNetworks.residual();
+        ComputationGraph undisturbed = Networks.init(Networks.residual());
         ComputationGraph graph = undisturbed.clone();
-        DataSet images = SmallNetworks.images(8);
+        DataSet images = Networks.images(8, 3, 8, 3);
         MixedPrecision.enable(undisturbed, CONFIG);
         MixedPrecision amp = MixedPrecision.enable(graph, CONFIG);
         for (int step = 0; step < 6; step++) {
@@ -61,9 +62,9 @@ class GradientsViewTest {
 
     @Test
     void whatIsDividedByTheMinibatchCanBeRead() {
-        MultiLayerNetwork plain = SmallNetworks.convolutional();
+        MultiLayerNetwork plain = Networks.init(Networks.cnn());
         MultiLayerNetwork network = plain.clone();
-        DataSet images = SmallNetworks.images(4);
+        DataSet images = Networks.images(4, 3, 12, 3);
         MixedPrecision.enable(network, CONFIG);
         plain.fit(images);
         network.fit(images);

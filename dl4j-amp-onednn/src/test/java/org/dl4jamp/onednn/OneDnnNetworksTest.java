@@ -268,7 +268,8 @@ class OneDnnNetworksTest {
     @Test
     void roundsTheParametersThemselvesWithoutMasterWeights() {
         MultiLayerNetwork network = network(cnn(1));
-        AmpConfig config = inPrecision(Types.halfPrecision()).optLevel(OptLevel.O3).build();
+        AmpConfig config =
+                inPrecision(Types.halfPrecision()).optLevel(OptLevel.O3).build();
         INDArray before = network.params().dup();
         try (MixedPrecision amp = MixedPrecision.enable(network, config)) {
             network.output(images(2).getFeatures());
