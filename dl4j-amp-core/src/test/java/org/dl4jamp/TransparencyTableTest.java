@@ -1,6 +1,7 @@
 package org.dl4jamp;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -65,11 +66,26 @@ class TransparencyTableTest {
             }
         }
         String signature = call.signature();
-        String found = "found HALF: " + inHalf + ", FLOAT: " + inFloat;
-        assertEquals(
-                Differences.of(type, signature).isPresent(), inHalf.isPresent(), () -> "differs in HALF? " + found);
-        assertEquals(Differences.inFloat(type, signature), inFloat.isPresent(), () -> "differs in FLOAT? " + found);
+        assertListed(Differences.of(type, signature).isPresent(), inHalf, "HALF");
+        assertListed(Differences.inFloat(type, signature), inFloat, "FLOAT");
         assertEquals(Differences.throwsInStock(type, signature), !answered, "whether stock DL4J throws");
+    }
+
+    private static void assertListed(boolean listed, Optional<String> found, String precision) {
+        assertFalse(found.isPresent() && !listed, () -> "differs in " + precision + ", and isn't listed: " + found);
+        // Other releases of DL4J may differ less than the one that the list is about.
+        assertFalse(
+                found.isEmpty() && listed && isDl4jOfTheDocument(),
+                () -> "doesn't differ in " + precision + " (any more?), and is listed");
+    }
+
+    private static boolean isDl4jOfTheDocument() {
+        return MultiLayerNetwork.class
+                .getProtectionDomain()
+                .getCodeSource()
+                .getLocation()
+                .toString()
+                .contains("1.0.0-M2.1");
     }
 
     private record Thrown(String type) {}
@@ -153,12 +169,7 @@ class TransparencyTableTest {
 
     @Test
     void theDocumentIsTheTable() throws IOException {
-        String location = MultiLayerNetwork.class
-                .getProtectionDomain()
-                .getCodeSource()
-                .getLocation()
-                .toString();
-        assumeTrue(location.contains("1.0.0-M2.1"), "the document is about DL4J 1.0.0-M2.1");
+        assumeTrue(isDl4jOfTheDocument(), "the document is about DL4J 1.0.0-M2.1");
         String text = document();
         if (Boolean.getBoolean("dl4jamp.transparency.write")) {
             Files.writeString(DOCUMENT, text);
