@@ -13,7 +13,9 @@ final class NetworkCall {
     private static final Set<Class<?>> NETWORKS = Set.of(MultiLayerNetwork.class, ComputationGraph.class);
 
     private static final String LOSS_AND_GRADIENT = "computeGradientAndScore";
-    private static final StackWalker STACK = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
+    /** The network's frame is among the first ten. Without an estimate frames are fetched eight at a time, and after these thirty-two. */
+    private static final StackWalker STACK =
+            StackWalker.getInstance(Set.of(StackWalker.Option.RETAIN_CLASS_REFERENCE), 12);
 
     private NetworkCall() {}
 

@@ -110,7 +110,8 @@ public final class StandIns {
         String name = type.getName() + "$InMixedPrecision";
         MethodHandles.Lookup neighbour = MethodHandles.privateLookupIn(type, MethodHandles.lookup());
         try {
-            return neighbour.findClass(name);
+            // It stays as long as the layer's class, and may have been forgotten here meanwhile.
+            return neighbour.findClass(name).asSubclass(StandIn.class);
         } catch (ClassNotFoundException first) {
             return neighbour.defineClass(bytes.write(name));
         }
