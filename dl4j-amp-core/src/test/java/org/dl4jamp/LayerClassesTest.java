@@ -66,7 +66,7 @@ class LayerClassesTest {
             assertSame(own[i], MixedPrecision.master(network.getLayer(i)), "layer " + i);
         }
         ConvolutionLayer convolution = (ConvolutionLayer) network.getLayer(0);
-        assertEquals(((ConvolutionLayer) stock.getLayer(0)).getConvolutionMode(), convolution.getConvolutionMode());
+        assertEquals(8, convolution.layerConf().getNOut());
         assertFalse(convolution.hasBias());
         BatchNormalization norm = (BatchNormalization) network.getLayer(1);
         assertEquals(8, norm.getShape(Nd4j.zeros(2, 8, 4, 4))[1]);
