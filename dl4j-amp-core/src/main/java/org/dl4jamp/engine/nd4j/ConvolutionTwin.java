@@ -1,5 +1,9 @@
 package org.dl4jamp.engine.nd4j;
 
+import static org.nd4j.linalg.indexing.NDArrayIndex.all;
+import static org.nd4j.linalg.indexing.NDArrayIndex.interval;
+
+import java.util.function.BiConsumer;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
@@ -7,17 +11,17 @@ import org.deeplearning4j.nn.layers.convolution.ConvolutionLayer;
 import org.deeplearning4j.nn.params.ConvolutionParamInitializer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.layer.Casts;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.activations.impl.ActivationIdentity;
 import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * A two-dimensional convolution over HALF weights that takes HALF {@code [minibatch, nIn, height, width]} and returns HALF
  * {@code [minibatch, nOut, height, width]}, as a view of memory with channels last, which a 1×1 convolution can take as it
  * is. Products are summed, and bias and activation applied, in FP32; the result is rounded once. Gradients of the
- * parameters are FP32.
+ * parameters are FP32. What lies under the kernel is copied for one slice of the minibatch after the other.
  *
  * <p>DL4J's {@code NHWC} format, weight noise and dropout aren't supported, nor activation functions that don't work
  * element by element.
@@ -25,28 +29,77 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 final class ConvolutionTwin extends ConvolutionLayer {
     private static final long serialVersionUID = 1L;
 
+    /** How much the patches of a slice, and their gradients, may take, beyond those of one example. */
+    static final long SLICE_BYTES = 1L << 28;
+
     private final transient Products products;
+    private final long sliceBytes;
 
     ConvolutionTwin(NeuralNetConfiguration conf, Products products) {
+        this(conf, products, SLICE_BYTES);
+    }
+
+    ConvolutionTwin(NeuralNetConfiguration conf, Products products, long sliceBytes) {
         super(conf, DataType.HALF);
         this.products = products;
+        this.sliceBytes = sliceBytes;
         this.helper = null;
+    }
+
+    private Patches patches(INDArray images) {
+        return new Patches(layerConf(), convolutionMode, images);
     }
 
     private Patches patches() {
         validateInputRank();
         validateInputDepth(getParam(ConvolutionParamInitializer.WEIGHT_KEY).size(1));
-        return new Patches(layerConf(), convolutionMode, input);
+        return patches(input);
+    }
+
+    /** Examples {@code [from, to)} of the minibatch. */
+    private record Slice(long from, long to) {
+        boolean isFirst() {
+            return from == 0;
+        }
+
+        INDArray of(INDArray images) {
+            return images.get(interval(from, to));
+        }
+
+        /** Of a matrix with some rows for each example. */
+        INDArray of(INDArray matrix, Patches whole) {
+            return matrix.get(interval(from * whole.rowsOfExample(), to * whole.rowsOfExample()), all());
+        }
+    }
+
+    /** Runs over the minibatch in slices whose patches take a bounded amount of memory, each in memory that the next takes again. */
+    private void inSlices(Patches whole, WorkingMemory memory, BiConsumer<Slice, WorkingMemory> pass) {
+        long bytesOfExample = whole.rowsOfExample() * whole.columns() * (Short.BYTES + Float.BYTES);
+        long examples = Math.max(1, sliceBytes / bytesOfExample);
+        long minibatch = input.size(0);
+        WorkingMemory part = memory.ofPart();
+        for (long from = 0; from < minibatch; from += examples) {
+            Slice slice = new Slice(from, Math.min(minibatch, from + examples));
+            try (MemoryWorkspace scope = part.open()) {
+                pass.accept(slice, part);
+            }
+        }
     }
 
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
-        WorkingMemory memory = WorkingMemory.forward(workspaceMgr);
-        Patches patches = patches();
-        INDArray z = beforeActivation(patches.of(input, memory), memory);
-        INDArray activations = layerConf().getActivationFn().getActivation(z, training);
-        return patches.rowsToImages(Casts.cast(activations, DataType.HALF, workspaceMgr, ArrayType.ACTIVATIONS));
+        Patches whole = patches();
+        long[] shape = {
+            whole.rows(), getParam(ConvolutionParamInitializer.WEIGHT_KEY).size(0)
+        };
+        INDArray output = workspaceMgr.createUninitialized(ArrayType.ACTIVATIONS, DataType.HALF, shape, 'c');
+        inSlices(whole, WorkingMemory.forward(workspaceMgr), (slice, memory) -> {
+            INDArray images = slice.of(input);
+            INDArray z = beforeActivation(patches(images).of(images, memory), memory);
+            slice.of(output, whole).assign(layerConf().getActivationFn().getActivation(z, training));
+        });
+        return whole.rowsToImages(output);
     }
 
     /** FLOAT {@code [minibatch * outHeight * outWidth, nOut]}. */
@@ -69,36 +122,56 @@ final class ConvolutionTwin extends ConvolutionLayer {
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
-        WorkingMemory memory = WorkingMemory.backward(workspaceMgr);
-        Patches patches = patches();
-        INDArray inputPatches = patches.of(input, memory);
-        INDArray delta = patches.imagesToRows(epsilon, memory);
+        Patches whole = patches();
+        long[] shape = {input.size(0), input.size(2), input.size(3), input.size(1)};
+        INDArray next = workspaceMgr.createUninitialized(ArrayType.ACTIVATION_GRAD, DataType.HALF, shape, 'c');
+        inSlices(
+                whole, WorkingMemory.backward(workspaceMgr), (slice, memory) -> backward(slice, epsilon, next, memory));
+        Gradient gradient = new DefaultGradient();
+        if (hasBias()) {
+            gradient.setGradientFor(
+                    ConvolutionParamInitializer.BIAS_KEY, gradientViews.get(ConvolutionParamInitializer.BIAS_KEY));
+        }
+        gradient.setGradientFor(
+                ConvolutionParamInitializer.WEIGHT_KEY, gradientViews.get(ConvolutionParamInitializer.WEIGHT_KEY), 'c');
+        return new Pair<>(gradient, next.permute(0, 3, 1, 2));
+    }
+
+    /**
+     * The backward pass of a slice; gradients of parameters add up.
+     *
+     * @param next takes the gradient of the input, {@code [minibatch, height, width, nIn]}
+     */
+    private void backward(Slice slice, INDArray epsilon, INDArray next, WorkingMemory memory) {
+        INDArray images = slice.of(input);
+        Patches patches = patches(images);
+        INDArray inputPatches = patches.of(images, memory);
+        INDArray delta = patches.imagesToRows(slice.of(epsilon), memory);
         if (!(layerConf().getActivationFn() instanceof ActivationIdentity)) {
             delta = layerConf()
                     .getActivationFn()
                     .backprop(beforeActivation(inputPatches, memory), delta)
                     .getFirst();
         }
-        Gradient gradient = new DefaultGradient();
         if (hasBias()) {
             INDArray biasGradient = gradientViews.get(ConvolutionParamInitializer.BIAS_KEY);
-            delta.sum(biasGradient, 0);
-            gradient.setGradientFor(ConvolutionParamInitializer.BIAS_KEY, biasGradient);
+            if (slice.isFirst()) {
+                delta.sum(biasGradient, 0);
+            } else {
+                biasGradient.addi(delta.sum(0).reshape(biasGradient.shape()));
+            }
         }
         INDArray rounded = memory.cast(delta, DataType.HALF);
-        INDArray weightGradient = gradientViews.get(ConvolutionParamInitializer.WEIGHT_KEY);
         products.multiply(
                 rounded.transpose(),
                 inputPatches,
-                weightGradient.reshape('c', rounded.size(1), patches.columns()),
-                0,
+                gradientViews
+                        .get(ConvolutionParamInitializer.WEIGHT_KEY)
+                        .reshape('c', rounded.size(1), patches.columns()),
+                slice.isFirst() ? 0 : 1,
                 memory);
-        gradient.setGradientFor(ConvolutionParamInitializer.WEIGHT_KEY, weightGradient, 'c');
-
         INDArray patchGradients = memory.create(DataType.FLOAT, 'c', patches.rows(), patches.columns());
         products.multiply(rounded, weights(patches.columns()), patchGradients, 0, memory);
-        INDArray next =
-                Casts.cast(patches.sum(patchGradients, memory), DataType.HALF, workspaceMgr, ArrayType.ACTIVATION_GRAD);
-        return new Pair<>(gradient, next.permute(0, 3, 1, 2));
+        slice.of(next).assign(patches.sum(patchGradients, memory));
     }
 }

@@ -41,7 +41,7 @@ final class LstmBackward {
     }
 
     private void run() {
-        WorkingMemory ofStep = memory.ofTimeStep();
+        WorkingMemory ofStep = memory.ofPart();
         for (long time = forward.steps() - 1; time >= firstStep; time--) {
             try (MemoryWorkspace scope = ofStep.open()) {
                 back(time, ofStep);

@@ -112,7 +112,7 @@ final class LstmForward {
     }
 
     private void run(Activations previous, Activations destination) {
-        WorkingMemory ofStep = memory.ofTimeStep();
+        WorkingMemory ofStep = memory.ofPart();
         for (long time = 0; time < steps; time++) {
             try (MemoryWorkspace scope = ofStep.open()) {
                 INDArray activation = activation(time, previous.at(time), ofStep);

@@ -1,6 +1,7 @@
 package org.dl4jamp.engine.nd4j;
 
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.layers.BaseRecurrentLayer;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
@@ -32,15 +33,12 @@ public final class Nd4jEngine implements ComputeEngine {
 
     @Override
     public Precision automaticPrecision() {
-        return onCuda() ? Precision.HALF : Precision.FLOAT;
+        return Worth.here().precision();
     }
 
     @Override
     public String automaticReason() {
-        return onCuda()
-                ? "ND4J runs on CUDA"
-                : "ND4J's CPU backend doesn't compute half precision fast; the module dl4j-amp-onednn, on the class path, may."
-                        + " Ask for HALF or BFLOAT16 by name to try the numerics";
+        return Worth.here().reason();
     }
 
     @Override
@@ -62,6 +60,53 @@ public final class Nd4jEngine implements ComputeEngine {
     @Override
     public EngineSession session(long largestLayer, boolean masterWeights) {
         return new Nd4jSession(largestLayer, masterWeights, Products.fast());
+    }
+
+    /** What half precision is worth where ND4J runs. */
+    enum Worth {
+        /** HALF matrices are multiplied as they are. */
+        FAST_PRODUCTS(Precision.HALF, "ND4J runs on CUDA"),
+        /** HALF would be cast to FP32 for each product. */
+        CASTS_ONLY(
+                Precision.FLOAT,
+                "ND4J runs on CUDA but doesn't multiply HALF matrices into FP32 on this GPU, so HALF would only add casts."
+                        + " Ask for HALF by name to halve what activations take"),
+        /** The CPU backend's operations on HALF and BFLOAT16 are slow. */
+        NUMERICS_ONLY(
+                Precision.FLOAT,
+                "ND4J's CPU backend doesn't compute half precision fast; the module dl4j-amp-onednn, on the class path, may."
+                        + " Ask for HALF or BFLOAT16 by name to try the numerics");
+
+        private final Precision precision;
+        private final String reason;
+
+        Worth(Precision precision, String reason) {
+            this.precision = precision;
+            this.reason = reason;
+        }
+
+        Precision precision() {
+            return precision;
+        }
+
+        String reason() {
+            return reason;
+        }
+
+        private static Worth here() {
+            return of(onCuda(), Products::fast);
+        }
+
+        /**
+         * @param cuda whether ND4J runs on a GPU
+         * @param fast what it multiplies HALF matrices with there; asked only there
+         */
+        static Worth of(boolean cuda, Supplier<Optional<Products>> fast) {
+            if (!cuda) {
+                return NUMERICS_ONLY;
+            }
+            return fast.get().isPresent() ? FAST_PRODUCTS : CASTS_ONLY;
+        }
     }
 
     static boolean onCuda() {

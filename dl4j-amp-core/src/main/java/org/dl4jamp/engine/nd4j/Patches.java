@@ -53,6 +53,11 @@ final class Patches {
         return minibatch * outHeight * outWidth;
     }
 
+    /** Rows of each example. */
+    long rowsOfExample() {
+        return (long) outHeight * outWidth;
+    }
+
     long columns() {
         return channels * kernel[0] * kernel[1];
     }

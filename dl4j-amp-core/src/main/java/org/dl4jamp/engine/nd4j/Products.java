@@ -27,20 +27,28 @@ interface Products {
             Matrices.multiply(memory.cast(a, DataType.FLOAT), memory.cast(b, DataType.FLOAT), result, kept);
 
     /**
-     * Products of HALF matrices as they are, where ND4J has them: on the CUDA backend, with GPUs from compute capability 6.0.
+     * Products of HALF matrices as they are, where ND4J has them: on the CUDA backend, with GPUs from compute capability 6.0. It's tried out once.
      *
      * @return empty if FP32 products are the better choice
      */
     static Optional<Products> fast() {
-        if (!Nd4jEngine.onCuda()) {
+        return Nd4jEngine.onCuda() ? OnCuda.HALF_PRODUCTS : Optional.empty();
+    }
+
+    /** What this process's GPU was found to compute. */
+    final class OnCuda {
+        private static final Optional<Products> HALF_PRODUCTS = tried();
+
+        private OnCuda() {}
+
+        private static Optional<Products> tried() {
+            if (ProductsCheck.isRight(MIXED_TYPES)) {
+                return Optional.of(MIXED_TYPES);
+            }
+            LoggerFactory.getLogger(Products.class)
+                    .info("ND4J doesn't multiply HALF matrices into FP32 on this GPU: layers multiply in FP32");
             return Optional.empty();
         }
-        if (ProductsCheck.isRight(MIXED_TYPES)) {
-            return Optional.of(MIXED_TYPES);
-        }
-        LoggerFactory.getLogger(Products.class)
-                .info("ND4J doesn't multiply HALF matrices into FP32 on this GPU: layers multiply in FP32");
-        return Optional.empty();
     }
 
     /**

@@ -1,5 +1,9 @@
 package org.dl4jamp.engine.nd4j;
 
+import static org.nd4j.linalg.indexing.NDArrayIndex.interval;
+
+import java.util.Arrays;
+import java.util.List;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
@@ -15,47 +19,106 @@ import org.slf4j.LoggerFactory;
 final class ProductsCheck {
     private static final Logger LOG = LoggerFactory.getLogger(ProductsCheck.class);
 
-    /** Sums of as many ones need FP32: in FP16 they don't get beyond 2048. */
-    private static final long TERMS = 4096;
+    /** Sums of as many products need FP32: in FP16 they don't get beyond 2048 by steps of one. */
+    private static final int TERMS = 4096;
+
+    /**
+     * A product to try.
+     *
+     * @param rows of the left matrix and the result
+     * @param terms of each sum
+     * @param columns of the right matrix and the result
+     */
+    private record Size(int rows, int terms, int columns) {}
+
+    /** Long sums, and a size of one in each place, where libraries take matrices for vectors and numbers. */
+    private static final List<Size> SIZES = List.of(
+            new Size(3, TERMS, 2),
+            new Size(1, 5, 4),
+            new Size(3, 1, 4),
+            new Size(3, 5, 1),
+            new Size(1, 1, 4),
+            new Size(1, 5, 1),
+            new Size(3, 1, 1),
+            new Size(1, 1, 1));
 
     private ProductsCheck() {}
 
-    /** Tries sums of 4096 products, added to what the result holds, in all orders that matrices can have in memory. */
+    /**
+     * Tries products in all orders that matrices have in memory here: row by row, column by column, a part of something larger, a time step of
+     * sequences. They are added to what the result holds, or overwrite it, even if that's no number.
+     */
     static boolean isRight(Products products) {
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-            for (char left : new char[] {'c', 'f'}) {
-                for (char right : new char[] {'c', 'f'}) {
-                    if (!isRight(products, left, right, 'c') || !isRight(products, left, right, 'f')) {
-                        return false;
-                    }
-                }
-            }
-            return true;
+            return SIZES.stream().allMatch(size -> isRight(products, size));
         } catch (RuntimeException e) {
             LOG.debug("Products of HALF matrices failed", e);
             return false;
         }
     }
 
-    private static boolean isRight(Products products, char leftOrder, char rightOrder, char resultOrder) {
-        INDArray left = Nd4j.createUninitialized(DataType.HALF, new long[] {3, TERMS}, leftOrder);
-        INDArray right = Nd4j.createUninitialized(DataType.HALF, new long[] {TERMS, 2}, rightOrder);
-        INDArray result = Nd4j.createUninitialized(DataType.FLOAT, new long[] {3, 2}, resultOrder);
-        for (int row = 0; row < 3; row++) {
-            left.getRow(row).assign(row + 1);
-        }
-        for (int column = 0; column < 2; column++) {
-            right.getColumn(column).assign(column + 1);
-        }
-        result.assign(1);
-        products.multiply(left, right, result, 2, WorkingMemory.forward(LayerWorkspaceMgr.noWorkspaces()));
-        for (int row = 0; row < 3; row++) {
-            for (int column = 0; column < 2; column++) {
-                if (result.getDouble(row, column) != TERMS * (row + 1) * (column + 1) + 2) {
-                    return false;
+    private static boolean isRight(Products products, Size size) {
+        float[][] left = numbers(size.rows(), size.terms(), 2);
+        float[][] right = numbers(size.terms(), size.columns(), 3);
+        for (INDArray a : inAllOrders(left, DataType.HALF)) {
+            for (INDArray b : inAllOrders(right, DataType.HALF)) {
+                for (double kept : new double[] {2, 0}) {
+                    float before = kept == 0 ? Float.NaN : 1;
+                    float[][] expected = product(left, right, (float) kept);
+                    for (INDArray result : inAllOrders(filled(size, before), DataType.FLOAT)) {
+                        products.multiply(a, b, result, kept, WorkingMemory.forward(LayerWorkspaceMgr.noWorkspaces()));
+                        if (!Arrays.deepEquals(expected, result.toFloatMatrix())) {
+                            LOG.debug("Products of HALF matrices are wrong for {}, keeping {}", size, kept);
+                            return false;
+                        }
+                    }
                 }
             }
         }
         return true;
+    }
+
+    /** Small whole numbers, which HALF has. */
+    private static float[][] numbers(int rows, int columns, int modulus) {
+        float[][] numbers = new float[rows][columns];
+        for (int row = 0; row < rows; row++) {
+            for (int column = 0; column < columns; column++) {
+                numbers[row][column] = 1 + (row + 2 * column) % modulus;
+            }
+        }
+        return numbers;
+    }
+
+    private static float[][] filled(Size size, float number) {
+        float[][] numbers = new float[size.rows()][size.columns()];
+        for (float[] row : numbers) {
+            Arrays.fill(row, number);
+        }
+        return numbers;
+    }
+
+    private static float[][] product(float[][] left, float[][] right, float kept) {
+        float[][] product = new float[left.length][right[0].length];
+        for (int row = 0; row < left.length; row++) {
+            for (int column = 0; column < right[0].length; column++) {
+                float sum = kept;
+                for (int term = 0; term < right.length; term++) {
+                    sum += left[row][term] * right[term][column];
+                }
+                product[row][column] = sum;
+            }
+        }
+        return product;
+    }
+
+    private static List<INDArray> inAllOrders(float[][] numbers, DataType type) {
+        INDArray matrix = Nd4j.createFromArray(numbers).castTo(type);
+        long rows = matrix.size(0);
+        long columns = matrix.size(1);
+        INDArray wide = Nd4j.zeros(type, rows + 2, columns + 3);
+        INDArray part = wide.get(interval(1, rows + 1), interval(2, columns + 2));
+        INDArray sequences = Nd4j.createUninitialized(type, new long[] {rows, 3, columns}, 'f');
+        INDArray step = LstmCell.row(sequences.assign(0), 1);
+        return List.of(matrix.dup('c'), matrix.dup('f'), part.assign(matrix), step.assign(matrix));
     }
 }

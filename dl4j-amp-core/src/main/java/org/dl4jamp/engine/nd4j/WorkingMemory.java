@@ -22,8 +22,8 @@ record WorkingMemory(LayerWorkspaceMgr manager, ArrayType place) {
         return new WorkingMemory(manager, ArrayType.BP_WORKING_MEM);
     }
 
-    /** Memory that is taken back after each time step of a recurrent layer, to be {@linkplain #open opened} for each. */
-    WorkingMemory ofTimeStep() {
+    /** Memory that is taken back after each part of a layer's turn, such as a time step, to be {@linkplain #open opened} for each. */
+    WorkingMemory ofPart() {
         return new WorkingMemory(
                 manager,
                 place == ArrayType.FF_WORKING_MEM

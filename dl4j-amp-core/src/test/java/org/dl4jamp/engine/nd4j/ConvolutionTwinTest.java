@@ -3,7 +3,9 @@ package org.dl4jamp.engine.nd4j;
 import static org.dl4jamp.engine.nd4j.TestArrays.gaussian;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import java.util.Random;
@@ -13,6 +15,8 @@ import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.dl4jamp.Precision;
+import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.engine.nd4j.TwinHarness.Result;
 import org.dl4jamp.engine.nd4j.TwinHarness.Way;
 import org.dl4jamp.layer.TwinLayer;
@@ -122,6 +126,82 @@ class ConvolutionTwinTest {
             case CHANNELS_LAST -> array.permute(0, 2, 3, 1).dup('c').permute(0, 3, 1, 2);
             case EXAMPLES_SECOND -> array.permute(1, 0, 2, 3).dup('c').permute(1, 0, 2, 3);
         };
+    }
+
+    /** The same layer, on so little memory that it takes one or two examples at a time. */
+    @ParameterizedTest
+    @CsvSource({
+        "7, 3, 1, 0, TANH, true, 1",
+        "7, 3, 2, 1, RELU, false, 2",
+        "5, 1, 1, 0, TANH, true, 2",
+        "4, 2, 1, 0, IDENTITY, true, 3"
+    })
+    void slicesOfAMinibatchGiveWhatTheWholeGives(
+            int minibatch, int kernel, int stride, int padding, Activation activation, boolean bias, int atOnce) {
+        Random random = new Random(minibatch);
+        ConvolutionLayer conf = new ConvolutionLayer.Builder(kernel, kernel)
+                .stride(stride, stride)
+                .padding(padding, padding)
+                .nIn(5)
+                .nOut(4)
+                .hasBias(bias)
+                .activation(activation)
+                .build();
+        INDArray params = gaussian(random, 0.5, TwinHarness.numberOfParams(conf));
+        INDArray input = TestArrays.half(gaussian(random, 1, minibatch, 5, 9, 8));
+        long out = (9 + 2L * padding - kernel) / stride + 1;
+        long outWidth = (8 + 2L * padding - kernel) / stride + 1;
+        long rows = out * outWidth;
+        long columns = 5L * kernel * kernel;
+        INDArray epsilon = TestArrays.half(gaussian(random, 1, minibatch, 4, out, outWidth));
+        long[] largest = new long[1];
+        Products watched = (a, b, result, kept, memory) -> {
+            for (INDArray array : new INDArray[] {a, b, result}) {
+                largest[0] = Math.max(largest[0], array.length());
+            }
+            TwinHarness.Way.HALF_PRODUCTS.products().orElseThrow().multiply(a, b, result, kept, memory);
+        };
+        Result whole = TwinHarness.run(sliced(conf, params, watched, Long.MAX_VALUE), input.dup(), epsilon.dup());
+        assertEquals(minibatch * rows * columns, largest[0]);
+        largest[0] = 0;
+        long bytes = atOnce * rows * columns * 6 + 5;
+        Result slices = TwinHarness.run(sliced(conf, params, watched, bytes), input.dup(), epsilon.dup());
+        assertEquals(atOnce * rows * columns, largest[0], "the largest matrix");
+        // Each example's numbers are the same sums; those of parameters are added up in another order.
+        assertEquals(whole.output(), slices.output());
+        assertEquals(whole.inputGradient(), slices.inputGradient());
+        whole.gradient().gradientForVariable().forEach((name, gradient) -> {
+            double error = gradient.distance2(slices.gradient(name));
+            assertTrue(error <= 1e-5 * gradient.norm2Number().doubleValue(), () -> name + " is off by " + error);
+        });
+    }
+
+    private static org.deeplearning4j.nn.api.Layer sliced(
+            ConvolutionLayer conf, INDArray params, Products products, long sliceBytes) {
+        org.deeplearning4j.nn.api.Layer master = TwinHarness.dl4j(conf, params);
+        ConvolutionTwin twin = new ConvolutionTwin(master.conf(), products, sliceBytes);
+        INDArray rounded = TestArrays.half(params).reshape(1, params.length());
+        twin.setParamsViewArray(rounded);
+        twin.setParamTable(conf.initializer().init(master.conf(), rounded, false));
+        twin.setBackpropGradientsViewArray(master.getGradientsViewArray());
+        return twin;
+    }
+
+    /** With its helper, which may be cuDNN's. */
+    @Test
+    void aLayerThatIsKeptFullIsDl4jsOwn() {
+        ConvolutionLayer conf = new ConvolutionLayer.Builder(3, 3)
+                .nIn(2)
+                .nOut(5)
+                .activation(Activation.TANH)
+                .build();
+        INDArray params = gaussian(new Random(1), 1, TwinHarness.numberOfParams(conf));
+        org.deeplearning4j.nn.api.Layer master = TwinHarness.dl4j(conf, params);
+        Nd4jSession session = new Nd4jSession(params.length(), true, Way.HALF_PRODUCTS.products());
+        assertSame(
+                master,
+                session.twin(new TwinRequest("layer", master, Precision.FLOAT, DataType.HALF))
+                        .compute());
     }
 
     @Test

@@ -4,7 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Optional;
 import java.util.Random;
+import org.dl4jamp.Precision;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -74,6 +76,48 @@ class ProductsTest {
         assertFalse(ProductsCheck.isRight(summingInHalf));
         Products forgettingTheResult = (a, b, result, kept, memory) -> Products.CAST.multiply(a, b, result, 0, memory);
         assertFalse(ProductsCheck.isRight(forgettingTheResult));
+    }
+
+    /** What BLAS libraries leave undefined, or backends were seen to get wrong. */
+    @Test
+    void theCheckBeforeUseTriesWhatLayersDo() {
+        Products multiplyingNaNByZero = (a, b, result, kept, memory) -> {
+            INDArray before = result.mul(kept);
+            Products.CAST.multiply(a, b, result, 0, memory);
+            result.addi(before);
+        };
+        assertFalse(ProductsCheck.isRight(multiplyingNaNByZero), "overwriting a result that's NaN");
+        Products takingViewsForWhole = (a, b, result, kept, memory) -> {
+            INDArray left = a.isView() ? a.mul(2) : a;
+            Products.CAST.multiply(left, b, result, kept, memory);
+        };
+        assertFalse(ProductsCheck.isRight(takingViewsForWhole), "time steps of sequences");
+        Products writingViewsElsewhere = (a, b, result, kept, memory) ->
+                Products.CAST.multiply(a, b, result.isView() ? result.dup() : result, kept, memory);
+        assertFalse(ProductsCheck.isRight(writingViewsElsewhere), "results within something larger");
+        for (int place = 0; place < 3; place++) {
+            int one = place;
+            Products wrongForVectors = (a, b, result, kept, memory) -> {
+                Products.CAST.multiply(a, b, result, kept, memory);
+                long[] sizes = {a.size(0), a.size(1), b.size(1)};
+                if (sizes[one] == 1) {
+                    result.addi(1);
+                }
+            };
+            assertFalse(ProductsCheck.isRight(wrongForVectors), "a size of one in place " + place);
+        }
+    }
+
+    @Test
+    void aGpuThatOnlyCastsIsLeftToFp32AndACpuIsNotAsked() {
+        assertEquals(Nd4jEngine.Worth.FAST_PRODUCTS, Nd4jEngine.Worth.of(true, () -> Optional.of(Products.CAST)));
+        assertEquals(Precision.HALF, Nd4jEngine.Worth.FAST_PRODUCTS.precision());
+        Nd4jEngine.Worth casting = Nd4jEngine.Worth.of(true, Optional::empty);
+        assertEquals(Precision.FLOAT, casting.precision());
+        assertTrue(casting.reason().contains("doesn't multiply HALF matrices into FP32 on this GPU"));
+        assertEquals(Nd4jEngine.Worth.NUMERICS_ONLY, Nd4jEngine.Worth.of(false, () -> {
+            throw new AssertionError("asked on a CPU");
+        }));
     }
 
     @Test
