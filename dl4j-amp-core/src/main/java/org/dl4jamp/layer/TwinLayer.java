@@ -338,13 +338,23 @@ public class TwinLayer extends PairedLayer {
             return;
         }
         INDArray from = twin.casting().cast(input, dropoutType(), workspaceMgr, working);
-        INDArray to = workspaceMgr.createUninitialized(working, from.dataType(), from.shape(), from.ordering());
+        INDArray to = workspaceMgr.createUninitialized(working, from.dataType(), from.shape(), orderOfDl4j(input));
         INDArray dropped = twin.dropout().applyDropout(from, to, getIterationCount(), getEpochCount(), workspaceMgr);
         LayerWorkspaceMgr keeper = Casts.keeper(workspaceMgr, working, input);
         input = dropped.dataType() == input.dataType()
                 ? keeper.leverageTo(ArrayType.INPUT, dropped)
                 : twin.casting().cast(dropped, input.dataType(), keeper, ArrayType.INPUT);
         dropoutApplied = true;
+    }
+
+    /**
+     * The order of the array that DL4J would have here, by whose positions in memory random numbers are drawn. Its recurrent layers hand on order
+     * {@code f}, an engine's may hand on another with the time steps one after the other.
+     */
+    private static char orderOfDl4j(INDArray array) {
+        boolean stepByStep =
+                array.rank() == 3 && array.stride(2) >= array.stride(0) && array.stride(2) >= array.stride(1);
+        return stepByStep ? 'f' : array.ordering();
     }
 
     // ND4J's random operations don't take BFLOAT16. Where the twin is FLOAT they draw the same numbers as DL4J's layer.
