@@ -1,6 +1,8 @@
 package org.dl4jamp.onednn;
 
 import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.nd4j.linalg.activations.impl.ActivationSigmoid;
+import org.nd4j.linalg.activations.impl.ActivationTanH;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -31,6 +33,7 @@ final class LstmCell implements RecurrentCell {
     private final StepKernels steps;
     private final CellFunction activation;
     private final CellFunction gate;
+    private final WholeLstm whole;
 
     LstmCell(
             OneDnnContext context, String layer, DataType type, LSTM conf, SequenceShape shape, AlignedMemory weights) {
@@ -41,6 +44,10 @@ final class LstmCell implements RecurrentCell {
         this.steps = StepKernels.make(context, layer, type, shape);
         this.activation = CellFunction.of(conf.getActivationFn(), context, layer, shape);
         this.gate = CellFunction.of(conf.getGateActivationFn(), context, layer, shape);
+        // Subclasses may compute anything.
+        boolean usual = conf.getActivationFn().getClass() == ActivationTanH.class
+                && conf.getGateActivationFn().getClass() == ActivationSigmoid.class;
+        this.whole = type == DataType.FLOAT && usual ? WholeLstm.make(context, layer, shape, weights) : null;
     }
 
     /**
@@ -83,8 +90,15 @@ final class LstmCell implements RecurrentCell {
             INDArray mask,
             boolean training,
             boolean keeps,
+            boolean truncates,
             SequenceMemory working,
             SequenceMemory lasting) {
+        if (whole != null && keeps && !truncates && mask == null) {
+            INDArray outputs = lasting.create(type, shape.steps() + 1, shape.minibatch(), shape.units());
+            INDArray memories = lasting.create(type, 2, shape.block());
+            begin(initial, outputs, memories);
+            return whole.forward(x, parameters, outputs, memories, lasting);
+        }
         long block = shape.block();
         long places = keeps ? shape.steps() + 1 : 2;
         boolean rounds = keeps && type != DataType.FLOAT;
@@ -144,6 +158,23 @@ final class LstmCell implements RecurrentCell {
 
     private boolean needsSums() {
         return activation.needsArguments() || gate.needsArguments();
+    }
+
+    @Override
+    public boolean backwardAtOnce(
+            Trace trace,
+            INDArray x,
+            RecurrentParameters parameters,
+            INDArray error,
+            RecurrentParameters gradients,
+            INDArray inputGradient,
+            SequenceMemory memory) {
+        if (!(trace instanceof WholeLstm.Trace ours)) {
+            return false;
+        }
+        INDArray place = inputGradient == null ? memory.create(type, x.shape()) : inputGradient;
+        whole.backward(x, parameters, ours, error, gradients, place, memory);
+        return true;
     }
 
     /** A trace in FP32, with the values computed again if it was kept without. */
@@ -251,5 +282,8 @@ final class LstmCell implements RecurrentCell {
         steps.close();
         activation.close();
         gate.close();
+        if (whole != null) {
+            whole.close();
+        }
     }
 }

@@ -11,6 +11,11 @@ interface RecurrentCell extends AutoCloseable {
 
         /** The state after the last step, which is in the trace's memory. */
         RecurrentState last();
+
+        /** Whether a backward pass may end after the first time step. */
+        default boolean isTruncatable() {
+            return true;
+        }
     }
 
     /**
@@ -19,6 +24,7 @@ interface RecurrentCell extends AutoCloseable {
      * @param x {@code [steps, minibatch, nIn]}
      * @param mask FLOAT {@code [steps, minibatch]}, what outputs and state are multiplied by; null for none
      * @param keeps whether the trace is to hold all that {@link #backward} needs
+     * @param truncates whether the backward pass is known to end after the first time step
      * @param working where what is needed meanwhile goes
      * @param lasting where the trace goes
      */
@@ -29,6 +35,7 @@ interface RecurrentCell extends AutoCloseable {
             INDArray mask,
             boolean training,
             boolean keeps,
+            boolean truncates,
             SequenceMemory working,
             SequenceMemory lasting);
 
@@ -43,6 +50,28 @@ interface RecurrentCell extends AutoCloseable {
      * @param memory where what is needed meanwhile goes
      */
     void backward(Trace trace, INDArray error, INDArray mask, long firstStep, INDArray deltas, SequenceMemory memory);
+
+    /**
+     * A backward pass over all time steps with all gradients, where the forward pass was such that the cell has one; it takes the place of {@link
+     * #backward} and of what is computed of the deltas.
+     *
+     * @param x {@code [steps, minibatch, nIn]}
+     * @param error the gradient of the outputs, FLOAT {@code [steps, minibatch, units]}; it's used up
+     * @param gradients where the gradients of the parameters go
+     * @param inputGradient where that of the input goes, {@code [steps, minibatch, nIn]}; null if nobody wants it
+     * @param memory where what is needed meanwhile goes
+     * @return whether it was done
+     */
+    default boolean backwardAtOnce(
+            Trace trace,
+            INDArray x,
+            RecurrentParameters parameters,
+            INDArray error,
+            RecurrentParameters gradients,
+            INDArray inputGradient,
+            SequenceMemory memory) {
+        return false;
+    }
 
     /** Its products, for what is computed of the deltas. */
     SequenceProducts products();

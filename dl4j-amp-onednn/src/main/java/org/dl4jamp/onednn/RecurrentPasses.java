@@ -34,6 +34,7 @@ final class RecurrentPasses implements AutoCloseable {
     private RecurrentCell.Trace kept;
     private RecurrentState keptFrom;
     private boolean inputGradientUnwanted;
+    private boolean hasTruncated;
 
     RecurrentPasses(OneDnnContext context, DataType type, int gates, CellMaker maker) {
         this.context = context;
@@ -115,7 +116,7 @@ final class RecurrentPasses implements AutoCloseable {
         boolean keeps = training && Workspaces.staysUntilBackward(workspaceMgr);
         SequenceMemory working = new SequenceMemory(workspaceMgr, ArrayType.FF_WORKING_MEM);
         SequenceMemory lasting = keeps ? new SequenceMemory(workspaceMgr, ArrayType.ACTIVATIONS) : working;
-        RecurrentCell.Trace trace = run(sequences, parameters, training, keeps, working, lasting);
+        RecurrentCell.Trace trace = run(sequences, parameters, training, keeps, hasTruncated, working, lasting);
         if (lastState != null) {
             lastState.accept(detached(trace.last()));
         }
@@ -148,6 +149,7 @@ final class RecurrentPasses implements AutoCloseable {
             RecurrentParameters parameters,
             boolean training,
             boolean keeps,
+            boolean truncates,
             SequenceMemory working,
             SequenceMemory lasting) {
         return cell(sequences.input(), parameters.recurrentWeights())
@@ -158,6 +160,7 @@ final class RecurrentPasses implements AutoCloseable {
                         mask(sequences, working),
                         training,
                         keeps,
+                        truncates,
                         working,
                         lasting);
     }
@@ -194,31 +197,37 @@ final class RecurrentPasses implements AutoCloseable {
         INDArray input = sequences.input();
         check(input, parameters.inputWeights(), sequences.initial().output());
         SequenceMemory memory = new SequenceMemory(workspaceMgr, ArrayType.BP_WORKING_MEM);
-        boolean usesKept = kept != null && sequences.initial().isSameAs(keptFrom);
-        RecurrentCell.Trace trace = usesKept ? kept : run(sequences, parameters, true, true, memory, memory);
+        long steps = input.size(2);
+        long firstStep = backSteps > 0 ? Math.max(0, steps - backSteps) : 0;
+        boolean truncates = firstStep > 0;
+        hasTruncated |= truncates;
+        boolean usesKept =
+                kept != null && sequences.initial().isSameAs(keptFrom) && (kept.isTruncatable() || !truncates);
+        RecurrentCell.Trace trace = usesKept ? kept : run(sequences, parameters, true, true, truncates, memory, memory);
         forget();
         if (lastState != null) {
             lastState.accept(detached(trace.last()));
         }
         INDArray turned = epsilon.permute(2, 0, 1);
         INDArray error = copy(turned, memory.create(DataType.FLOAT, turned.shape()));
-        long steps = input.size(2);
-        long firstStep = backSteps > 0 ? Math.max(0, steps - backSteps) : 0;
+        INDArray x = timeFirst(input, type, memory);
+        INDArray next = inputGradientUnwanted ? null : Workspaces.dense(workspaceMgr, destination, type, x.shape());
+        RecurrentCell cell = cell(input, parameters.recurrentWeights());
+        if (cell.backwardAtOnce(trace, x, parameters, error, gradients, next, memory)) {
+            return next == null ? null : next.permute(1, 2, 0);
+        }
         long columns = parameters.recurrentWeights().size(1);
         INDArray deltas = memory.create(type, steps, input.size(0), columns);
         if (firstStep > 0) {
             Slab.of(deltas).vector(firstStep * input.size(0) * columns).assign(0);
         }
-        RecurrentCell cell = cell(input, parameters.recurrentWeights());
         SequenceProducts products = cell.products();
         products.takeWeightsBackward(parameters.inputWeights(), parameters.recurrentWeights());
         cell.backward(trace, error, mask(sequences, memory), firstStep, deltas, memory);
-        INDArray x = timeFirst(input, type, memory);
         products.weightGradients(x, Slab.of(trace.outputs()), deltas, gradients);
-        if (inputGradientUnwanted) {
+        if (next == null) {
             return null;
         }
-        INDArray next = Workspaces.dense(workspaceMgr, destination, type, x.shape());
         products.inputGradient(deltas, next);
         return next.permute(1, 2, 0);
     }

@@ -61,6 +61,7 @@ final class SimpleRnnCell implements RecurrentCell {
             INDArray mask,
             boolean training,
             boolean keeps,
+            boolean truncates,
             SequenceMemory working,
             SequenceMemory lasting) {
         long block = shape.block();
