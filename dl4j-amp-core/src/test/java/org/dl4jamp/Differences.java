@@ -24,10 +24,9 @@ final class Differences {
 
     private static final String ACTIVATIONS =
             "activations of hidden layers come in the type that the plan says, HALF for example; `castTo(DataType.FLOAT)` before you combine them with FP32 arrays";
-    private static final String WRAPPER =
-            "wrappers, not instances of the layers' classes: use the `Layer` interface, or `((TwinLayer) layer).master()`";
+    private static final String STAND_IN =
+            "an instance of a subclass of the layer's class, which stands for the layer; `MixedPrecision.master(layer)` is the layer itself";
     private static final String UPDATER = "a subclass of DL4J's updater, over the same state";
-    private static final String SUMMARY = "names the wrappers' classes";
 
     private static final Map<String, Map<String, String>> OF = new HashMap<>();
 
@@ -38,13 +37,7 @@ final class Differences {
             "getOutputLayer()",
             "getOutputLayer(int)",
             "getUpdater()",
-            "getUpdater(boolean)",
-            "initGradientsView()",
-            "memoryInfo(int, InputType)",
-            "memoryInfo(int, InputType[])",
-            "summary()",
-            "summary(InputType)",
-            "summary(InputType[])");
+            "getUpdater(boolean)");
 
     private static final Set<String> THROWS = Set.of(
             "MultiLayerNetwork.activate(INDArray, boolean, LayerWorkspaceMgr)",
@@ -73,21 +66,11 @@ final class Differences {
                     "calls on the closed network throw `IllegalStateException` where DL4J throws `IllegalArgumentException`",
                     "close()");
             differs(type, UPDATER, "getUpdater()", "getUpdater(boolean)");
-            differs(type, WRAPPER, "getLayer(int)", "getLayers()");
-            differs(
-                    type,
-                    "mixed precision doesn't notice the new view, and training goes on wrong: `close()` before, and enable again",
-                    "initGradientsView()");
-            differs(type, SUMMARY, "summary()");
+            differs(type, STAND_IN, "getLayer(int)", "getLayers()");
             differs(type, ACTIVATIONS, "feedForward()", "feedForward(boolean)", "feedForward(INDArray, boolean)");
         }
-        differs(LAYERS, SUMMARY, "summary(InputType)", "memoryInfo(int, InputType)");
-        differs(LAYERS, WRAPPER, "getOutputLayer()");
-        differs(LAYERS, "`false` for a copy, which has no wrappers", "equals(Object)");
-        differs(
-                LAYERS,
-                "the layer behind the wrapper, whose recurrent state is not that of the network: use `getLayer(int)`",
-                "getLayer(String)");
+        differs(LAYERS, STAND_IN, "getLayer(String)", "getOutputLayer()");
+        differs(LAYERS, "`false` for a copy, whose layers are the network's own", "equals(Object)");
         differs(
                 LAYERS,
                 ACTIVATIONS,
@@ -99,8 +82,7 @@ final class Differences {
                 "feedForwardToLayer(int, boolean)",
                 "activateSelectedLayers(int, int, INDArray)",
                 "rnnActivateUsingStoredState(INDArray, boolean, boolean)");
-        differs(GRAPH, SUMMARY, "summary(InputType[])", "memoryInfo(int, InputType[])");
-        differs(GRAPH, WRAPPER, "getLayer(String)", "getOutputLayer(int)");
+        differs(GRAPH, STAND_IN, "getLayer(String)", "getOutputLayer(int)");
         differs(
                 GRAPH,
                 ACTIVATIONS,

@@ -77,8 +77,11 @@ class NullArgumentsTest {
             new NoLossScaler());
 
     /** Parameters that may be null, and texts that are looked up. */
-    private static final Set<String> ALLOWED =
-            Set.of("AmpModelSerializer.writeModel.normalizer", "PrecisionPlan.row.name", "PrecisionPlan.fusion.name");
+    private static final Set<String> ALLOWED = Set.of(
+            "AmpModelSerializer.writeModel.normalizer",
+            "MixedPrecision.master.layer",
+            "PrecisionPlan.row.name",
+            "PrecisionPlan.fusion.name");
 
     static Stream<Arguments> references() {
         return Stream.of(

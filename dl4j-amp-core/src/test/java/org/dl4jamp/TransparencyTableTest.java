@@ -66,17 +66,18 @@ class TransparencyTableTest {
             }
         }
         String signature = call.signature();
-        assertListed(Differences.of(type, signature).isPresent(), inHalf, "HALF");
-        assertListed(Differences.inFloat(type, signature), inFloat, "FLOAT");
+        String where = type + "." + signature + " in ";
+        assertListed(Differences.of(type, signature).isPresent(), inHalf, where + "HALF");
+        assertListed(Differences.inFloat(type, signature), inFloat, where + "FLOAT");
         assertEquals(Differences.throwsInStock(type, signature), !answered, "whether stock DL4J throws");
     }
 
-    private static void assertListed(boolean listed, Optional<String> found, String precision) {
-        assertFalse(found.isPresent() && !listed, () -> "differs in " + precision + ", and isn't listed: " + found);
+    private static void assertListed(boolean listed, Optional<String> found, String where) {
+        assertFalse(found.isPresent() && !listed, () -> where + " it differs, and isn't listed: " + found);
         // Other releases of DL4J may differ less than the one that the list is about.
         assertFalse(
                 found.isEmpty() && listed && isDl4jOfTheDocument(),
-                () -> "doesn't differ in " + precision + " (any more?), and is listed");
+                () -> where + " it doesn't differ (any more?), and is listed");
     }
 
     private static boolean isDl4jOfTheDocument() {

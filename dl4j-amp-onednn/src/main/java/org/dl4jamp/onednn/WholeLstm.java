@@ -52,7 +52,9 @@ final class WholeLstm implements AutoCloseable {
 
     static WholeLstm make(OneDnnContext context, String layer, SequenceShape shape, AlignedMemory weights) {
         String what = layer + ": LSTM for " + shape;
-        return OneDnnContext.make(what, () -> new WholeLstm(context, what, shape, weights));
+        // Its threads wait for one another after each time step.
+        Work step = Work.ofProducts(shape.block() * GATES * (shape.nIn() + shape.units()));
+        return OneDnnContext.make(what, step, () -> new WholeLstm(context, what, shape, weights));
     }
 
     private WholeLstm(OneDnnContext context, String what, SequenceShape shape, AlignedMemory weights) {
