@@ -66,6 +66,11 @@ final class ProductLayers {
                 && ConvolutionForm.of(layer).window().isLargeWithStrides()) {
             return LayerKernels.because("kernels of 7 or more with strides");
         }
+        if (layer instanceof Deconvolution3D
+                && precision.isHalf()
+                && ConvolutionForm.of(layer).window().isBeyondHalfGradientsOfSpreading()) {
+            return LayerKernels.because("strides with kernels of 4 or more, or strides of 3 or more, in BFLOAT16");
+        }
         boolean mayCropInSame =
                 layer instanceof Convolution3D || layer instanceof Deconvolution2D || layer instanceof Deconvolution3D;
         return mayCropInSame && ConvolutionForm.of(layer).window().cropsInSame()

@@ -1,6 +1,8 @@
 package org.dl4jamp.onednn;
 
 import static org.dl4jamp.onednn.Layers.gaussian;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import java.util.Random;
@@ -11,6 +13,7 @@ import net.jqwik.api.Combinators;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
+import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.layers.Convolution1DLayer;
@@ -20,6 +23,10 @@ import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
 import org.deeplearning4j.nn.conf.layers.Deconvolution3D;
 import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
 import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.Precision;
+import org.dl4jamp.engine.ComputeEngine.EngineSession;
+import org.dl4jamp.layer.TwinLayer;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -242,6 +249,42 @@ class ConvolutionLayersTest {
                     .build();
             TwinCheck.of(conf, ConvolutionTwin.class, new Random(size))
                     .agrees(gaussian(new Random(size), 1, 2, 3, size, size, size));
+        }
+    }
+
+    /** oneDNN's BFLOAT16 gradients of their weights are wrong; FP32's aren't. */
+    @Test
+    void volumesAreSpreadOutInFloatWithLargeKernelsOrSteps() {
+        for (int[][] c : new int[][][] {{{4, 3, 2}, {1, 1, 3}}, {{6, 2, 1}, {1, 2, 1}}, {{2, 3, 1}, {1, 3, 2}}}) {
+            Deconvolution3D conf = new Deconvolution3D.Builder()
+                    .kernelSize(c[0])
+                    .stride(c[1])
+                    .convolutionMode(ConvolutionMode.Same)
+                    .activation(Activation.IDENTITY)
+                    .nIn(5)
+                    .nOut(20)
+                    .build();
+            assertTrue(Coverage.without(conf, Precision.BFLOAT16).isPresent());
+            assertTrue(Coverage.without(conf, Precision.FLOAT).isEmpty());
+            INDArray params = gaussian(new Random(1), 0.3, conf.initializer().numParams(conf));
+            INDArray input = gaussian(new Random(2), 1, 2, 5, 3, 4, 5);
+            Layer dl4j = Layers.dl4j(conf, params);
+            INDArray epsilon = gaussian(
+                    new Random(3),
+                    1,
+                    dl4j.activate(input.dup(), true, LayerWorkspaceMgr.noWorkspaces())
+                            .shape());
+            Layers.Result expected = Layers.run(dl4j, input.dup(), epsilon);
+            try (EngineSession session = new OneDnnEngine().session(params.length(), true)) {
+                TwinLayer twin = Layers.twin(session, conf, params, DataType.FLOAT);
+                assertInstanceOf(ConvolutionTwin.class, twin.twin().compute());
+                Layers.Result actual = Layers.run(twin, input.dup(), epsilon);
+                Agreement.assertWithin(
+                        "W",
+                        expected.gradient().getGradientFor("W"),
+                        actual.gradient().getGradientFor("W"),
+                        1e-5);
+            }
         }
     }
 
