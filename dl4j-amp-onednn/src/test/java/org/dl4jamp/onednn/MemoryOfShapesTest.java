@@ -178,7 +178,13 @@ class MemoryOfShapesTest {
         long one = heldAfter(kind, precision, kind.batches().subList(SHAPES - 1, SHAPES));
         long all = heldAfter(kind, precision, kind.batches());
         assertTrue(one > 0);
-        assertTrue(all <= 1.1 * one, () -> all + " bytes for " + SHAPES + " shapes, " + one + " for one");
+        assertTrue(all <= allowed(kind) * one, () -> all + " bytes for " + SHAPES + " shapes, " + one + " for one");
+    }
+
+    /** Without AVX-512 primitives want weights in other orders for some image sizes: there is one copy more for each order. */
+    private static double allowed(Kind kind) {
+        boolean avx512 = OneDnnLibrary.bfloat16() != OneDnnLibrary.Bfloat16.NONE;
+        return kind.name().equals("sizes of images") && !avx512 ? 2 : 1.1;
     }
 
     @Test
