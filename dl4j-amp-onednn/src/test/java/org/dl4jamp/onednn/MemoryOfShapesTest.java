@@ -3,7 +3,6 @@ package org.dl4jamp.onednn;
 import static org.dl4jamp.onednn.Layers.gaussian;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.util.List;
 import java.util.Random;
@@ -152,7 +151,7 @@ class MemoryOfShapesTest {
                         IntStream.rangeClosed(1, SHAPES)
                                 .mapToObj(steps -> sequences(4, steps))
                                 .toList()));
-        return Stream.of(Precision.FLOAT, Precision.BFLOAT16)
+        return Types.precisions().stream()
                 .flatMap(precision -> kinds.stream().map(kind -> Arguments.of(kind, precision)));
     }
 
@@ -174,7 +173,6 @@ class MemoryOfShapesTest {
     @ParameterizedTest
     @MethodSource("kinds")
     void sixteenShapesTakeAtMostATenthMoreThanTheLargest(Kind kind, Precision precision) {
-        assumeTrue(precision == Precision.FLOAT || OneDnnLibrary.bfloat16() != OneDnnLibrary.Bfloat16.NONE);
         long one = heldAfter(kind, precision, kind.batches().subList(SHAPES - 1, SHAPES));
         long all = heldAfter(kind, precision, kind.batches());
         assertTrue(one > 0);

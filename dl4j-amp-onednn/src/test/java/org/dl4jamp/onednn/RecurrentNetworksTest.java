@@ -152,7 +152,7 @@ class RecurrentNetworksTest {
 
     /** The first forward pass can't know that the backward pass ends within the sequence. */
     @ParameterizedTest
-    @EnumSource(names = {"FLOAT", "BFLOAT16"})
+    @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void truncatedBpttOfLstmsNeedsNoMask(Precision precision) {
         assertTrainsToFp32sLoss(truncated(7, lstm(40), lstm(32)), precision, 20, text(8, 27, false));
     }
