@@ -51,6 +51,9 @@ class TransparencyTableTest {
     @ParameterizedTest(name = "{0}.{1}")
     @MethodSource("calls")
     void isSameAsStockOrDiffersAsTheTableSays(String type, PublicCall call) throws IllegalAccessException {
+        assumeTrue(
+                isDl4jOfTheDocument() || !call.signature().equals("initGradientsView()"),
+                "DL4J 1.0.0-M1.1 trains on wrongly after it, and mixed precision doesn't");
         boolean graph = type.equals(ComputationGraph.class.getSimpleName());
         boolean answered = false;
         Optional<String> inHalf = Optional.empty();
