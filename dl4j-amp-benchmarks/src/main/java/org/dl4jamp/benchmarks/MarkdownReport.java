@@ -4,12 +4,15 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /** Figures as Markdown, alone or in a page that has places for them, each between two marks with its name. */
 final class MarkdownReport {
-    private static final Pattern BEGIN = Pattern.compile("<!-- amp bench (\\S+): begin -->");
+    /** A place: marks are lines of their own, so that a sentence may speak of them. */
+    private static final Pattern PLACE =
+            Pattern.compile("(?ms)^<!-- amp bench (\\S+): begin -->$(.*?)^<!-- amp bench \\1: end -->$");
 
     private MarkdownReport() {}
 
@@ -28,11 +31,9 @@ final class MarkdownReport {
         if (Files.notExists(file)) {
             return List.of();
         }
-        String page = Files.readString(file);
-        return BEGIN.matcher(page)
+        return PLACE.matcher(Files.readString(file))
                 .results()
                 .map(mark -> mark.group(1))
-                .filter(place -> page.indexOf(end(place)) > page.indexOf(begin(place)))
                 .toList();
     }
 
@@ -66,9 +67,12 @@ final class MarkdownReport {
             throw new IllegalArgumentException(file + " has places for " + places + ", none for " + place);
         }
         String page = Files.readString(file);
-        int begin = page.indexOf(begin(place)) + begin(place).length();
+        MatchResult found = PLACE.matcher(page)
+                .results()
+                .filter(each -> each.group(1).equals(place))
+                .findFirst()
+                .orElseThrow();
         Files.writeString(
-                file,
-                page.substring(0, begin) + "\n\n" + markdown + "\n" + page.substring(page.indexOf(end(place), begin)));
+                file, page.substring(0, found.start(2)) + "\n\n" + markdown + "\n" + page.substring(found.end(2)));
     }
 }

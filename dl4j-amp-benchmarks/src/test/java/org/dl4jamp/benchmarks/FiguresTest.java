@@ -76,12 +76,14 @@ class FiguresTest {
         String all = MarkdownReport.begin("all") + "\nlarge\n" + MarkdownReport.end("all");
         Files.writeString(
                 page,
-                "before\n" + all + "\nbetween\n" + MarkdownReport.begin("small") + "\nold\n"
-                        + MarkdownReport.end("small") + "\nafter\n");
+                "before `" + MarkdownReport.begin("small") + "` and `" + MarkdownReport.end("small") + "`\n" + all
+                        + "\nbetween\n" + MarkdownReport.begin("small") + "\nold\n" + MarkdownReport.end("small")
+                        + "\nafter\n");
         MarkdownReport.write(page, "small", "new\n");
         MarkdownReport.write(page, "small", "newer\n");
-        String expected = "before\n" + all + "\nbetween\n" + MarkdownReport.begin("small") + "\n\nnewer\n\n"
-                + MarkdownReport.end("small") + "\nafter\n";
+        String expected = "before `" + MarkdownReport.begin("small") + "` and `" + MarkdownReport.end("small") + "`\n"
+                + all + "\nbetween\n" + MarkdownReport.begin("small") + "\n\nnewer\n\n" + MarkdownReport.end("small")
+                + "\nafter\n";
         assertEquals(expected, Files.readString(page));
         assertEquals(List.of("all", "small"), MarkdownReport.places(page));
         String message = assertThrows(
