@@ -106,7 +106,7 @@ class TransparencyTableTest {
         if (call.method().getName().equals("memoryInfo")) {
             // How much memory there is and how much is in use changes all the time.
             result = ((String) result)
-                    .replaceAll("[0-9.]+ ?([kMGTP]i?B|B)?", "#")
+                    .replaceAll("[0-9.]+ ?([kKMGTPE]i?B|B)?", "#")
                     .replaceAll(" +", " ");
         }
         observations.put("result", result instanceof Throwable thrown ? picture(thrown) : Picture.of(result));
