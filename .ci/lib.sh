@@ -12,18 +12,20 @@ copy_working_tree() {
     cp --parents --preserve=mode -t "$destination" -- "${files[@]}"
 }
 
-# The XML that the README's section "Use it" tells users to add, block by block: what begins with <dependencyManagement> or else the rest.
-readme_xml() {
-    local wanted=$1 line section='' block='' inside=false
+# What the README's section "Use it" tells users to add, block by block: the XML that begins with <dependencyManagement> (management) or else the
+# rest of it (dependencies), or the lines for Gradle (gradle).
+readme_block() {
+    local wanted=$1 line section='' language='' block='' inside=false
     while IFS= read -r line; do
         case $line in
             '## '*) section=${line#'## '} ;;
-            '```xml') inside=true block='' ;;
+            '```xml' | '```groovy') inside=true language=${line#'```'} block='' ;;
             '```')
                 if $inside && [ "$section" = "Use it" ]; then
-                    case $block in
-                        '<dependencyManagement>'*) [ "$wanted" = management ] && printf '%s' "$block" ;;
-                        '<dependency>'*) [ "$wanted" = dependencies ] && printf '%s' "$block" ;;
+                    case $language:$block in
+                        'xml:<dependencyManagement>'*) [ "$wanted" = management ] && printf '%s' "$block" ;;
+                        'xml:<dependency>'*) [ "$wanted" = dependencies ] && printf '%s' "$block" ;;
+                        groovy:*) [ "$wanted" = gradle ] && printf '%s' "$block" ;;
                     esac
                 fi
                 inside=false
@@ -59,6 +61,25 @@ $management
 $dependencies
 </dependencies>
 </project>
+EOF
+}
+
+# Writes a program of ten lines, Program.java, that trains with a listener and says on which engine.
+write_ten_lines() {
+    cat >"$1/Program.java" <<'EOF'
+public class Program {
+    public static void main(String[] args) {
+        var net = new org.deeplearning4j.nn.multilayer.MultiLayerNetwork(new org.deeplearning4j.nn.conf.NeuralNetConfiguration.Builder().list()
+                .layer(new org.deeplearning4j.nn.conf.layers.DenseLayer.Builder().nIn(400).nOut(600).build())
+                .layer(new org.deeplearning4j.nn.conf.layers.OutputLayer.Builder().nOut(3).build()).build());
+        net.init();
+        net.setListeners(new org.dl4jamp.listeners.AmpListener());
+        var data = org.nd4j.linalg.factory.Nd4j.rand(16, 400);
+        net.fit(new org.nd4j.linalg.dataset.DataSet(data, org.nd4j.linalg.factory.Nd4j.ones(16, 3).div(3)));
+        net.fit(new org.nd4j.linalg.dataset.DataSet(data, org.nd4j.linalg.factory.Nd4j.ones(16, 3).div(3)));
+        System.out.println("Trained on " + org.dl4jamp.MixedPrecision.of(net).orElseThrow().engine());
+    }
+}
 EOF
 }
 
