@@ -9,6 +9,7 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.checkpoint.AmpState;
 import org.dl4jamp.checkpoint.CarriedConfig;
+import org.dl4jamp.dl4j.PassInProgress;
 import org.dl4jamp.engine.Engines;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;

@@ -4,6 +4,7 @@ import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.Set;
 import java.util.function.DoubleSupplier;
+import org.dl4jamp.dl4j.NetworkCall;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**

@@ -14,6 +14,7 @@ import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.graph.ComputationGraphUpdater;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.checkpoint.CarriedConfig;
+import org.dl4jamp.dl4j.HiddenFields;
 import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.step.AmpGraphUpdater;
 import org.dl4jamp.step.TrainingStep;

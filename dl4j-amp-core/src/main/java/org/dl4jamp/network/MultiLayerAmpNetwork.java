@@ -10,6 +10,7 @@ import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.MultiLayerUpdater;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.checkpoint.CarriedConfig;
+import org.dl4jamp.dl4j.HiddenFields;
 import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.step.AmpMultiLayerUpdater;
 import org.dl4jamp.step.TrainingStep;

@@ -4,6 +4,7 @@ import java.util.List;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.UpdaterBlock;
+import org.dl4jamp.dl4j.OptimizerCall;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.WorkEvent;
 import org.dl4jamp.network.AmpNetwork;

@@ -1,4 +1,4 @@
-package org.dl4jamp.network;
+package org.dl4jamp.dl4j;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -10,7 +10,7 @@ import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 
 /** What DL4J's classes keep to themselves, and mixed precision has to change or look through. */
-final class HiddenFields {
+public final class HiddenFields {
     private static final VarHandle LAYER_MAP = field(MultiLayerNetwork.class, "layerMap", LinkedHashMap.class);
     private static final VarHandle UNDERLYING = field(BaseWrapperVertex.class, "underlying", GraphVertex.class);
 
@@ -27,7 +27,7 @@ final class HiddenFields {
 
     /** Puts a layer in the place of another where a network looks layers up by name. Nothing happens if the other isn't there. */
     @SuppressWarnings({"unchecked", "ReferenceEquality"})
-    static void replaceByName(MultiLayerNetwork network, Layer before, Layer layer) {
+    public static void replaceByName(MultiLayerNetwork network, Layer before, Layer layer) {
         for (Map.Entry<String, Layer> entry : ((Map<String, Layer>) LAYER_MAP.get(network)).entrySet()) {
             if (entry.getValue() == before) {
                 entry.setValue(layer);
@@ -36,7 +36,7 @@ final class HiddenFields {
     }
 
     /** The vertex that a wrapper of DL4J's, such as that of frozen vertices, is around. */
-    static GraphVertex underlying(BaseWrapperVertex wrapper) {
+    public static GraphVertex underlying(BaseWrapperVertex wrapper) {
         return (GraphVertex) UNDERLYING.get(wrapper);
     }
 }

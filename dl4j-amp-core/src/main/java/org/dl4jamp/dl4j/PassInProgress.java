@@ -1,17 +1,18 @@
-package org.dl4jamp;
+package org.dl4jamp.dl4j;
 
 import java.util.Set;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.solvers.BaseOptimizer;
+import org.dl4jamp.AmpException;
 
 /**
  * Knows whether code that runs was called by a network between its forward pass and the step, such as a listener's {@code onForwardPass}. To put other
  * layers into the network then would take from the backward pass what the forward pass left to it. Between steps it does no harm, in {@code
  * iterationDone} for example.
  */
-final class PassInProgress {
+public final class PassInProgress {
     private static final Set<Class<?>> NETWORKS = Set.of(MultiLayerNetwork.class, ComputationGraph.class);
 
     private static final Set<String> PASSES = Set.of(
@@ -34,7 +35,7 @@ final class PassInProgress {
      * @param call what was called, for the message
      * @throws AmpException if it was called by code that the network runs
      */
-    static void refuse(String call, Model network) {
+    public static void refuse(String call, Model network) {
         // The stack tells of some network's pass. Its monitor tells that it's this one's: fit and output hold it.
         if (Thread.holdsLock(network) && STACK.walk(frames -> frames.anyMatch(PassInProgress::isPass))) {
             throw new AmpException(

@@ -1,4 +1,4 @@
-package org.dl4jamp.layer;
+package org.dl4jamp.dl4j;
 
 import java.util.Set;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -9,7 +9,7 @@ import org.deeplearning4j.optimize.solvers.BaseOptimizer;
  * Knows what a network was asked for whose backward pass is in progress: DL4J's layers aren't told, and only the methods that run tell the one from the
  * other. Those of the innermost network, because a listener may call any network's.
  */
-final class NetworkCall {
+public final class NetworkCall {
     private static final Set<Class<?>> NETWORKS = Set.of(MultiLayerNetwork.class, ComputationGraph.class);
 
     private static final String LOSS_AND_GRADIENT = "computeGradientAndScore";
@@ -20,14 +20,14 @@ final class NetworkCall {
     private NetworkCall() {}
 
     /** Whether nobody reads the gradient of the network's input, which it returns from {@code calculateGradients} and {@code backpropGradient}. */
-    static boolean dropsInputGradient() {
+    public static boolean dropsInputGradient() {
         return STACK.walk(frames -> frames.dropWhile(frame -> !isNetwork(frame))
                 .takeWhile(NetworkCall::isNetwork)
                 .anyMatch(frame -> frame.getMethodName().equals(LOSS_AND_GRADIENT)));
     }
 
     /** Whether DL4J's optimizer has called it, which makes a step of the gradients. */
-    static boolean isStep() {
+    public static boolean isStep() {
         return STACK.walk(frames -> frames.dropWhile(frame -> !isNetwork(frame))
                 .dropWhile(NetworkCall::isNetwork)
                 .findFirst()

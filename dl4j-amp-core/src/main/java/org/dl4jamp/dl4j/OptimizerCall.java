@@ -1,4 +1,4 @@
-package org.dl4jamp.step;
+package org.dl4jamp.dl4j;
 
 import java.util.List;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
@@ -6,7 +6,7 @@ import org.deeplearning4j.optimize.solvers.BaseOptimizer;
 import org.deeplearning4j.optimize.solvers.StochasticGradientDescent;
 
 /** Tells who has called an updater: DL4J's optimizer, which tells its updater nothing, or somebody else. */
-final class OptimizerCall {
+public final class OptimizerCall {
     private static final StackWalker STACK = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
 
     private OptimizerCall() {}
@@ -15,7 +15,7 @@ final class OptimizerCall {
      * Whether the updater that runs was called by the optimizer itself, which has just computed the loss and waits for the updates to subtract
      * them. A listener, for one, may call any updater while an optimizer is at work.
      */
-    static boolean isInProgress() {
+    public static boolean isInProgress() {
         return STACK.walk(frames -> frames.map(StackWalker.StackFrame::getDeclaringClass)
                 .dropWhile(caller -> !BaseMultiLayerUpdater.class.isAssignableFrom(caller))
                 .dropWhile(BaseMultiLayerUpdater.class::isAssignableFrom)
