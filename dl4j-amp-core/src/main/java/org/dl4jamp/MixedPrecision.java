@@ -146,7 +146,7 @@ public final class MixedPrecision implements AutoCloseable {
     }
 
     private static MixedPrecision enableCarried(Model network) {
-        return enable(network, AmpNetwork.of(network).carriedConfig().orElseGet(AmpConfig::defaults));
+        return enable(network, CarriedConfig.of(AmpNetwork.of(network).model()).orElseGet(AmpConfig::defaults));
     }
 
     /**
@@ -220,7 +220,8 @@ public final class MixedPrecision implements AutoCloseable {
                         .filter(TrainingStep.class::isInstance)
                         .map(TrainingStep.class::cast)
                         .findFirst())
-                .map(TrainingStep::owner);
+                .map(TrainingStep::owner)
+                .map(MixedPrecision.class::cast);
     }
 
     /**

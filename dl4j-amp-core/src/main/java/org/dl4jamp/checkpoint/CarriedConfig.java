@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
+import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.api.layers.LayerConstraint;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
@@ -18,6 +19,8 @@ import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
 import org.deeplearning4j.nn.conf.layers.samediff.SameDiffVertex;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
 import org.nd4j.linalg.learning.config.IUpdater;
@@ -116,6 +119,20 @@ public final class CarriedConfig {
     public static Optional<AmpConfig> read(ComputationGraphConfiguration configuration) {
         AmpException.ifNull(configuration, "configuration", "a ComputationGraphConfiguration");
         return read(layers(configuration));
+    }
+
+    /**
+     * The settings that a network's configuration carries, with a loss scaler of their own.
+     *
+     * @param network a {@link MultiLayerNetwork} or {@link ComputationGraph}
+     * @return empty if it carries none
+     * @throws AmpException as {@link #read(MultiLayerConfiguration)}
+     */
+    public static Optional<AmpConfig> of(Model network) {
+        AmpException.ifNull(network, "network", "a MultiLayerNetwork or a ComputationGraph");
+        return network instanceof MultiLayerNetwork layers
+                ? read(layers.getLayerWiseConfigurations())
+                : read(((ComputationGraph) network).getConfiguration());
     }
 
     private static String carrying(AmpConfig config) {

@@ -3,7 +3,7 @@ package org.dl4jamp.engine;
 import java.util.Optional;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.Precision;
-import org.dl4jamp.engine.nd4j.Nd4jEngine;
+import org.dl4jamp.layer.Twin;
 
 /** Leaves every layer to DL4J, in FP32: what the plan's column says of single layers, asked for by name. Not found on the class path, and never chosen. */
 final class Dl4jEngine implements ComputeEngine {
@@ -47,9 +47,21 @@ final class Dl4jEngine implements ComputeEngine {
         return "left to DL4J";
     }
 
-    /** The portable engine's, of which nothing is asked but what belongs to no layer. */
     @Override
     public EngineSession session(long largestLayer, boolean masterWeights) {
-        return new Nd4jEngine().session(largestLayer, masterWeights);
+        return new WithoutTwins();
+    }
+
+    /** Casts, and checks gradients, with ND4J's operations. A plan of this engine has no layer of its own. */
+    private static final class WithoutTwins implements EngineSession {
+        @Override
+        public Twin twin(TwinRequest request) {
+            throw new UnsupportedOperationException("layer \"" + request.name() + "\" is left to DL4J");
+        }
+
+        @Override
+        public void close() {
+            // Nothing to free.
+        }
     }
 }

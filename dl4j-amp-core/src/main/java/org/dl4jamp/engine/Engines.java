@@ -8,10 +8,12 @@ import java.util.stream.Collectors;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.Precision;
-import org.dl4jamp.engine.nd4j.Nd4jEngine;
 
 /** Finds the engines on the class path and chooses one. */
 public final class Engines {
+    /** Name of the engine that runs wherever ND4J runs. */
+    public static final String PORTABLE = "nd4j";
+
     private Engines() {}
 
     /**
@@ -51,7 +53,7 @@ public final class Engines {
     /** The engines on the class path, the portable one last. */
     static List<ComputeEngine> find() {
         List<ComputeEngine> found = FoundEngines.by(Engines.class.getClassLoader());
-        found.sort(Comparator.comparing((ComputeEngine engine) -> engine.name().equals(Nd4jEngine.NAME))
+        found.sort(Comparator.comparing((ComputeEngine engine) -> engine.name().equals(PORTABLE))
                 .thenComparing(ComputeEngine::name));
         return found;
     }

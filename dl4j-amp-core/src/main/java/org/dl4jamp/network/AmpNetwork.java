@@ -2,14 +2,14 @@ package org.dl4jamp.network;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
-import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
+import org.dl4jamp.dl4j.HookedUpdater;
 import org.dl4jamp.policy.NetworkGraph;
-import org.dl4jamp.step.TrainingStep;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -34,9 +34,6 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
 
     /** The network itself. */
     Model model();
-
-    /** The settings that its configuration carries. */
-    Optional<AmpConfig> carriedConfig();
 
     /** Its layers and vertices as its configuration has them. */
     NetworkGraph graph();
@@ -68,6 +65,10 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
     /** DL4J's own updater over a state. */
     BaseMultiLayerUpdater<?> plainUpdater(INDArray state);
 
-    /** DL4J's updater over a state, which asks a training step for leave. */
-    BaseMultiLayerUpdater<?> ampUpdater(TrainingStep step, INDArray state);
+    /**
+     * DL4J's updater over a state, which leaves what it's called for to a hook.
+     *
+     * @param hook makes that of the updater
+     */
+    BaseMultiLayerUpdater<?> hookedUpdater(INDArray state, Function<HookedUpdater, HookedUpdater.Hook> hook);
 }

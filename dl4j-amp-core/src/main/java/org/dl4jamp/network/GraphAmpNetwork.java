@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.graph.vertex.BaseGraphVertex;
@@ -12,22 +13,15 @@ import org.deeplearning4j.nn.graph.vertex.impl.FrozenVertex;
 import org.deeplearning4j.nn.graph.vertex.impl.LayerVertex;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.graph.ComputationGraphUpdater;
-import org.dl4jamp.AmpConfig;
-import org.dl4jamp.checkpoint.CarriedConfig;
+import org.dl4jamp.dl4j.AmpGraphUpdater;
 import org.dl4jamp.dl4j.HiddenFields;
+import org.dl4jamp.dl4j.HookedUpdater;
 import org.dl4jamp.policy.NetworkGraph;
-import org.dl4jamp.step.AmpGraphUpdater;
-import org.dl4jamp.step.TrainingStep;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** A ComputationGraph. */
 record GraphAmpNetwork(ComputationGraph model) implements AmpNetwork {
-    @Override
-    public Optional<AmpConfig> carriedConfig() {
-        return CarriedConfig.read(model.getConfiguration());
-    }
-
     @Override
     public NetworkGraph graph() {
         return NetworkGraph.of(model.getConfiguration());
@@ -117,7 +111,7 @@ record GraphAmpNetwork(ComputationGraph model) implements AmpNetwork {
     }
 
     @Override
-    public BaseMultiLayerUpdater<?> ampUpdater(TrainingStep step, INDArray state) {
-        return new AmpGraphUpdater(model, state, step);
+    public BaseMultiLayerUpdater<?> hookedUpdater(INDArray state, Function<HookedUpdater, HookedUpdater.Hook> hook) {
+        return new AmpGraphUpdater(model, state, hook);
     }
 }

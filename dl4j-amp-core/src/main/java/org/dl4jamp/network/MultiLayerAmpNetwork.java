@@ -4,26 +4,20 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.MultiLayerUpdater;
-import org.dl4jamp.AmpConfig;
-import org.dl4jamp.checkpoint.CarriedConfig;
+import org.dl4jamp.dl4j.AmpMultiLayerUpdater;
 import org.dl4jamp.dl4j.HiddenFields;
+import org.dl4jamp.dl4j.HookedUpdater;
 import org.dl4jamp.policy.NetworkGraph;
-import org.dl4jamp.step.AmpMultiLayerUpdater;
-import org.dl4jamp.step.TrainingStep;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** A MultiLayerNetwork. */
 record MultiLayerAmpNetwork(MultiLayerNetwork model) implements AmpNetwork {
-    @Override
-    public Optional<AmpConfig> carriedConfig() {
-        return CarriedConfig.read(model.getLayerWiseConfigurations());
-    }
-
     @Override
     public NetworkGraph graph() {
         return NetworkGraph.of(model.getLayerWiseConfigurations());
@@ -92,7 +86,7 @@ record MultiLayerAmpNetwork(MultiLayerNetwork model) implements AmpNetwork {
     }
 
     @Override
-    public BaseMultiLayerUpdater<?> ampUpdater(TrainingStep step, INDArray state) {
-        return new AmpMultiLayerUpdater(model, state, step);
+    public BaseMultiLayerUpdater<?> hookedUpdater(INDArray state, Function<HookedUpdater, HookedUpdater.Hook> hook) {
+        return new AmpMultiLayerUpdater(model, state, hook);
     }
 }

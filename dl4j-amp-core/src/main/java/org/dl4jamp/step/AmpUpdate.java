@@ -2,18 +2,20 @@ package org.dl4jamp.step;
 
 import java.util.List;
 import org.deeplearning4j.nn.gradient.Gradient;
-import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.UpdaterBlock;
+import org.dl4jamp.dl4j.HookedUpdater;
 import org.dl4jamp.dl4j.OptimizerCall;
+import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.WorkEvent;
 import org.dl4jamp.network.AmpNetwork;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** What an updater of DL4J's does in mixed precision: nothing in a step that doesn't count, and some of its passes within those of the engine's updaters. */
-final class AmpUpdate {
+final class AmpUpdate implements HookedUpdater.Hook {
     private final TrainingStep step;
     private final AmpNetwork network;
+    private final HookedUpdater updater;
     private final INDArray view;
     private final List<UpdaterBlock> blocks;
     private final UpdateSubtraction subtraction;
@@ -24,11 +26,12 @@ final class AmpUpdate {
      * @param updater a network's, with the engine's updaters in its blocks
      * @param kernels the engine's
      */
-    AmpUpdate(TrainingStep step, AmpNetwork network, BaseMultiLayerUpdater<?> updater, StepKernels kernels) {
+    AmpUpdate(TrainingStep step, AmpNetwork network, HookedUpdater updater, StepKernels kernels) {
         this.step = step;
         this.network = network;
+        this.updater = updater;
         view = network.gradients();
-        blocks = updater.getUpdaterBlocks();
+        blocks = updater.plain().getUpdaterBlocks();
         subtraction = new UpdateSubtraction(network.model(), blocks, view, kernels);
         plan(UpdaterTerms.of(blocks));
     }
@@ -53,24 +56,14 @@ final class AmpUpdate {
         return subtraction;
     }
 
-    /** DL4J's update. */
-    interface Plain {
-        /**
-         * Makes updates of gradients.
-         *
-         * @param iteration how many steps were taken before
-         */
-        void run(Gradient gradient, int iteration);
-    }
-
-    /**
-     * One update.
-     *
-     * @param view the network's gradient view
-     */
-    void run(Gradient gradient, INDArray view, int iteration, Plain plain) {
+    @Override
+    public void update(UpdaterCall call) {
+        if (isOutdated()) {
+            call.hand(step.renewUpdater());
+            return;
+        }
         boolean byOptimizer = OptimizerCall.isInProgress();
-        if (!step.admits(gradient, iteration, byOptimizer)) {
+        if (!step.admits(call.gradient(), call.iteration(), byOptimizer)) {
             return;
         }
         List<UpdaterTerms> now = UpdaterTerms.of(blocks);
@@ -78,22 +71,18 @@ final class AmpUpdate {
             plan(now);
         }
         WorkEvent event = WorkEvent.begin(WorkEvent.UPDATER, "parameters");
-        Gradient own = OwnGradient.of(view, gradient);
-        int taken = step.optimizerIteration();
+        Gradient own = OwnGradient.of(view, call.gradient());
+        UpdaterCall taken = call.with(own, step.optimizerIteration());
         if (byOptimizer && own.gradient() == view) {
-            subtraction.around(() -> plain.run(own, taken));
+            subtraction.around(() -> updater.updateAsDl4j(taken));
         } else {
-            plain.run(own, taken);
+            updater.updateAsDl4j(taken);
         }
         event.commit();
     }
 
-    /**
-     * Divides the gradients by the size of the minibatch, or has them divided when the updaters are applied.
-     *
-     * @return false if that is left to DL4J
-     */
-    boolean divides(boolean isExternal, int batchSize) {
+    @Override
+    public boolean divides(boolean isExternal, int batchSize) {
         return !isExternal && division.by(batchSize);
     }
 }

@@ -12,7 +12,7 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.UpdaterBlock;
 import org.dl4jamp.AmpException;
-import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.dl4j.HookedUpdater;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.WorkEvent;
 import org.dl4jamp.layer.Gate;
@@ -39,7 +39,7 @@ import org.slf4j.LoggerFactory;
 public final class TrainingStep implements StepGuard {
     private static final Logger LOG = LoggerFactory.getLogger(TrainingStep.class);
 
-    private final MixedPrecision owner;
+    private final Object owner;
     private final AmpNetwork network;
     private final LossScaler scaler;
     private final int maxConsecutiveSkips;
@@ -56,24 +56,27 @@ public final class TrainingStep implements StepGuard {
     private AmpUpdate update;
     private boolean removed;
 
-    public TrainingStep(MixedPrecision owner, AmpNetwork network, LossScaler scaler, int maxConsecutiveSkips) {
+    /**
+     * @param owner whose step this is
+     * @param network what is trained
+     * @param scaler hears what becomes of each step
+     * @param maxConsecutiveSkips after how many skipped steps in a row training stops
+     */
+    public TrainingStep(Object owner, AmpNetwork network, LossScaler scaler, int maxConsecutiveSkips) {
         this.owner = owner;
         this.network = network;
         this.scaler = scaler;
         this.maxConsecutiveSkips = maxConsecutiveSkips;
     }
 
-    /** Whose step this is. */
-    public MixedPrecision owner() {
+    /** Whose step this is, for whoever knows what that is. */
+    public Object owner() {
         return owner;
     }
 
     /** The training step that an updater belongs to, empty if it's null or not one of a training step's. */
     public static Optional<TrainingStep> of(BaseMultiLayerUpdater<?> updater) {
-        if (updater instanceof AmpMultiLayerUpdater own) {
-            return Optional.of(own.step());
-        }
-        return updater instanceof AmpGraphUpdater own ? Optional.of(own.step()) : Optional.empty();
+        return HookedUpdater.hookOf(updater).filter(AmpUpdate.class::isInstance).map(hook -> ((AmpUpdate) hook).step());
     }
 
     /** The network that is trained. */
@@ -97,11 +100,11 @@ public final class TrainingStep implements StepGuard {
     }
 
     /** Makes the blocks of an updater use the engine's kernels. */
-    AmpUpdate accelerate(BaseMultiLayerUpdater<?> plain) {
-        for (UpdaterBlock block : plain.getUpdaterBlocks()) {
+    private AmpUpdate accelerate(HookedUpdater hooked) {
+        for (UpdaterBlock block : hooked.plain().getUpdaterBlocks()) {
             block.setGradientUpdater(kernels.updater(block.getGradientUpdater()));
         }
-        update = new AmpUpdate(this, network, plain, kernels);
+        update = new AmpUpdate(this, network, hooked, kernels);
         return update;
     }
 
@@ -125,7 +128,7 @@ public final class TrainingStep implements StepGuard {
             BaseMultiLayerUpdater<?> found = network.updater();
             // DL4J drops updater and state in clear(), and begins with new ones.
             replaced = found == null ? network.plainUpdater(null) : found;
-            updater = network.ampUpdater(this, replaced.getStateViewArray());
+            updater = network.hookedUpdater(replaced.getStateViewArray(), this::accelerate);
             network.setUpdater(updater);
             update.subtraction().install(network.model().getOptimizer());
             return updater;

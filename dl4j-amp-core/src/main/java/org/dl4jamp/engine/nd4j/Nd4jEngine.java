@@ -9,12 +9,13 @@ import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.dl4jamp.Precision;
 import org.dl4jamp.engine.ComputeEngine;
+import org.dl4jamp.engine.Engines;
 import org.nd4j.linalg.factory.Nd4j;
 
 /** The portable engine: HALF and BFLOAT16 wherever ND4J runs. */
 public final class Nd4jEngine implements ComputeEngine {
     /** Name of this engine. */
-    public static final String NAME = "nd4j";
+    public static final String NAME = Engines.PORTABLE;
 
     @Override
     public String name() {

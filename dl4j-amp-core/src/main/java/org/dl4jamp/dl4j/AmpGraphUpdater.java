@@ -1,41 +1,41 @@
-package org.dl4jamp.step;
+package org.dl4jamp.dl4j;
 
+import java.util.function.Function;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.updater.graph.ComputationGraphUpdater;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** DL4J's updater of a ComputationGraph, which does nothing in a step that doesn't count. */
-public final class AmpGraphUpdater extends ComputationGraphUpdater {
+/** DL4J's updater of a ComputationGraph, which leaves what it's called for to a hook. */
+public final class AmpGraphUpdater extends ComputationGraphUpdater implements HookedUpdater {
     private static final long serialVersionUID = 1L;
 
-    private final transient AmpUpdate update;
+    private final transient Hook hook;
 
     /**
      * @param state the updater's state, used as it is; null for updaters without
+     * @param hook makes the hook of this updater
      */
-    public AmpGraphUpdater(ComputationGraph graph, INDArray state, TrainingStep step) {
+    public AmpGraphUpdater(ComputationGraph graph, INDArray state, Function<HookedUpdater, Hook> hook) {
         super(graph, state);
-        this.update = step.accelerate(this);
+        this.hook = hook.apply(this);
     }
 
-    TrainingStep step() {
-        return update.step();
+    @Override
+    public Hook hook() {
+        return hook;
+    }
+
+    @Override
+    public void updateAsDl4j(UpdaterCall call) {
+        super.update(call.gradient(), call.iteration(), call.epoch(), call.examples(), call.workspaceMgr());
     }
 
     @Override
     public synchronized void update(
             Gradient gradient, int iteration, int epoch, int batchSize, LayerWorkspaceMgr workspaceMgr) {
-        if (update.isOutdated()) {
-            update.step().renewUpdater().update(gradient, iteration, epoch, batchSize, workspaceMgr);
-            return;
-        }
-        update.run(
-                gradient,
-                getFlattenedGradientsView(),
-                iteration,
-                (own, taken) -> super.update(own, taken, epoch, batchSize, workspaceMgr));
+        hook.update(new UpdaterCall(gradient, iteration, epoch, batchSize, workspaceMgr));
     }
 
     @Override
@@ -44,7 +44,7 @@ public final class AmpGraphUpdater extends ComputationGraphUpdater {
             gradientsForMinibatchDivision = getMinibatchDivisionSubsets(getFlattenedGradientsView());
             initializedMinibatchDivision = true;
         }
-        if (!update.divides(isExternal, batchSize)) {
+        if (!hook.divides(isExternal, batchSize)) {
             super.divideByMinibatch(isExternal, gradient, batchSize);
         }
     }

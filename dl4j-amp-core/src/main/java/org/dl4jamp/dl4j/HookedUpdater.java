@@ -1,0 +1,39 @@
+package org.dl4jamp.dl4j;
+
+import java.util.Optional;
+import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
+
+/**
+ * An updater of DL4J's that leaves what it's called for to a hook. DL4J's optimizer calls its updater's class, not an interface, so what a network has must be a
+ * subclass of one or the other.
+ */
+public sealed interface HookedUpdater permits AmpMultiLayerUpdater, AmpGraphUpdater {
+    /** What is done when the updater is called. */
+    interface Hook {
+        /** Does what is to be done in place of DL4J's update, which {@link HookedUpdater#updateAsDl4j} is. */
+        void update(UpdaterCall call);
+
+        /**
+         * Divides gradients by the size of the minibatch.
+         *
+         * @return false if that is left to DL4J
+         */
+        boolean divides(boolean isExternal, int examples);
+    }
+
+    /** What is done when this updater is called. */
+    Hook hook();
+
+    /** DL4J's own update. */
+    void updateAsDl4j(UpdaterCall call);
+
+    /** This updater, as DL4J knows it. */
+    default BaseMultiLayerUpdater<?> plain() {
+        return (BaseMultiLayerUpdater<?>) this;
+    }
+
+    /** The hook of an updater; empty if it's null or none of these. */
+    static Optional<Hook> hookOf(BaseMultiLayerUpdater<?> updater) {
+        return updater instanceof HookedUpdater hooked ? Optional.of(hooked.hook()) : Optional.empty();
+    }
+}

@@ -1,0 +1,26 @@
+package org.dl4jamp.dl4j;
+
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+
+/**
+ * A call of a network's updater.
+ *
+ * @param gradient the gradients, which become updates in place
+ * @param iteration how many steps there were before
+ * @param epoch how many epochs there were before
+ * @param examples the size of the minibatch
+ * @param workspaceMgr where the updater may work
+ */
+public record UpdaterCall(Gradient gradient, int iteration, int epoch, int examples, LayerWorkspaceMgr workspaceMgr) {
+    /** Calls another updater with the same. */
+    public void hand(BaseMultiLayerUpdater<?> updater) {
+        updater.update(gradient, iteration, epoch, examples, workspaceMgr);
+    }
+
+    /** The same call of gradients and iterations that somebody else has counted. */
+    public UpdaterCall with(Gradient other, int counted) {
+        return new UpdaterCall(other, counted, epoch, examples, workspaceMgr);
+    }
+}
