@@ -33,8 +33,7 @@ public final class AmpConfig {
     private final OptLevel optLevel;
     private final String engine;
     private final List<PrecisionRule> rules;
-    private final LossScaler lossScaler;
-    private final boolean lossScalerShared;
+    private final GivenScaler givenScaler;
     private final int maxConsecutiveSkips;
 
     private AmpConfig(Builder builder) {
@@ -42,8 +41,7 @@ public final class AmpConfig {
         this.optLevel = builder.optLevel;
         this.engine = builder.engine;
         this.rules = List.copyOf(builder.rules);
-        this.lossScaler = builder.lossScaler;
-        this.lossScalerShared = builder.lossScalerShared;
+        this.givenScaler = builder.givenScaler;
         this.maxConsecutiveSkips = builder.maxConsecutiveSkips;
     }
 
@@ -81,12 +79,16 @@ public final class AmpConfig {
      * @return empty if dl4j-amp is to choose: dynamic with its defaults in HALF, none otherwise
      */
     public Optional<LossScaler> lossScaler() {
-        return Optional.ofNullable(lossScaler);
+        return givenScaler().map(GivenScaler::scaler);
+    }
+
+    Optional<GivenScaler> givenScaler() {
+        return Optional.ofNullable(givenScaler);
     }
 
     /** Whether networks that are enabled with these settings use the very scaler that was given. */
     public boolean isLossScalerShared() {
-        return lossScalerShared;
+        return givenScaler != null && givenScaler.shared();
     }
 
     /** After how many skipped steps in a row training stops with an exception. */
@@ -105,9 +107,7 @@ public final class AmpConfig {
                 .append(engine)
                 .append("\")");
         rules.forEach(rule -> calls.append('.').append(rule.describe()));
-        lossScaler().ifPresent(scaler -> calls.append(lossScalerShared ? ".sharedLossScaler(" : ".lossScaler(")
-                .append(scaler)
-                .append(')'));
+        givenScaler().ifPresent(scaler -> calls.append('.').append(scaler.describe()));
         return calls.append(".maxConsecutiveSkips(")
                 .append(maxConsecutiveSkips)
                 .append(").build()")
@@ -125,8 +125,7 @@ public final class AmpConfig {
         private OptLevel optLevel = OptLevel.O1;
         private String engine = AUTO_ENGINE;
         private final List<PrecisionRule> rules = new ArrayList<>();
-        private LossScaler lossScaler;
-        private boolean lossScalerShared;
+        private GivenScaler givenScaler;
         private int maxConsecutiveSkips = DEFAULT_MAX_CONSECUTIVE_SKIPS;
 
         private static final String LAYER_CLASS = "a class of layer configurations, such as DenseLayer.class";
@@ -201,9 +200,7 @@ public final class AmpConfig {
          * this one has when the network is enabled.
          */
         public Builder lossScaler(LossScaler lossScaler) {
-            this.lossScaler = AmpException.ifNull(
-                    lossScaler, "lossScaler", "a LossScaler, or leave the call out to have the precision's default");
-            this.lossScalerShared = false;
+            this.givenScaler = new GivenScaler(lossScaler, false);
             return this;
         }
 
@@ -213,9 +210,7 @@ public final class AmpConfig {
          * settings has a scaler of its own when it's restored.
          */
         public Builder sharedLossScaler(LossScaler lossScaler) {
-            this.lossScaler = AmpException.ifNull(
-                    lossScaler, "lossScaler", "a LossScaler, or leave the call out to have the precision's default");
-            this.lossScalerShared = true;
+            this.givenScaler = new GivenScaler(lossScaler, true);
             return this;
         }
 

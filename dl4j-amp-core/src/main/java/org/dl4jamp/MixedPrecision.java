@@ -67,18 +67,14 @@ public final class MixedPrecision implements AutoCloseable {
         this.engine = choice.engine().name();
         this.plan = PrecisionPlanner.plan(
                 network.graph(), precision, config.optLevel(), config.rules(), choice.engine(), choice.reason());
-        this.scaler = plan.anyHalf() ? ofSettings().orElseGet(this::defaultScaler) : new NoLossScaler();
+        this.scaler = plan.anyHalf()
+                ? config.givenScaler().map(GivenScaler::ofNetwork).orElseGet(this::defaultScaler)
+                : new NoLossScaler();
         this.step = new TrainingStep(this, network, scaler, config.maxConsecutiveSkips());
         GradientScale gradientScale = new GradientScale(scaler::scale, plan.anyHalf() && precision == Precision.HALF);
         this.installation = new Installation(network, plan, gradientScale, step);
         installation.install(choice.engine(), config.optLevel() != OptLevel.O3);
         announce(choice);
-    }
-
-    private Optional<LossScaler> ofSettings() {
-        return config.isLossScalerShared()
-                ? config.lossScaler()
-                : config.lossScaler().map(LossScaler::copy);
     }
 
     private LossScaler defaultScaler() {
