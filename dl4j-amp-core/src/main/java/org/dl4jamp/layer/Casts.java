@@ -4,9 +4,8 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.factory.Nd4j;
 
-/** Casts into DL4J's workspaces, and workspace managers that send what a twin makes to working memory. */
+/** Casts into DL4J's workspaces, with ND4J's operations. */
 public final class Casts {
     private Casts() {}
 
@@ -25,88 +24,5 @@ public final class Casts {
                 : LayerWorkspaceMgr.noWorkspaces()
                         .createUninitialized(destination, type, array.shape(), array.ordering());
         return cast.assign(array);
-    }
-
-    /** A multiple of an array, rounded to another data type once. */
-    static INDArray scaled(
-            INDArray array, double factor, DataType type, LayerWorkspaceMgr workspaceMgr, ArrayType destination) {
-        INDArray multiple = workspaceMgr.hasConfiguration(destination)
-                ? workspaceMgr.createUninitialized(destination, array.dataType(), array.shape(), array.ordering())
-                : LayerWorkspaceMgr.noWorkspaces()
-                        .createUninitialized(destination, array.dataType(), array.shape(), array.ordering());
-        array.muli(factor, multiple);
-        return cast(multiple, type, workspaceMgr, destination);
-    }
-
-    /**
-     * Whether arrays of a type can be made. A graph that hands its output to the user doesn't open the workspace of that vertex, where its
-     * input would go too.
-     */
-    static boolean isOpen(LayerWorkspaceMgr workspaceMgr, ArrayType type) {
-        return !workspaceMgr.hasConfiguration(type)
-                || workspaceMgr.isScopedOut(type)
-                || Nd4j.getWorkspaceManager().checkIfWorkspaceExistsAndActive(workspaceMgr.getWorkspaceName(type));
-    }
-
-    /**
-     * A workspace manager that puts a layer's input where it stays as long as it's needed. That is where DL4J has inputs, with two exceptions:
-     * where that workspace isn't open there is no backward pass to come; and where it's working memory DL4J relies on inputs that are outside
-     * workspaces already, as in a forward pass before errors that come from outside.
-     */
-    static LayerWorkspaceMgr keeper(LayerWorkspaceMgr outer, ArrayType working, INDArray input) {
-        if (!isOpen(outer, ArrayType.INPUT)) {
-            // A graph without workspaces in training only has some in its backward pass, and asks for the score
-            // afterwards.
-            return working == ArrayType.BP_WORKING_MEM
-                    ? outside(outer, working)
-                    : workingMemory(outer, working, ArrayType.INPUT);
-        }
-        boolean inWorkingMemory = outer.hasConfiguration(ArrayType.INPUT)
-                && outer.hasConfiguration(working)
-                && !outer.isScopedOut(ArrayType.INPUT)
-                && outer.getWorkspaceName(ArrayType.INPUT).equals(outer.getWorkspaceName(working));
-        if (!inWorkingMemory || input.isAttached()) {
-            return outer;
-        }
-        return outside(outer, working);
-    }
-
-    private static LayerWorkspaceMgr outside(LayerWorkspaceMgr outer, ArrayType working) {
-        LayerWorkspaceMgr outside = workingMemory(outer, working);
-        outside.setScopedOutFor(ArrayType.INPUT);
-        return outside;
-    }
-
-    /**
-     * A workspace manager that sends some types of array to the working memory of another, where they live no longer than the layer's turn.
-     *
-     * @param outer the manager that DL4J handed to the wrapper
-     * @param working {@link ArrayType#FF_WORKING_MEM} or {@link ArrayType#BP_WORKING_MEM}
-     * @param redirected which types go to working memory
-     */
-    static LayerWorkspaceMgr workingMemory(LayerWorkspaceMgr outer, ArrayType working, ArrayType... redirected) {
-        LayerWorkspaceMgr.Builder builder = LayerWorkspaceMgr.builder();
-        for (ArrayType type : ArrayType.values()) {
-            map(outer, type, type, builder);
-        }
-        LayerWorkspaceMgr inner = builder.build();
-        for (ArrayType type : redirected) {
-            if (outer.hasConfiguration(working) && !outer.isScopedOut(working)) {
-                inner.setWorkspace(type, outer.getWorkspaceName(working), outer.getConfiguration(working));
-            } else {
-                inner.setScopedOutFor(type);
-            }
-        }
-        inner.setHelperWorkspacePointers(outer.getHelperWorkspacePointers());
-        return inner;
-    }
-
-    private static void map(
-            LayerWorkspaceMgr outer, ArrayType type, ArrayType source, LayerWorkspaceMgr.Builder builder) {
-        if (outer.isScopedOut(source)) {
-            builder.noWorkspaceFor(type);
-        } else if (outer.hasConfiguration(source)) {
-            builder.with(type, outer.getWorkspaceName(source), outer.getConfiguration(source));
-        }
     }
 }

@@ -31,7 +31,7 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
             Surroundings surroundings,
             GradientScale gradientScale,
             StepGuard guard) {
-        super(master, twin, rounded, output, surroundings, gradientScale, guard);
+        super(master, twin, rounded, output, surroundings, gradientScale, guard, BackwardPass.Scale.ADDED);
     }
 
     private IOutputLayer outputLayer() {
@@ -56,20 +56,6 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
     public void setInput(INDArray given, LayerWorkspaceMgr workspaceMgr) {
         forgetScore();
         super.setInput(given, workspaceMgr);
-    }
-
-    @Override
-    boolean scalesParameterGradients() {
-        return false;
-    }
-
-    @Override
-    INDArray handBack(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        double factor = gradientScale().factor();
-        if (epsilon != null && factor != 1) {
-            epsilon.muli(factor);
-        }
-        return super.handBack(epsilon, workspaceMgr);
     }
 
     @Override

@@ -1,8 +1,11 @@
 package org.dl4jamp.layer;
 
-import java.util.function.DoubleFunction;
+import java.util.function.Function;
 import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
@@ -35,14 +38,16 @@ final class TwinScale {
      * Runs a twin.
      *
      * @param epsilon what goes in; FLOAT
-     * @param backward runs the twin at a scale
+     * @param workspaceMgr knows the working memory of the backward pass
+     * @param twin is given a multiple of it in HALF
      */
-    static Scaled run(INDArray epsilon, DoubleFunction<Pair<Gradient, INDArray>> backward) {
+    static Scaled run(
+            INDArray epsilon, LayerWorkspaceMgr workspaceMgr, Function<INDArray, Pair<Gradient, INDArray>> twin) {
         double largest = epsilon.amaxNumber().doubleValue();
         int exponent = largest > 0 && Double.isFinite(largest) ? EXPONENT - Math.getExponent(largest) : 0;
         while (true) {
             double scale = Math.scalb(1.0, exponent);
-            Pair<Gradient, INDArray> result = backward.apply(scale);
+            Pair<Gradient, INDArray> result = twin.apply(scaled(epsilon, scale, workspaceMgr));
             boolean fits = result.getSecond() == null
                     || result.getSecond().amaxNumber().doubleValue() <= LARGEST;
             exponent -= STEP;
@@ -50,5 +55,16 @@ final class TwinScale {
                 return new Scaled(result, scale);
             }
         }
+    }
+
+    /** A multiple of an array, rounded once. */
+    private static INDArray scaled(INDArray array, double scale, LayerWorkspaceMgr workspaceMgr) {
+        LayerWorkspaceMgr known = workspaceMgr.hasConfiguration(ArrayType.BP_WORKING_MEM)
+                ? workspaceMgr
+                : LayerWorkspaceMgr.noWorkspaces();
+        INDArray multiple =
+                known.createUninitialized(ArrayType.BP_WORKING_MEM, array.dataType(), array.shape(), array.ordering());
+        array.muli(scale, multiple);
+        return Casts.cast(multiple, DataType.HALF, workspaceMgr, ArrayType.BP_WORKING_MEM);
     }
 }

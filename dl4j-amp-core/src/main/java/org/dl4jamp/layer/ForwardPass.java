@@ -1,0 +1,53 @@
+package org.dl4jamp.layer;
+
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** Runs a twin forward: settles its input, takes the master weights over, drops out, computes, and casts what comes out to the type that is handed on. */
+final class ForwardPass {
+    /** One way of running the twin forward, on the input that has been set. */
+    interface Computation {
+        INDArray run(LayerWorkspaceMgr workspaceMgr);
+    }
+
+    private final Twin twin;
+    private final DataType output;
+    private final Surroundings surroundings;
+    private final KeptInput input;
+    private final TwinDropout dropout;
+
+    /**
+     * @param output the type of the activations that are handed on
+     */
+    ForwardPass(Twin twin, DataType output, Surroundings surroundings, KeptInput input, TwinDropout dropout) {
+        this.twin = twin;
+        this.output = output;
+        this.surroundings = surroundings;
+        this.input = input;
+        this.dropout = dropout;
+    }
+
+    INDArray run(boolean training, LayerWorkspaceMgr workspaceMgr, Computation computation) {
+        LayerWorkspaceMgr inner = begin(training, workspaceMgr, output != twin.outputType());
+        INDArray activations = twin.casting().cast(computation.run(inner), output, workspaceMgr, ArrayType.ACTIVATIONS);
+        return surroundings.foreignConsumer()
+                ? twin.casting().usualOrder(activations, workspaceMgr, ArrayType.ACTIVATIONS)
+                : activations;
+    }
+
+    /** Sets the twin's input and weights for a score, which is computed outside of forward and backward pass. */
+    LayerWorkspaceMgr beginScore(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        return begin(training, workspaceMgr, false);
+    }
+
+    private LayerWorkspaceMgr begin(boolean training, LayerWorkspaceMgr workspaceMgr, boolean castsOut) {
+        input.settle(workspaceMgr, ArrayType.FF_WORKING_MEM);
+        twin.weights().refresh();
+        if (training) {
+            dropout.apply(input, workspaceMgr, ArrayType.FF_WORKING_MEM);
+        }
+        return input.handToTwin(workspaceMgr, ArrayType.FF_WORKING_MEM, castsOut, ArrayType.ACTIVATIONS);
+    }
+}

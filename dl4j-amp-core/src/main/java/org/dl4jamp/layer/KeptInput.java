@@ -1,0 +1,140 @@
+package org.dl4jamp.layer;
+
+import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.AmpException;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * The input of a {@link TwinLayer}: as it was given, then in the narrower type that it's kept in between forward and backward pass, and for each of them
+ * handed to the twin in the twin's own.
+ */
+final class KeptInput {
+    private final Layer master;
+    private final Twin twin;
+    private final DataType rounded;
+    private INDArray array;
+    private DataType givenType = DataType.FLOAT;
+    private boolean settled;
+
+    /**
+     * @param rounded the precision that it's rounded to if the twin wants it rounded
+     */
+    KeptInput(Layer master, Twin twin, DataType rounded) {
+        this.master = master;
+        this.twin = twin;
+        this.rounded = rounded;
+    }
+
+    /**
+     * Takes an input as it is: a graph sets inputs while another vertex's workspaces are open.
+     *
+     * @param given may be null
+     */
+    void give(INDArray given) {
+        settled = false;
+        array = given;
+        if (given != null) {
+            givenType = given.dataType();
+        }
+    }
+
+    /** The input as it's now; null if there is none. */
+    INDArray array() {
+        return array;
+    }
+
+    /** The type of the last array that was given. */
+    DataType givenType() {
+        return givenType;
+    }
+
+    /** Whether it's in the type that it's kept in. */
+    boolean isSettled() {
+        return settled;
+    }
+
+    /**
+     * Casts the input to the type that it's kept in, when it's the layer's own turn.
+     *
+     * @param working the working memory of the pass
+     */
+    void settle(LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+        if (settled) {
+            return;
+        }
+        if (array == null) {
+            throw new AmpException("Layer \"" + master.conf().getLayer().getLayerName()
+                    + "\" has no input: it was cleared since it ran forward, or mixed precision was enabled since then."
+                    + " Run the network forward again");
+        }
+        settled = true;
+        LayerWorkspaceMgr keeper = LayerWorkspaces.keeper(workspaceMgr, working, array);
+        boolean keepsRounded = twin.roundsInput() && !isRoundedByEachPass();
+        INDArray kept = keepsRounded ? twin.casting().cast(array, rounded, keeper, ArrayType.INPUT) : array;
+        if (twin.retention() == Twin.Retention.CAST_INPUT) {
+            kept = twin.casting().cast(kept, twin.dataType(), keeper, ArrayType.INPUT);
+        }
+        array = kept == array ? keeper.leverageTo(ArrayType.INPUT, kept) : kept;
+        if (twin.retention() == Twin.Retention.CAST_INPUT) {
+            twin.compute().setInput(array, keeper);
+        }
+    }
+
+    /**
+     * Whether keeping a rounded copy would only add to what is kept: an array outside of workspaces, such as the features of a minibatch, stays
+     * until the backward pass anyway.
+     */
+    private boolean isRoundedByEachPass() {
+        return !array.isAttached()
+                && twin.retention() == Twin.Retention.INPUT
+                && twin.dataType() == rounded
+                && twin.dropout() == null;
+    }
+
+    /**
+     * Keeps an array in the place of the settled input, in its type.
+     *
+     * @param other may be in working memory
+     * @param working the working memory of the pass
+     */
+    void replace(INDArray other, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+        LayerWorkspaceMgr keeper = LayerWorkspaces.keeper(workspaceMgr, working, array);
+        array = other.dataType() == array.dataType()
+                ? keeper.leverageTo(ArrayType.INPUT, other)
+                : twin.casting().cast(other, array.dataType(), keeper, ArrayType.INPUT);
+    }
+
+    /**
+     * Sets the twin's input, cast if need be, and says where it is to put what it makes.
+     *
+     * @param working the working memory of the pass
+     * @param castsResult whether what it returns is only on its way to another array
+     * @param result what it returns
+     */
+    LayerWorkspaceMgr handToTwin(
+            LayerWorkspaceMgr workspaceMgr, ArrayType working, boolean castsResult, ArrayType result) {
+        boolean castsIn = twin.retention() == Twin.Retention.INPUT && array.dataType() != twin.dataType();
+        boolean redirectsInput = castsIn || !LayerWorkspaces.isOpen(workspaceMgr, ArrayType.INPUT);
+        LayerWorkspaceMgr inner;
+        if (redirectsInput && castsResult) {
+            inner = LayerWorkspaces.workingMemory(workspaceMgr, working, ArrayType.INPUT, result);
+        } else if (redirectsInput) {
+            inner = LayerWorkspaces.workingMemory(workspaceMgr, working, ArrayType.INPUT);
+        } else if (castsResult) {
+            inner = LayerWorkspaces.workingMemory(workspaceMgr, working, result);
+        } else {
+            inner = workspaceMgr;
+        }
+        if (twin.retention() == Twin.Retention.INPUT) {
+            twin.compute().setInput(twin.casting().cast(array, twin.dataType(), inner, working), inner);
+        }
+        return inner;
+    }
+
+    void clear() {
+        array = null;
+    }
+}

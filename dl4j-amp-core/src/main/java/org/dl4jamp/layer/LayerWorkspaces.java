@@ -1,0 +1,83 @@
+package org.dl4jamp.layer;
+
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+
+/** Workspace managers that keep a twin's input, and send what it makes to working memory. */
+final class LayerWorkspaces {
+    private LayerWorkspaces() {}
+
+    /**
+     * Whether arrays of a type can be made. A graph that hands its output to the user doesn't open the workspace of that vertex, where its
+     * input would go too.
+     */
+    static boolean isOpen(LayerWorkspaceMgr workspaceMgr, ArrayType type) {
+        return !workspaceMgr.hasConfiguration(type)
+                || workspaceMgr.isScopedOut(type)
+                || Nd4j.getWorkspaceManager().checkIfWorkspaceExistsAndActive(workspaceMgr.getWorkspaceName(type));
+    }
+
+    /**
+     * A workspace manager that puts a layer's input where it stays as long as it's needed. That is where DL4J has inputs, with two exceptions:
+     * where that workspace isn't open there is no backward pass to come; and where it's working memory DL4J relies on inputs that are outside
+     * workspaces already, as in a forward pass before errors that come from outside.
+     */
+    static LayerWorkspaceMgr keeper(LayerWorkspaceMgr outer, ArrayType working, INDArray input) {
+        if (!isOpen(outer, ArrayType.INPUT)) {
+            // A graph without workspaces in training only has some in its backward pass, and asks for the score
+            // afterwards.
+            return working == ArrayType.BP_WORKING_MEM
+                    ? outside(outer, working)
+                    : workingMemory(outer, working, ArrayType.INPUT);
+        }
+        boolean inWorkingMemory = outer.hasConfiguration(ArrayType.INPUT)
+                && outer.hasConfiguration(working)
+                && !outer.isScopedOut(ArrayType.INPUT)
+                && outer.getWorkspaceName(ArrayType.INPUT).equals(outer.getWorkspaceName(working));
+        if (!inWorkingMemory || input.isAttached()) {
+            return outer;
+        }
+        return outside(outer, working);
+    }
+
+    private static LayerWorkspaceMgr outside(LayerWorkspaceMgr outer, ArrayType working) {
+        LayerWorkspaceMgr outside = workingMemory(outer, working);
+        outside.setScopedOutFor(ArrayType.INPUT);
+        return outside;
+    }
+
+    /**
+     * A workspace manager that sends some types of array to the working memory of another, where they live no longer than the layer's turn.
+     *
+     * @param outer the manager that DL4J handed to the wrapper
+     * @param working {@link ArrayType#FF_WORKING_MEM} or {@link ArrayType#BP_WORKING_MEM}
+     * @param redirected which types go to working memory
+     */
+    static LayerWorkspaceMgr workingMemory(LayerWorkspaceMgr outer, ArrayType working, ArrayType... redirected) {
+        LayerWorkspaceMgr.Builder builder = LayerWorkspaceMgr.builder();
+        for (ArrayType type : ArrayType.values()) {
+            map(outer, type, type, builder);
+        }
+        LayerWorkspaceMgr inner = builder.build();
+        for (ArrayType type : redirected) {
+            if (outer.hasConfiguration(working) && !outer.isScopedOut(working)) {
+                inner.setWorkspace(type, outer.getWorkspaceName(working), outer.getConfiguration(working));
+            } else {
+                inner.setScopedOutFor(type);
+            }
+        }
+        inner.setHelperWorkspacePointers(outer.getHelperWorkspacePointers());
+        return inner;
+    }
+
+    private static void map(
+            LayerWorkspaceMgr outer, ArrayType type, ArrayType source, LayerWorkspaceMgr.Builder builder) {
+        if (outer.isScopedOut(source)) {
+            builder.noWorkspaceFor(type);
+        } else if (outer.hasConfiguration(source)) {
+            builder.with(type, outer.getWorkspaceName(source), outer.getConfiguration(source));
+        }
+    }
+}
