@@ -1,19 +1,13 @@
 package org.dl4jamp.checkpoint;
 
 import java.io.ByteArrayOutputStream;
-import java.io.EOFException;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.BiConsumer;
-import java.util.zip.ZipException;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -162,11 +156,7 @@ public final class AmpModelSerializer {
      *     corrupt, larger than 1 MB or newer than this dl4j-amp
      */
     public static MultiLayerNetwork restoreMultiLayerNetwork(File file, boolean loadUpdater) throws IOException {
-        return restore(
-                file,
-                String.valueOf(file),
-                zip -> ModelSerializer.restoreMultiLayerNetwork(zip, loadUpdater),
-                MixedPrecision::enable);
+        return ModelReader.MULTI_LAYER.read(file, loadUpdater);
     }
 
     /** As {@link #restoreMultiLayerNetwork(InputStream, boolean)}, with the updater's state. */
@@ -177,18 +167,13 @@ public final class AmpModelSerializer {
     /** As {@link #restoreMultiLayerNetwork(File, boolean)}, from a stream that is read to its end and closed. */
     public static MultiLayerNetwork restoreMultiLayerNetwork(InputStream stream, boolean loadUpdater)
             throws IOException {
-        return restore(
-                stream, zip -> ModelSerializer.restoreMultiLayerNetwork(zip, loadUpdater), MixedPrecision::enable);
+        return ModelReader.MULTI_LAYER.read(stream, loadUpdater);
     }
 
     /** As {@link #restoreMultiLayerNetwork(File, boolean)}, with the normalizer that was saved, or null. */
     public static Pair<MultiLayerNetwork, Normalizer> restoreMultiLayerNetworkAndNormalizer(
             File file, boolean loadUpdater) throws IOException {
-        return restore(
-                file,
-                String.valueOf(file),
-                zip -> ModelSerializer.restoreMultiLayerNetworkAndNormalizer(zip, loadUpdater),
-                (pair, state) -> MixedPrecision.enable(pair.getFirst(), state));
+        return ModelReader.MULTI_LAYER.readWithNormalizer(file, loadUpdater);
     }
 
     /**
@@ -197,10 +182,7 @@ public final class AmpModelSerializer {
      */
     public static Pair<MultiLayerNetwork, Normalizer> restoreMultiLayerNetworkAndNormalizer(
             InputStream stream, boolean loadUpdater) throws IOException {
-        return restore(
-                stream,
-                zip -> ModelSerializer.restoreMultiLayerNetworkAndNormalizer(zip, loadUpdater),
-                (pair, state) -> MixedPrecision.enable(pair.getFirst(), state));
+        return ModelReader.MULTI_LAYER.readWithNormalizer(stream, loadUpdater);
     }
 
     /** As {@link #restoreComputationGraph(File, boolean)}, with the updater's state. */
@@ -226,11 +208,7 @@ public final class AmpModelSerializer {
      *     corrupt, larger than 1 MB or newer than this dl4j-amp
      */
     public static ComputationGraph restoreComputationGraph(File file, boolean loadUpdater) throws IOException {
-        return restore(
-                file,
-                String.valueOf(file),
-                zip -> ModelSerializer.restoreComputationGraph(zip, loadUpdater),
-                MixedPrecision::enable);
+        return ModelReader.GRAPH.read(file, loadUpdater);
     }
 
     /** As {@link #restoreComputationGraph(InputStream, boolean)}, with the updater's state. */
@@ -240,18 +218,13 @@ public final class AmpModelSerializer {
 
     /** As {@link #restoreComputationGraph(File, boolean)}, from a stream that is read to its end and closed. */
     public static ComputationGraph restoreComputationGraph(InputStream stream, boolean loadUpdater) throws IOException {
-        return restore(
-                stream, zip -> ModelSerializer.restoreComputationGraph(zip, loadUpdater), MixedPrecision::enable);
+        return ModelReader.GRAPH.read(stream, loadUpdater);
     }
 
     /** As {@link #restoreComputationGraph(File, boolean)}, with the normalizer that was saved, or null. */
     public static Pair<ComputationGraph, Normalizer> restoreComputationGraphAndNormalizer(
             File file, boolean loadUpdater) throws IOException {
-        return restore(
-                file,
-                String.valueOf(file),
-                zip -> ModelSerializer.restoreComputationGraphAndNormalizer(zip, loadUpdater),
-                (pair, state) -> MixedPrecision.enable(pair.getFirst(), state));
+        return ModelReader.GRAPH.readWithNormalizer(file, loadUpdater);
     }
 
     /**
@@ -260,55 +233,6 @@ public final class AmpModelSerializer {
      */
     public static Pair<ComputationGraph, Normalizer> restoreComputationGraphAndNormalizer(
             InputStream stream, boolean loadUpdater) throws IOException {
-        return restore(
-                stream,
-                zip -> ModelSerializer.restoreComputationGraphAndNormalizer(zip, loadUpdater),
-                (pair, state) -> MixedPrecision.enable(pair.getFirst(), state));
-    }
-
-    /** One of DL4J's calls that restore a network. */
-    interface Dl4jRestore<N> {
-        N from(File zip) throws IOException;
-    }
-
-    static <N> N restore(File file, String source, Dl4jRestore<N> dl4j, BiConsumer<N, AmpState> enable)
-            throws IOException {
-        AmpException.ifNull(file, "file", "the file to read");
-        // First, because it's quick: a file that can't be restored in mixed precision shall not cost reading a large
-        // network.
-        Optional<AmpState> state = AmpEntry.read(file.toPath(), source);
-        N network = restore(file, source, dl4j);
-        state.ifPresent(present -> {
-            try {
-                enable.accept(network, present);
-            } catch (AmpException e) {
-                throw new AmpException(AmpEntry.where(source) + ": " + e.getMessage(), e);
-            }
-        });
-        return network;
-    }
-
-    private static <N> N restore(File file, String source, Dl4jRestore<N> dl4j) throws IOException {
-        try {
-            return dl4j.from(file);
-        } catch (ZipException | EOFException | RuntimeException e) {
-            // DL4J doesn't say which of a program's files it's about.
-            throw new AmpException(
-                    source + ": corrupt, or a model of another kind (DL4J: " + AmpException.quote(e)
-                            + "); restore from another copy, or with the call for its kind",
-                    e);
-        }
-    }
-
-    private static <N> N restore(InputStream stream, Dl4jRestore<N> dl4j, BiConsumer<N, AmpState> enable)
-            throws IOException {
-        AmpException.ifNull(stream, "stream", "the stream to read");
-        Path temporary = Files.createTempFile("dl4j-amp", ".zip");
-        try (stream) {
-            Files.copy(stream, temporary, StandardCopyOption.REPLACE_EXISTING);
-            return restore(temporary.toFile(), "the stream", dl4j, enable);
-        } finally {
-            Files.delete(temporary);
-        }
+        return ModelReader.GRAPH.readWithNormalizer(stream, loadUpdater);
     }
 }

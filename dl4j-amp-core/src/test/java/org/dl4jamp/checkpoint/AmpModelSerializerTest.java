@@ -83,7 +83,7 @@ class AmpModelSerializerTest {
     void theStateIsReadBackWithTheNetwork() throws IOException {
         AmpModelSerializer.writeModel(net, STATE, zip.toFile(), true, normalizer);
         List<AmpState> enabled = new ArrayList<>();
-        MultiLayerNetwork restored = AmpModelSerializer.restore(
+        MultiLayerNetwork restored = ModelReader.restore(
                 zip.toFile(),
                 "model.zip",
                 file -> ModelSerializer.restoreMultiLayerNetwork(file, true),
@@ -325,7 +325,7 @@ class AmpModelSerializerTest {
         AmpModelSerializer.writeModel(net, STATE, zip.toFile(), true, null);
         AmpException e = assertThrows(
                 AmpException.class,
-                () -> AmpModelSerializer.restore(
+                () -> ModelReader.restore(
                         zip.toFile(),
                         "model.zip",
                         file -> ModelSerializer.restoreMultiLayerNetwork(file, true),
