@@ -10,20 +10,14 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.checkpoint.AmpState;
 import org.dl4jamp.checkpoint.CarriedConfig;
 import org.dl4jamp.dl4j.PassInProgress;
-import org.dl4jamp.engine.Engines;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.policy.PrecisionPlan;
-import org.dl4jamp.policy.PrecisionPlanner;
-import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.scale.LossScaler;
-import org.dl4jamp.scale.NoLossScaler;
 import org.dl4jamp.step.StepCounts;
 import org.dl4jamp.step.TrainingStep;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Mixed precision for a network that exists already: its FP32 parameters become the master weights, suitable layers compute in half precision,
@@ -44,13 +38,8 @@ import org.slf4j.LoggerFactory;
  * use its network.
  */
 public final class MixedPrecision implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(MixedPrecision.class);
-
-    private final AmpConfig config;
-    private final PrecisionPlan plan;
-    private final LossScaler scaler;
+    private final ResolvedConfig resolved;
     private final TrainingStep step;
-    private final String engine;
     private final Installation installation;
     private volatile boolean closed;
 
@@ -61,46 +50,12 @@ public final class MixedPrecision implements AutoCloseable {
                     "network: mixed precision is enabled on it already; use MixedPrecision.of(network), or close() it first"
                             + " to enable it with other settings");
         });
-        Engines.Choice choice = Engines.choose(config.engine(), config.precision());
-        Precision precision = config.optLevel() == OptLevel.O0 ? Precision.FLOAT : choice.precision();
-        this.config = config;
-        this.engine = choice.engine().name();
-        this.plan = PrecisionPlanner.plan(
-                network.graph(), precision, config.optLevel(), config.rules(), choice.engine(), choice.reason());
-        this.scaler = plan.anyHalf()
-                ? config.givenScaler().map(GivenScaler::ofNetwork).orElseGet(this::defaultScaler)
-                : new NoLossScaler();
-        this.step = new TrainingStep(this, network, scaler, config.maxConsecutiveSkips());
-        GradientScale gradientScale = new GradientScale(scaler::scale, plan.anyHalf() && precision == Precision.HALF);
-        this.installation = new Installation(network, plan, gradientScale, step);
-        installation.install(choice.engine(), config.optLevel() != OptLevel.O3);
-        announce(choice);
-    }
-
-    private LossScaler defaultScaler() {
-        boolean scales = plan.precision() == Precision.HALF && config.optLevel() != OptLevel.O3;
-        return scales ? DynamicLossScaler.builder().build() : new NoLossScaler();
-    }
-
-    private void announce(Engines.Choice choice) {
-        if (config.optLevel() == OptLevel.O0) {
-            LOG.info("Mixed precision is at O0: the network trains in FP32");
-        } else if (!choice.precision().isHalf()) {
-            boolean left = plan.rows().stream().noneMatch(row -> row.engine().equals(engine));
-            LOG.info("The network trains in FP32{}: {}", left ? "" : " on engine \"" + engine + "\"", choice.reason());
-        } else if (!plan.anyHalf()) {
-            LOG.warn(
-                    "No layer of the network can run in {}, so it trains in FP32. The plan says why:\n{}",
-                    choice.precision(),
-                    plan);
-        } else {
-            LOG.debug("Mixed precision is on: {} on engine \"{}\", since {}", plan.precision(), engine, plan.note());
-        }
-        if (!plan.anyHalf() && config.lossScaler().isPresent()) {
-            LOG.info(
-                    "The loss isn't scaled by {}: no layer computes in half precision",
-                    config.lossScaler().get());
-        }
+        this.resolved = ResolvedConfig.of(config, network.graph());
+        this.step = new TrainingStep(this, network, resolved.scaler(), config.maxConsecutiveSkips());
+        GradientScale gradientScale = new GradientScale(resolved.scaler()::scale, resolved.hasHalfGradients());
+        this.installation = new Installation(network, resolved.plan(), gradientScale, step);
+        installation.install(resolved.engine().engine(), resolved.masterWeights());
+        resolved.announce();
     }
 
     /**
@@ -167,29 +122,20 @@ public final class MixedPrecision implements AutoCloseable {
     private static MixedPrecision enable(Model network, AmpState state) {
         AmpException.ifNull(state, "state", "an AmpState, such as one that MixedPrecision.state() returned");
         synchronized (AmpNetwork.of(network).model()) {
-            return enableAndRestore(network, state);
+            MixedPrecision amp = enable(network, state.config());
+            amp.restore(state);
+            return amp;
         }
     }
 
-    private static MixedPrecision enableAndRestore(Model network, AmpState state) {
-        MixedPrecision amp = enable(network, state.config());
-        boolean sameKind = amp.scaler.state().kind().equals(state.scaler().kind());
-        boolean ofSettings = amp.plan.anyHalf() && state.config().lossScaler().isPresent();
-        if (sameKind || ofSettings) {
-            try {
-                amp.scaler.restore(state.scaler());
-            } catch (AmpException e) {
-                amp.close();
-                throw e;
-            }
-        } else {
-            LOG.info(
-                    "The loss scale isn't restored: the network was saved in another precision, and in {} the loss scaler is {}",
-                    amp.precision(),
-                    amp.scaler);
+    private void restore(AmpState state) {
+        try {
+            resolved.restoreScaler(state);
+        } catch (AmpException e) {
+            close();
+            throw e;
         }
-        amp.step.restore(new StepCounts(state.stepsTaken(), state.stepsSkipped(), state.consecutiveSkips()));
-        return amp;
+        step.restore(new StepCounts(state.stepsTaken(), state.stepsSkipped(), state.consecutiveSkips()));
     }
 
     private static MixedPrecision enable(Model network, AmpConfig config) {
@@ -279,32 +225,32 @@ public final class MixedPrecision implements AutoCloseable {
 
     /** The settings in force. */
     public AmpConfig config() {
-        return config;
+        return resolved.config();
     }
 
     /** Which layer runs in which precision, and why. */
     public PrecisionPlan plan() {
-        return plan;
+        return resolved.plan();
     }
 
     /** The precision of the layers in lower precision; never AUTO. */
     public Precision precision() {
-        return plan.precision();
+        return plan().precision();
     }
 
     /** The name of the engine in use. */
     public String engine() {
-        return engine;
+        return resolved.engineName();
     }
 
     /** The scaler in use: a copy of that of the settings, or that very one if it's shared, the precision's default, or one that scales nothing if no layer computes in half precision. */
     public LossScaler lossScaler() {
-        return scaler;
+        return resolved.scaler();
     }
 
     /** By how much the loss of the next step is scaled. */
     public double lossScale() {
-        return scaler.scale();
+        return lossScaler().scale();
     }
 
     /** How many steps have updated the parameters: those of DL4J's optimizer. Calls of the updater by hand aren't counted. */
@@ -320,7 +266,8 @@ public final class MixedPrecision implements AutoCloseable {
     /** What has to be saved beside the network to go on from here, see {@link #enable(MultiLayerNetwork, AmpState)}. */
     public AmpState state() {
         StepCounts counts = step.counts();
-        return new AmpState(config, scaler.state(), counts.taken(), counts.skipped(), counts.consecutiveSkips());
+        return new AmpState(
+                config(), lossScaler().state(), counts.taken(), counts.skipped(), counts.consecutiveSkips());
     }
 
     /** Whether {@link #close()} has been called. */

@@ -1,0 +1,104 @@
+package org.dl4jamp;
+
+import org.dl4jamp.checkpoint.AmpState;
+import org.dl4jamp.engine.Engines;
+import org.dl4jamp.policy.NetworkGraph;
+import org.dl4jamp.policy.PrecisionPlan;
+import org.dl4jamp.policy.PrecisionPlanner;
+import org.dl4jamp.scale.DynamicLossScaler;
+import org.dl4jamp.scale.LossScaler;
+import org.dl4jamp.scale.NoLossScaler;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What settings come down to for one network in this process. The network isn't touched yet.
+ *
+ * @param config the settings
+ * @param engine what computes, in what, and why
+ * @param plan which layer runs in which precision
+ * @param scaler the network's own, or a shared one
+ */
+record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionPlan plan, LossScaler scaler) {
+    private static final Logger LOG = LoggerFactory.getLogger(MixedPrecision.class);
+
+    static ResolvedConfig of(AmpConfig config, NetworkGraph graph) {
+        Engines.Choice engine = Engines.choose(config.engine(), config.precision());
+        Precision precision = config.optLevel() == OptLevel.O0 ? Precision.FLOAT : engine.precision();
+        PrecisionPlan plan = PrecisionPlanner.plan(
+                graph, precision, config.optLevel(), config.rules(), engine.engine(), engine.reason());
+        return new ResolvedConfig(config, engine, plan, scaler(config, plan));
+    }
+
+    private static LossScaler scaler(AmpConfig config, PrecisionPlan plan) {
+        return plan.anyHalf()
+                ? config.givenScaler().map(GivenScaler::ofNetwork).orElseGet(() -> defaultScaler(config, plan))
+                : new NoLossScaler();
+    }
+
+    private static LossScaler defaultScaler(AmpConfig config, PrecisionPlan plan) {
+        boolean scales = plan.precision() == Precision.HALF && config.optLevel() != OptLevel.O3;
+        return scales ? DynamicLossScaler.builder().build() : new NoLossScaler();
+    }
+
+    String engineName() {
+        return engine.engine().name();
+    }
+
+    /** Whether there are gradients in HALF. */
+    boolean hasHalfGradients() {
+        return plan.precision() == Precision.HALF;
+    }
+
+    /** Whether parameters keep their FP32 digits. */
+    boolean masterWeights() {
+        return config.optLevel() != OptLevel.O3;
+    }
+
+    /**
+     * Gives the scaler the state that was saved, unless another precision has brought another kind of scaler.
+     *
+     * @throws AmpException if the scaler can't have that state
+     */
+    void restoreScaler(AmpState state) {
+        boolean sameKind = scaler.state().kind().equals(state.scaler().kind());
+        boolean ofSettings = plan.anyHalf() && config.lossScaler().isPresent();
+        if (sameKind || ofSettings) {
+            scaler.restore(state.scaler());
+        } else {
+            LOG.info(
+                    "The loss scale isn't restored: the network was saved in another precision, and in {} the loss scaler is {}",
+                    plan.precision(),
+                    scaler);
+        }
+    }
+
+    /** Says in the log what was chosen, louder if that isn't what the settings make one expect. */
+    void announce() {
+        if (config.optLevel() == OptLevel.O0) {
+            LOG.info("Mixed precision is at O0: the network trains in FP32");
+        } else if (!engine.precision().isHalf()) {
+            boolean left = plan.rows().stream().noneMatch(row -> row.engine().equals(engineName()));
+            LOG.info(
+                    "The network trains in FP32{}: {}",
+                    left ? "" : " on engine \"" + engineName() + "\"",
+                    engine.reason());
+        } else if (!plan.anyHalf()) {
+            LOG.warn(
+                    "No layer of the network can run in {}, so it trains in FP32. The plan says why:\n{}",
+                    engine.precision(),
+                    plan);
+        } else {
+            LOG.debug(
+                    "Mixed precision is on: {} on engine \"{}\", since {}",
+                    plan.precision(),
+                    engineName(),
+                    plan.note());
+        }
+        if (!plan.anyHalf() && config.lossScaler().isPresent()) {
+            LOG.info(
+                    "The loss isn't scaled by {}: no layer computes in half precision",
+                    config.lossScaler().get());
+        }
+    }
+}
