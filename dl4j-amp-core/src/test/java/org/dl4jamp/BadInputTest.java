@@ -18,6 +18,7 @@ import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.LossLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.scale.StaticLossScaler;
 import org.dl4jamp.step.TrainingStep;
@@ -71,6 +72,20 @@ class BadInputTest {
         assertRefused(() -> MixedPrecision.enable(new MultiLayerNetwork(Networks.mlp())), "init()");
         assertRefused(() -> MixedPrecision.enable((MultiLayerNetwork) null), "null", "MultiLayerNetwork");
         assertRefused(() -> MixedPrecision.enable(network, (AmpConfig) null), "config", "null");
+    }
+
+    @Test
+    void aLayerWhoseInputWasClearedSaysThatItHasNone() {
+        MixedPrecision.enable(
+                network, AmpConfig.builder().precision(Precision.HALF).build());
+        Layer layer = network.getLayer(0);
+        layer.activate(Networks.vectors(8, 20, 3).getFeatures(), false, LayerWorkspaceMgr.noWorkspaces());
+        layer.clear();
+        assertRefused(
+                () -> layer.activate(false, LayerWorkspaceMgr.noWorkspaces()),
+                "layer0",
+                "has no input",
+                "Run the network forward again");
     }
 
     @Test

@@ -135,6 +135,7 @@ final class KeptInput {
     }
 
     void clear() {
+        settled = false;
         array = null;
     }
 }
