@@ -45,11 +45,6 @@ public final class MixedPrecision implements AutoCloseable {
 
     private MixedPrecision(AmpNetwork network, AmpConfig config) {
         Preconditions.check(network);
-        of(network.model()).ifPresent(enabled -> {
-            throw new AmpException(
-                    "network: mixed precision is enabled on it already; use MixedPrecision.of(network), or close() it first"
-                            + " to enable it with other settings");
-        });
         this.resolved = ResolvedConfig.of(config, network.graph());
         this.step = new TrainingStep(this, network, resolved.scaler(), config.maxConsecutiveSkips());
         GradientScale gradientScale = new GradientScale(resolved.scaler()::scale, resolved.hasHalfGradients());

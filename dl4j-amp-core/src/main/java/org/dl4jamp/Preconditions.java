@@ -27,5 +27,10 @@ final class Preconditions {
                     + ", which evaluates a step several times, so that none"
                     + " can be skipped; use STOCHASTIC_GRADIENT_DESCENT (any updater, such as Adam, goes with it)");
         }
+        MixedPrecision.of(network.model()).ifPresent(enabled -> {
+            throw new AmpException(
+                    "network: mixed precision is enabled on it already; use MixedPrecision.of(network), or close() it first"
+                            + " to enable it with other settings");
+        });
     }
 }
