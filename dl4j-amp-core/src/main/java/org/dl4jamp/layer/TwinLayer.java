@@ -21,7 +21,6 @@ import org.nd4j.linalg.factory.Nd4j;
 public class TwinLayer extends PairedLayer {
     private static final long serialVersionUID = 1L;
 
-    private final transient Twin twin;
     private final transient GradientScale gradientScale;
     private final transient StepGuard guard;
     private final transient KeptInput input;
@@ -59,7 +58,6 @@ public class TwinLayer extends PairedLayer {
             StepGuard guard,
             BackwardPass.Scale scale) {
         super(master, twin);
-        this.twin = twin;
         this.gradientScale = gradientScale;
         this.guard = guard;
         this.input = new KeptInput(master, twin, rounded);
@@ -171,7 +169,7 @@ public class TwinLayer extends PairedLayer {
 
     @Override
     public void fit(INDArray data, LayerWorkspaceMgr workspaceMgr) {
-        master().fit(twin.casting().cast(data, DataType.FLOAT, workspaceMgr, ArrayType.INPUT), workspaceMgr);
+        master().fit(twin().casting().cast(data, DataType.FLOAT, workspaceMgr, ArrayType.INPUT), workspaceMgr);
     }
 
     @Override
@@ -180,7 +178,7 @@ public class TwinLayer extends PairedLayer {
         if (!guard.skippedLastStep()) {
             super.applyConstraints(iteration, epoch);
             try (Gate.Inside inside = guard.gate().enter()) {
-                twin.weights().stepDone();
+                twin().weights().stepDone();
             }
         }
     }
