@@ -163,7 +163,7 @@ public final class CarriedConfig {
                 .findFirst()
                 .or(() -> layers.stream().findFirst())
                 .orElseThrow(() -> new AmpException(
-                        "configure: the configuration has no layers, nothing could compute in half precision"));
+                        "configuration: it has no layers, so nothing could compute in half precision; add a layer"));
         List<LayerConstraint> constraints = new ArrayList<>(constraints(carrier));
         constraints.add(new UnitNormConstraint(new HashSet<>(Set.of(carried))));
         carrier.setConstraints(constraints);
