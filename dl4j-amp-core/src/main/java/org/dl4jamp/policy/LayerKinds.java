@@ -32,7 +32,7 @@ import org.nd4j.linalg.activations.IActivation;
  * <p>The kind of a class is in one table; activation function and kind of pooling can turn it into {@link LayerKind#FULL}. Subclasses of DL4J's
  * classes take the kind of the nearest class in the table, wrappers that of the layer they wrap, and classes that are not DL4J's are FULL.
  */
-public final class LayerKinds {
+final class LayerKinds {
     private LayerKinds() {}
 
     /**
@@ -41,20 +41,20 @@ public final class LayerKinds {
      * @param kind what half precision means to it
      * @param reason why, in a few words, for the plan's last column
      */
-    public record Verdict(LayerKind kind, String reason) {}
+    record Verdict(LayerKind kind, String reason) {}
 
     /** The kind of a layer. */
-    public static LayerKind of(Layer layer) {
+    static LayerKind of(Layer layer) {
         return verdict(layer).kind();
     }
 
     /** The kind of a vertex; for a {@link LayerVertex}, that of its layer. */
-    public static LayerKind of(GraphVertex vertex) {
+    static LayerKind of(GraphVertex vertex) {
         return verdict(vertex).kind();
     }
 
     /** The kind of a layer, and why. */
-    public static Verdict verdict(Layer layer) {
+    static Verdict verdict(Layer layer) {
         Layer inner = innermost(layer);
         LayerFamily family = family(layer);
         if (family == LayerFamily.UNKNOWN) {
@@ -76,7 +76,7 @@ public final class LayerKinds {
     }
 
     /** The kind of a vertex, and why; for a {@link LayerVertex}, that of its layer. */
-    public static Verdict verdict(GraphVertex vertex) {
+    static Verdict verdict(GraphVertex vertex) {
         if (vertex instanceof LayerVertex layerVertex) {
             return verdict(layerVertex.getLayerConf().getLayer());
         }
