@@ -58,7 +58,8 @@ final class BidirectionalTwin extends BidirectionalLayer implements AutoCloseabl
             OneDnnContext context) {
         NeuralNetConfiguration own = conf.clone();
         own.setLayer(layer);
-        return (Directional) Coverage.of(layer).orElseThrow().maker().make(own, type, context);
+        return (Directional)
+                RecurrentLayers.direction(layer).orElseThrow().maker().make(own, type, context);
     }
 
     private BidirectionalTwin(

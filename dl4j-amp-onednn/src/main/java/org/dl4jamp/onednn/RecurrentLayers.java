@@ -2,8 +2,10 @@ package org.dl4jamp.onednn;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.dl4jamp.Precision;
@@ -12,14 +14,26 @@ import org.nd4j.linalg.activations.impl.ActivationRReLU;
 
 /** Layers that go through sequences step by step. */
 final class RecurrentLayers {
+    private static final LayerKernels<LSTM> LSTMS =
+            new LayerKernels<>(LSTM.class, RecurrentLayers::lstm, LstmTwin::new, true);
+    private static final LayerKernels<SimpleRnn> SIMPLE_RNNS =
+            new LayerKernels<>(SimpleRnn.class, RecurrentLayers::simpleRnn, SimpleRnnTwin::new, true);
+
     private RecurrentLayers() {}
 
     static List<LayerKernels<?>> kernels() {
         return List.of(
-                new LayerKernels<>(LSTM.class, RecurrentLayers::lstm, LstmTwin::new, true),
-                new LayerKernels<>(SimpleRnn.class, RecurrentLayers::simpleRnn, SimpleRnnTwin::new, true),
+                LSTMS,
+                SIMPLE_RNNS,
                 new LayerKernels<>(
                         Bidirectional.class, RecurrentLayers::bidirectional, BidirectionalTwin::make, false));
+    }
+
+    /** What there is for a direction of a bidirectional layer. Subclasses may compute anything, and have nothing. */
+    static Optional<LayerKernels<?>> direction(Layer layer) {
+        return Stream.<LayerKernels<?>>of(LSTMS, SIMPLE_RNNS)
+                .filter(kernels -> kernels.type() == layer.getClass())
+                .findFirst();
     }
 
     private static Optional<String> bidirectional(Bidirectional layer, Precision precision) {
@@ -30,7 +44,9 @@ final class RecurrentLayers {
         if (layer.getFwd().getIDropout() != null) {
             return LayerKernels.because("dropout of each direction by itself");
         }
-        return Coverage.without(layer.getFwd(), precision);
+        return direction(layer.getFwd())
+                .map(kernels -> kernels.without(layer.getFwd(), precision))
+                .orElseGet(() -> LayerKernels.because(layer.getFwd().getClass().getSimpleName()));
     }
 
     private static Optional<String> lstm(LSTM layer, Precision precision) {
