@@ -11,6 +11,7 @@ import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.bytedeco.javacpp.FloatPointer;
+import org.bytedeco.javacpp.Pointer;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -40,9 +41,23 @@ final class FlatFloats {
 
     /** Those of an array; empty if they are of another type, or scattered. */
     static Optional<FlatFloats> of(INDArray array) {
-        boolean flat =
-                !array.isEmpty() && Layout.dense(DataType.FLOAT, array.shape()).isThatOf(array);
-        return flat ? Optional.of(new FlatFloats(Workspaces.address(array), array.length())) : Optional.empty();
+        boolean flat = !array.isEmpty() && array.dataType() == DataType.FLOAT && isWithoutGaps(array);
+        return flat ? Optional.of(new FlatFloats(address(array), array.length())) : Optional.empty();
+    }
+
+    private static boolean isWithoutGaps(INDArray array) {
+        long stride = 1;
+        for (int axis = array.rank() - 1; axis >= 0; axis--) {
+            if (array.size(axis) > 1 && array.stride(axis) != stride) {
+                return false;
+            }
+            stride *= array.size(axis);
+        }
+        return true;
+    }
+
+    private static long address(INDArray array) {
+        return array.data().pointer().address() + array.offset() * Float.BYTES;
     }
 
     long length() {
@@ -60,8 +75,15 @@ final class FlatFloats {
     }
 
     private ByteBuffer bytes(long start, int size) {
-        FloatPointer memory = new FloatPointer(new Handle().at(address));
+        FloatPointer memory = new FloatPointer(new Memory(address));
         return memory.capacity(length).position(start).limit(start + size).asByteBuffer();
+    }
+
+    /** Where something is. Nobody's to free. */
+    private static final class Memory extends Pointer {
+        Memory(long address) {
+            this.address = address;
+        }
     }
 
     /** Something that is done to a range of up to some hundred thousand numbers, from {@code start} on. */
