@@ -30,7 +30,7 @@ final class LstmCell implements RecurrentCell {
     private final SequenceShape shape;
     private final DataType type;
     private final SequenceProducts products;
-    private final StepKernels steps;
+    private final TimeStepKernels steps;
     private final CellFunction activation;
     private final CellFunction gate;
     private final WholeLstm whole;
@@ -41,7 +41,7 @@ final class LstmCell implements RecurrentCell {
         this.shape = shape;
         this.type = type;
         this.products = SequenceProducts.make(context, layer, type, shape, weights);
-        this.steps = StepKernels.make(context, layer, type, shape);
+        this.steps = TimeStepKernels.make(context, layer, type, shape);
         this.activation = CellFunction.of(conf.getActivationFn(), context, layer, shape);
         this.gate = CellFunction.of(conf.getGateActivationFn(), context, layer, shape);
         // Subclasses may compute anything.

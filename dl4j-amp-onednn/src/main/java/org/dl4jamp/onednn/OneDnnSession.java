@@ -132,7 +132,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
 
     @Override
     public StepKernels stepKernels() {
-        return new OneDnnStepKernels(portable.stepKernels());
+        return new HostStepKernels(portable.stepKernels());
     }
 
     @Override

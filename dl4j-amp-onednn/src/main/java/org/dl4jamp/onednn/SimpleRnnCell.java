@@ -15,7 +15,7 @@ final class SimpleRnnCell implements RecurrentCell {
     private final SequenceShape shape;
     private final DataType type;
     private final SequenceProducts products;
-    private final StepKernels steps;
+    private final TimeStepKernels steps;
     private final CellFunction activation;
 
     SimpleRnnCell(
@@ -29,7 +29,7 @@ final class SimpleRnnCell implements RecurrentCell {
         this.shape = shape;
         this.type = type;
         this.products = SequenceProducts.make(context, layer, type, shape, weights);
-        this.steps = StepKernels.make(context, layer, type, shape);
+        this.steps = TimeStepKernels.make(context, layer, type, shape);
         this.activation = CellFunction.of(conf.getActivationFn(), context, layer, shape);
     }
 

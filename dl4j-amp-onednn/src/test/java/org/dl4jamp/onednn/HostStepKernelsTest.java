@@ -34,8 +34,8 @@ import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.schedule.ExponentialSchedule;
 import org.nd4j.linalg.schedule.ScheduleType;
 
-class OneDnnStepKernelsTest {
-    private final StepKernels kernels = new OneDnnStepKernels(StepKernels.nd4j());
+class HostStepKernelsTest {
+    private final StepKernels kernels = new HostStepKernels(StepKernels.nd4j());
 
     @Property(tries = 60)
     void findsAnInfinityOrNanWhereverItIs(

@@ -9,20 +9,20 @@ import org.bytedeco.dnnl.primitive_attr;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /** Element by element, what a recurrent layer computes in one time step: in FP32, on {@code [minibatch, units]}. */
-final class StepKernels implements AutoCloseable {
+final class TimeStepKernels implements AutoCloseable {
     private final Kernel multiply;
     private final Kernel multiplyAdd;
     private final Kernel mask;
     private final Kernel round;
     private final Kernel roundDeltas;
 
-    static StepKernels make(OneDnnContext context, String layer, DataType type, SequenceShape shape) {
+    static TimeStepKernels make(OneDnnContext context, String layer, DataType type, SequenceShape shape) {
         String what = layer + ": time steps in " + type + " for " + shape;
         return OneDnnContext.make(
-                what, Work.ofNumbers(shape.block()), () -> new StepKernels(context, what, type, shape));
+                what, Work.ofNumbers(shape.block()), () -> new TimeStepKernels(context, what, type, shape));
     }
 
-    private StepKernels(OneDnnContext context, String what, DataType type, SequenceShape shape) {
+    private TimeStepKernels(OneDnnContext context, String what, DataType type, SequenceShape shape) {
         long minibatch = shape.minibatch();
         long units = shape.units();
         int gates = shape.gates();

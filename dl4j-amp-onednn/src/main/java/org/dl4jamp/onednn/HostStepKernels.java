@@ -12,13 +12,13 @@ import org.nd4j.linalg.learning.NoOpUpdater;
 import org.nd4j.linalg.learning.SgdUpdater;
 
 /** Passes over gradients in host memory, as fast as memory is. What they don't cover is ND4J's. */
-final class OneDnnStepKernels implements StepKernels {
+final class HostStepKernels implements StepKernels {
     private final StepKernels portable;
 
     /**
      * @param portable does what isn't covered
      */
-    OneDnnStepKernels(StepKernels portable) {
+    HostStepKernels(StepKernels portable) {
         this.portable = portable;
     }
 
