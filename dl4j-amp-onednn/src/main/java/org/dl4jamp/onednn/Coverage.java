@@ -14,9 +14,18 @@ import org.deeplearning4j.nn.conf.layers.recurrent.LastTimeStep;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.deeplearning4j.util.TimeSeriesUtils;
 import org.dl4jamp.Precision;
+import org.dl4jamp.onednn.embedding.EmbeddingLayers;
+import org.dl4jamp.onednn.normalization.NormalizationLayers;
+import org.dl4jamp.onednn.output.OutputLayers;
+import org.dl4jamp.onednn.pooling.PoolingLayers;
+import org.dl4jamp.onednn.product.ProductLayers;
+import org.dl4jamp.onednn.recurrent.RecurrentLayers;
+import org.dl4jamp.onednn.shape.ShapeLayers;
+import org.dl4jamp.onednn.twin.ElementWiseLayers;
+import org.dl4jamp.onednn.twin.LayerKernels;
 
 /** Which layers have a twin. */
-final class Coverage {
+public final class Coverage {
     private static final Map<Class<?>, LayerKernels<?>> KERNELS = Stream.of(
                     ProductLayers.kernels(),
                     OutputLayers.kernels(),
@@ -37,7 +46,7 @@ final class Coverage {
     }
 
     /** Why a layer has no twin in a precision, empty if it has one. DL4J's wrappers stay, and what they wrap gets a twin. */
-    static Optional<String> without(Layer layer, Precision precision) {
+    public static Optional<String> without(Layer layer, Precision precision) {
         if (layer instanceof LastTimeStep last) {
             return without(last.getUnderlying(), precision);
         }

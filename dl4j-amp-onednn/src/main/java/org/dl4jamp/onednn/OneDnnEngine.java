@@ -9,6 +9,11 @@ import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.Precision;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.nd4j.Nd4jEngine;
+import org.dl4jamp.onednn.embedding.EmbeddingLayers;
+import org.dl4jamp.onednn.output.OutputLayers;
+import org.dl4jamp.onednn.primitive.Eltwise;
+import org.dl4jamp.onednn.primitive.OneDnnLibrary;
+import org.dl4jamp.onednn.vertex.VertexCoverage;
 import org.dl4jamp.policy.NetworkGraph;
 import org.nd4j.linalg.factory.Nd4j;
 

@@ -7,16 +7,16 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** How far a twin's result may be from DL4J's on the same numbers. */
-final class Agreement {
+public final class Agreement {
     /** Of sums in FP32 in another order, against the array's norm. */
     private static final double FLOAT_ERROR = 1e-5;
     /** Of rounding to the 8 bits of BFLOAT16: half the last of them. */
-    static final double ROUNDING = 0x1p-8;
+    public static final double ROUNDING = 0x1p-8;
 
     private Agreement() {}
 
     /** Of rounding to a type; of FP32's there is {@link #FLOAT_ERROR}. */
-    static double rounding(DataType type) {
+    public static double rounding(DataType type) {
         return type == DataType.BFLOAT16 ? ROUNDING : 0;
     }
 
@@ -24,7 +24,7 @@ final class Agreement {
      * Input, weights and epsilon were representable, so nothing but the result itself was rounded: each element is off by one rounding at
      * most, besides FP32's error.
      */
-    static void assertRoundedOnce(String what, INDArray expected, INDArray actual) {
+    public static void assertRoundedOnce(String what, INDArray expected, INDArray actual) {
         double[] full = values(expected);
         double[] twin = values(actual);
         assertArrayEquals(expected.shape(), actual.shape(), what);
@@ -46,7 +46,7 @@ final class Agreement {
      * @param magnitude the sums of the terms' magnitudes
      * @param termError of a term, relative
      */
-    static void assertSummedOfRounded(
+    public static void assertSummedOfRounded(
             String what, INDArray expected, INDArray actual, INDArray magnitude, double termError) {
         double[] full = values(expected);
         double[] twin = values(actual);
@@ -64,7 +64,7 @@ final class Agreement {
     }
 
     /** Each element is off by the rounding of what it's summed up from, at most, besides FP32's error. */
-    static void assertBounded(String what, INDArray expected, INDArray actual, INDArray magnitudes) {
+    public static void assertBounded(String what, INDArray expected, INDArray actual, INDArray magnitudes) {
         assertArrayEquals(expected.shape(), actual.shape(), what);
         double[] full = values(expected);
         double[] twin = values(actual);
@@ -79,7 +79,7 @@ final class Agreement {
     }
 
     /** The error's norm against the result's. */
-    static void assertWithin(String what, INDArray expected, INDArray actual, double relativeError) {
+    public static void assertWithin(String what, INDArray expected, INDArray actual, double relativeError) {
         assertArrayEquals(expected.shape(), actual.shape(), what);
         assertClose(what, values(expected), values(actual), relativeError);
     }

@@ -10,6 +10,7 @@ import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.onednn.primitive.OneDnnLibrary;
 import org.nd4j.linalg.activations.Activation;
 import org.slf4j.LoggerFactory;
 

@@ -42,6 +42,7 @@ import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Precision;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.standin.StandIn;
+import org.dl4jamp.onednn.vertex.VertexTwin;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;

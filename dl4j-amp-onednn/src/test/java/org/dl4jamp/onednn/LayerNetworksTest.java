@@ -35,6 +35,7 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Precision;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;

@@ -22,7 +22,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /** A single layer as a network would have it on this engine, and DL4J's own layer on the same numbers. */
-final class Layers {
+public final class Layers {
     private static final StepGuard NO_STEP = new StepGuard() {
         private final Gate gate = new Gate();
 
@@ -43,10 +43,10 @@ final class Layers {
     private Layers() {}
 
     /** What a forward and a backward pass give. */
-    record Result(INDArray output, Gradient gradient, INDArray inputGradient) {}
+    public record Result(INDArray output, Gradient gradient, INDArray inputGradient) {}
 
     /** DL4J's own FP32 layer, with a gradient view. */
-    static org.deeplearning4j.nn.api.Layer dl4j(Layer conf, INDArray params) {
+    public static org.deeplearning4j.nn.api.Layer dl4j(Layer conf, INDArray params) {
         NeuralNetConfiguration configuration =
                 new NeuralNetConfiguration.Builder().layer(conf.clone()).build();
         INDArray view = params == null ? null : params.dup().reshape(1, params.length());
@@ -60,12 +60,13 @@ final class Layers {
     }
 
     /** The layer on this engine: takes and returns arrays of a type. */
-    static TwinLayer twin(ComputeEngine.EngineSession session, Layer conf, INDArray params, DataType type) {
+    public static TwinLayer twin(ComputeEngine.EngineSession session, Layer conf, INDArray params, DataType type) {
         return twin(session, dl4j(conf, params), type);
     }
 
     /** The twin of a layer. */
-    static TwinLayer twin(ComputeEngine.EngineSession session, org.deeplearning4j.nn.api.Layer master, DataType type) {
+    public static TwinLayer twin(
+            ComputeEngine.EngineSession session, org.deeplearning4j.nn.api.Layer master, DataType type) {
         boolean lower = type == DataType.BFLOAT16 && !(master.conf().getLayer() instanceof BatchNormalization);
         Precision precision = lower ? Precision.BFLOAT16 : Precision.FLOAT;
         return new TwinLayer(
@@ -79,12 +80,13 @@ final class Layers {
     }
 
     /** Forward and backward in training, in the type of the input. */
-    static Result run(org.deeplearning4j.nn.api.Layer layer, INDArray input, INDArray epsilon) {
+    public static Result run(org.deeplearning4j.nn.api.Layer layer, INDArray input, INDArray epsilon) {
         return run(layer, input, epsilon, true);
     }
 
     /** Forward, in training or in inference, and backward. */
-    static Result run(org.deeplearning4j.nn.api.Layer layer, INDArray input, INDArray epsilon, boolean training) {
+    public static Result run(
+            org.deeplearning4j.nn.api.Layer layer, INDArray input, INDArray epsilon, boolean training) {
         LayerWorkspaceMgr none = LayerWorkspaceMgr.noWorkspaces();
         INDArray output = layer.activate(input, training, none);
         INDArray copy = output.dup();
@@ -94,7 +96,7 @@ final class Layers {
     }
 
     /** FLOAT array of normally distributed numbers that BFLOAT16 can represent. */
-    static INDArray gaussian(Random random, double deviation, long... shape) {
+    public static INDArray gaussian(Random random, double deviation, long... shape) {
         INDArray array = Nd4j.create(DataType.FLOAT, shape);
         for (long i = 0; i < array.length(); i++) {
             array.putScalar(i, rounded((float) (deviation * random.nextGaussian())));
@@ -103,7 +105,7 @@ final class Layers {
     }
 
     /** The nearest BFLOAT16 number, ties to even. */
-    static float rounded(float value) {
+    public static float rounded(float value) {
         int bits = Float.floatToRawIntBits(value);
         return Float.intBitsToFloat((bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000);
     }

@@ -30,6 +30,8 @@ import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Precision;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.layer.TwinLayer;
+import org.dl4jamp.onednn.array.AlignedMemory;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;

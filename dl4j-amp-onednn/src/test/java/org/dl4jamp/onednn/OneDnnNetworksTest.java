@@ -36,6 +36,8 @@ import org.dl4jamp.AmpConfig;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.OptLevel;
 import org.dl4jamp.Precision;
+import org.dl4jamp.onednn.array.AlignedMemory;
+import org.dl4jamp.onednn.primitive.OneDnnLibrary;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

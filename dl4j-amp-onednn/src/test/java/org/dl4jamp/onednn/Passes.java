@@ -10,11 +10,11 @@ import jdk.jfr.consumer.RecordingFile;
 import org.dl4jamp.engine.WorkEvent;
 
 /** Which primitives run, as Java's flight recorder tells. */
-final class Passes {
+public final class Passes {
     private Passes() {}
 
     /** What ran meanwhile: layer, primitive and shapes of each, without copies. */
-    static List<String> of(Runnable action) {
+    public static List<String> of(Runnable action) {
         try (Recording recording = new Recording()) {
             recording.enable(WorkEvent.NAME).withoutThreshold();
             recording.start();

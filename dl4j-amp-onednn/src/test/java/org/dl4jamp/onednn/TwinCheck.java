@@ -21,7 +21,7 @@ import org.nd4j.linalg.ops.transforms.Transforms;
  * Compares a layer's twin with DL4J's own FP32 layer on the same numbers, which BFLOAT16 can represent: outputs, and the gradients of input and
  * parameters, in all types that can be tested here.
  */
-final class TwinCheck {
+public final class TwinCheck {
     private static final LayerWorkspaceMgr NONE = LayerWorkspaceMgr.noWorkspaces();
 
     private final org.deeplearning4j.nn.conf.layers.Layer conf;
@@ -37,12 +37,12 @@ final class TwinCheck {
         this.random = random;
     }
 
-    static TwinCheck of(org.deeplearning4j.nn.conf.layers.Layer conf, Class<?> expectedTwin, Random random) {
+    public static TwinCheck of(org.deeplearning4j.nn.conf.layers.Layer conf, Class<?> expectedTwin, Random random) {
         return new TwinCheck(conf, expectedTwin, random);
     }
 
     /** The mask that both layers are given; null for none. */
-    TwinCheck masked(INDArray given) {
+    public TwinCheck masked(INDArray given) {
         this.mask = given;
         return this;
     }
@@ -51,18 +51,18 @@ final class TwinCheck {
      * How many times the gradient of the sums before an activation function is rounded, or each of the gradients that are added up to one of
      * the input's, before the result is.
      */
-    TwinCheck roundingDelta(double times) {
+    public TwinCheck roundingDelta(double times) {
         this.deltaRoundings = times;
         return this;
     }
 
     /** How many times the terms of the sums are rounded that make the output. To be told with those of the gradients. */
-    TwinCheck roundingOnTheWay(double times) {
+    public TwinCheck roundingOnTheWay(double times) {
         this.outputRoundings = times;
         return this;
     }
 
-    void agrees(INDArray input) {
+    public void agrees(INDArray input) {
         INDArray params = params();
         Layer dl4j = Layers.dl4j(conf, params);
         dl4j.setMaskArray(mask);

@@ -7,6 +7,7 @@ import java.util.Locale;
 import java.util.Optional;
 import org.bytedeco.dnnl.global.dnnl;
 import org.dl4jamp.Precision;
+import org.dl4jamp.onednn.primitive.OneDnnLibrary;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.slf4j.LoggerFactory;
 
@@ -14,7 +15,7 @@ import org.slf4j.LoggerFactory;
  * The types that oneDNN computes on this CPU, natively or by way of FP32: a test of BFLOAT16 tests the same in either case. Where oneDNN
  * doesn't compute BFLOAT16 at all, FP32 takes its place. The log says once in a run what is tested.
  */
-final class Types {
+public final class Types {
     private static final List<DataType> HERE = here(OneDnnLibrary.bfloat16());
 
     private Types() {}
@@ -51,7 +52,7 @@ final class Types {
         }
     }
 
-    static List<DataType> here() {
+    public static List<DataType> here() {
         return HERE;
     }
 
@@ -61,12 +62,12 @@ final class Types {
     }
 
     /** BFLOAT16, or FP32 in its place. */
-    static DataType half() {
+    public static DataType half() {
         return HERE.get(HERE.size() - 1);
     }
 
     /** The same, as what a network is enabled with. */
-    static Precision halfPrecision() {
+    public static Precision halfPrecision() {
         return precision(half());
     }
 

@@ -1,0 +1,92 @@
+package org.dl4jamp.engine.host;
+
+import java.nio.IntBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import org.dl4jamp.engine.StepKernels;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.learning.AdamUpdater;
+import org.nd4j.linalg.learning.GradientUpdater;
+import org.nd4j.linalg.learning.NesterovsUpdater;
+import org.nd4j.linalg.learning.NoOpUpdater;
+import org.nd4j.linalg.learning.SgdUpdater;
+
+/** Passes over gradients in host memory, as fast as memory is. What they don't cover is ND4J's. */
+public final class HostStepKernels implements StepKernels {
+    private final StepKernels portable;
+
+    /**
+     * @param portable does what isn't covered
+     */
+    public HostStepKernels(StepKernels portable) {
+        this.portable = portable;
+    }
+
+    @Override
+    public boolean allFinite(INDArray gradients) {
+        return FlatFloats.of(gradients)
+                .map(flat -> FlatFloats.allRanges(flat.length(), (start, size) -> areFinite(flat.bits(start, size))))
+                .orElseGet(() -> portable.allFinite(gradients));
+    }
+
+    private static boolean areFinite(IntBuffer numbers) {
+        int[] chunk = new int[FlatFloats.CHUNK];
+        int[] overflows = new int[FlatFloats.CHUNK];
+        while (numbers.hasRemaining()) {
+            int size = Math.min(FlatFloats.CHUNK, numbers.remaining());
+            numbers.get(chunk, 0, size);
+            addOverflows(chunk, overflows, size);
+        }
+        int overflow = 0;
+        for (int one : overflows) {
+            overflow |= one;
+        }
+        return overflow >= 0;
+    }
+
+    /**
+     * Makes negative what belongs to numbers whose exponent is the largest, which is that of infinities and NaN. One result for each place of a
+     * chunk, since the compiler makes no vector instructions of a loop with a single one.
+     */
+    private static void addOverflows(int[] numbers, int[] overflows, int size) {
+        int exponent = 0x7f800000;
+        int lowestBit = 0x00800000;
+        for (int i = 0; i < size; i++) {
+            overflows[i] |= (numbers[i] & exponent) + lowestBit;
+        }
+    }
+
+    @Override
+    public GradientUpdater<?> updater(GradientUpdater<?> plain) {
+        if (plain == null) {
+            return portable.updater(null);
+        }
+        // Subclasses may compute anything.
+        if (plain.getClass() == AdamUpdater.class) {
+            return new VectorizedAdam((AdamUpdater) plain);
+        }
+        if (plain.getClass() == NesterovsUpdater.class) {
+            return new VectorizedNesterovs((NesterovsUpdater) plain);
+        }
+        if (plain.getClass() == SgdUpdater.class) {
+            return new VectorizedSgd((SgdUpdater) plain);
+        }
+        return plain.getClass() == NoOpUpdater.class
+                ? new VectorizedNoOp((NoOpUpdater) plain)
+                : portable.updater(plain);
+    }
+
+    @Override
+    public void applyAll(List<Update> updates) {
+        List<FlatFloats.Pass> passes = new ArrayList<>();
+        for (Update update : updates) {
+            if (update.updater() instanceof VectorizedUpdater<?, ?> ours) {
+                ours.pass(update.gradients(), update.iteration(), update.epoch())
+                        .ifPresent(passes::add);
+            } else {
+                update.apply();
+            }
+        }
+        FlatFloats.runAll(passes);
+    }
+}

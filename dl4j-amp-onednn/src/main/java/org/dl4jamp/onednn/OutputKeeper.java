@@ -1,7 +1,0 @@
-package org.dl4jamp.onednn;
-
-/** A twin that may read its output again in the backward pass, if nobody changes it in between. */
-interface OutputKeeper {
-    /** Told once, if all that take the output leave it as it is. */
-    void outputStays();
-}

@@ -1,9 +1,0 @@
-package org.dl4jamp.onednn;
-
-import org.dl4jamp.layer.Casting;
-
-/** A twin that wants what it's given in another order in memory than DL4J's own layers. */
-interface OwnCasting {
-    /** How its input gets into its type, and what it returns out of it. */
-    Casting casting();
-}

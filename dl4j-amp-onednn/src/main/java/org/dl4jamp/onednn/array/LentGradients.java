@@ -1,0 +1,147 @@
+package org.dl4jamp.onednn.array;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Predicate;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.abstracts.DummyWorkspace;
+import org.nd4j.linalg.api.memory.enums.MemoryKind;
+import org.nd4j.linalg.api.memory.pointers.PagedPointer;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * Memory for gradients that a layer hands on untouched to the one before it. In DL4J's workspaces it would have to copy them: DL4J closes the one that
+ * a gradient is in as soon as the layer that was given it is done.
+ *
+ * <p>A lender writes a gradient, and the last that reads it gives it back. What is never given back, such as after an exception, its lender
+ * gets again.
+ */
+public final class LentGradients implements AutoCloseable {
+    private static final String WORKSPACE = "DL4J_AMP_LENT_GRADIENTS";
+    private static final int SHAPES = 64;
+
+    /** Memory that is lent as one array at a time: what DL4J takes for a workspace of that array. */
+    private static final class Piece extends DummyWorkspace {
+        private final AlignedMemory memory = new AlignedMemory();
+        private final long bytes;
+        private final Map<Layout, INDArray> arrays = new HashMap<>();
+        private Object lender;
+        private INDArray lent;
+
+        Piece(long bytes) {
+            this.bytes = bytes;
+            memory.reserve(bytes);
+        }
+
+        @Override
+        public String getId() {
+            return WORKSPACE;
+        }
+
+        @Override
+        public boolean isScopeActive() {
+            return true;
+        }
+
+        @Override
+        public PagedPointer alloc(long requiredMemory, DataType type, boolean initialize) {
+            return new PagedPointer(new Handle().at(memory.address()), requiredMemory / type.width());
+        }
+
+        @Override
+        public PagedPointer alloc(long requiredMemory, MemoryKind kind, DataType type, boolean initialize) {
+            return alloc(requiredMemory, type, initialize);
+        }
+
+        boolean isFree() {
+            return lender == null;
+        }
+
+        INDArray lend(Object to, Layout layout) {
+            if (arrays.size() == SHAPES) {
+                arrays.clear();
+            }
+            lent = arrays.computeIfAbsent(layout, key -> Workspaces.in(this, key));
+            lender = to;
+            return lent;
+        }
+
+        boolean isLentAs(INDArray array) {
+            return !isFree()
+                    && array.length() == lent.length()
+                    && array.dataType() == lent.dataType()
+                    && Workspaces.address(array) == Workspaces.address(lent);
+        }
+
+        void takeBack() {
+            lender = null;
+            lent = null;
+        }
+
+        void free() {
+            arrays.clear();
+            memory.close();
+        }
+    }
+
+    private final List<Piece> pieces = new ArrayList<>();
+
+    /**
+     * Memory for a gradient.
+     *
+     * @param lender who writes it: has one at a time
+     */
+    public INDArray lend(Object lender, Layout layout) {
+        find(piece -> piece.lender == lender).ifPresent(Piece::takeBack);
+        return piece(layout.length() * layout.type().width()).lend(lender, layout);
+    }
+
+    /** The smallest that is free and large enough; if there is none, a new one in place of one that is free. */
+    private Piece piece(long bytes) {
+        List<Piece> free = pieces.stream().filter(Piece::isFree).toList();
+        return free.stream()
+                .filter(piece -> piece.bytes >= bytes)
+                .min(Comparator.comparingLong(piece -> piece.bytes))
+                .orElseGet(() -> {
+                    free.stream().findFirst().ifPresent(this::drop);
+                    Piece piece = new Piece(bytes);
+                    pieces.add(piece);
+                    return piece;
+                });
+    }
+
+    private void drop(Piece piece) {
+        pieces.remove(piece);
+        piece.free();
+    }
+
+    /** Whether an array is a lent gradient, or another view of it. */
+    public boolean contain(INDArray array) {
+        return find(piece -> piece.isLentAs(array)).isPresent();
+    }
+
+    /** Tells DL4J to leave lent gradients where they are. */
+    public static void exempt(LayerWorkspaceMgr workspaceMgr) {
+        workspaceMgr.setNoLeverageOverride(WORKSPACE);
+    }
+
+    /** Tells that a gradient has been read for the last time. Any other array is no matter. */
+    public void giveBack(INDArray array) {
+        find(piece -> piece.isLentAs(array)).ifPresent(Piece::takeBack);
+    }
+
+    private Optional<Piece> find(Predicate<Piece> which) {
+        return pieces.stream().filter(which).findFirst();
+    }
+
+    @Override
+    public void close() {
+        pieces.forEach(Piece::free);
+        pieces.clear();
+    }
+}

@@ -1,0 +1,44 @@
+package org.dl4jamp.onednn.embedding;
+
+import java.util.List;
+import java.util.Optional;
+import org.deeplearning4j.nn.conf.layers.BaseLayer;
+import org.deeplearning4j.nn.conf.layers.EmbeddingLayer;
+import org.deeplearning4j.nn.conf.layers.EmbeddingSequenceLayer;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.dl4jamp.Precision;
+import org.dl4jamp.onednn.function.ActivationFunction;
+import org.dl4jamp.onednn.twin.LayerKernels;
+
+/** Layers that look rows of a table up. Their inputs are indices, which must not be rounded. */
+public final class EmbeddingLayers {
+    private EmbeddingLayers() {}
+
+    public static List<LayerKernels<?>> kernels() {
+        return List.of(
+                new LayerKernels<>(EmbeddingLayer.class, EmbeddingLayers::without, EmbeddingTwin::new, false)
+                        .with(LayerKernels.ArrayTypes.IN_FLOAT),
+                new LayerKernels<>(
+                                EmbeddingSequenceLayer.class,
+                                EmbeddingLayers::without,
+                                EmbeddingSequenceTwin::new,
+                                false)
+                        .with(LayerKernels.ArrayTypes.IN_FLOAT));
+    }
+
+    public static boolean isEmbedding(Layer layer) {
+        return layer instanceof EmbeddingLayer || layer instanceof EmbeddingSequenceLayer;
+    }
+
+    public static String how(Precision precision) {
+        return precision == Precision.FLOAT
+                ? "looks FP32 rows up, column by column"
+                : "looks FP32 rows up, rounded once";
+    }
+
+    private static Optional<String> without(BaseLayer layer, Precision precision) {
+        return ActivationFunction.isElementWise(layer.getActivationFn())
+                ? LayerKernels.COVERED
+                : LayerKernels.because("activation function " + layer.getActivationFn() + " of an embedding");
+    }
+}

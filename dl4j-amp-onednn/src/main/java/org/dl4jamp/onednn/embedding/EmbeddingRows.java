@@ -1,0 +1,138 @@
+package org.dl4jamp.onednn.embedding;
+
+import java.util.Arrays;
+import org.bytedeco.javacpp.FloatPointer;
+import org.bytedeco.javacpp.indexer.FloatIndexer;
+import org.dl4jamp.onednn.array.Handle;
+import org.dl4jamp.onednn.array.Workspaces;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * Rows of an embedding's table, which DL4J stores column by column: a row is spread over the whole table. So columns are the outer loop here,
+ * and each of them is gone through from its beginning to its end.
+ */
+final class EmbeddingRows {
+    private final int[] rows;
+    private final int[] ascending;
+    private final float[] mask;
+
+    private EmbeddingRows(int[] rows, float[] mask) {
+        this.rows = rows;
+        this.ascending = ascending(rows);
+        this.mask = mask;
+    }
+
+    /**
+     * Which rows, in order.
+     *
+     * @param indices of the rows
+     * @param mask what each of them is multiplied by; null for nothing
+     */
+    static EmbeddingRows of(INDArray indices, INDArray mask) {
+        return new EmbeddingRows(
+                indices.dup('c').data().asInt(),
+                mask == null ? null : mask.dup('c').data().asFloat());
+    }
+
+    /** The places of the smallest row number, of the next larger one, and so on. */
+    private static int[] ascending(int[] rows) {
+        long[] rowsAndPlaces = new long[rows.length];
+        Arrays.setAll(rowsAndPlaces, place -> ((long) rows[place] << Integer.SIZE) | place);
+        Arrays.sort(rowsAndPlaces);
+        return Arrays.stream(rowsAndPlaces).mapToInt(both -> (int) both).toArray();
+    }
+
+    /** Whether the table has all of the rows. */
+    boolean isWithin(long size) {
+        for (int row : rows) {
+            if (row < 0 || row >= size) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static FloatIndexer memory(INDArray array) {
+        long length = array.length();
+        FloatPointer pointer = new FloatPointer(new Handle().at(Workspaces.address(array)));
+        return FloatIndexer.create(pointer.capacity(length).limit(length));
+    }
+
+    /** How many are looked up. */
+    int count() {
+        return rows.length;
+    }
+
+    /**
+     * Reads rows.
+     *
+     * @param table FLOAT {@code [size, columns]}, column by column
+     * @param bias what is added to each row: FLOAT, one number for each column; null for nothing
+     * @param target FLOAT {@code [columns, rows]}, contiguous
+     */
+    void read(INDArray table, INDArray bias, INDArray target) {
+        long size = table.size(0);
+        FloatIndexer from = memory(table);
+        FloatIndexer to = memory(target);
+        for (long column = 0; column < table.size(1); column++) {
+            float summand = bias == null ? 0 : bias.getFloat(column);
+            for (int place : ascending) {
+                to.put(column * rows.length + place, from.get(column * size + rows[place]) + summand);
+            }
+        }
+    }
+
+    /**
+     * Multiplies each row by its mask, if there is one.
+     *
+     * @param columns FLOAT {@code [columns, rows]}, contiguous
+     */
+    void mask(INDArray columns) {
+        if (mask == null) {
+            return;
+        }
+        FloatIndexer numbers = memory(columns);
+        for (long column = 0; column < columns.size(0); column++) {
+            for (int place = 0; place < rows.length; place++) {
+                long at = column * rows.length + place;
+                numbers.put(at, numbers.get(at) * mask[place]);
+            }
+        }
+    }
+
+    /**
+     * The gradient of the table.
+     *
+     * @param delta FLOAT {@code [columns, rows]}, contiguous
+     * @param gradient FLOAT {@code [size, columns]}, column by column
+     */
+    void addUp(INDArray delta, INDArray gradient) {
+        gradient.assign(0);
+        long size = gradient.size(0);
+        FloatIndexer from = memory(delta);
+        FloatIndexer to = memory(gradient);
+        for (long column = 0; column < gradient.size(1); column++) {
+            for (int place : ascending) {
+                long target = column * size + rows[place];
+                to.put(target, to.get(target) + from.get(column * rows.length + place));
+            }
+        }
+    }
+
+    /**
+     * The gradient of the bias.
+     *
+     * @param delta FLOAT {@code [columns, rows]}, contiguous
+     * @param gradient FLOAT, one number for each column
+     */
+    void addUpAll(INDArray delta, INDArray gradient) {
+        FloatIndexer from = memory(delta);
+        for (long column = 0; column < delta.size(0); column++) {
+            double sum = 0;
+            for (int place = 0; place < rows.length; place++) {
+                sum += from.get(column * rows.length + place);
+            }
+            gradient.putScalar(column, sum);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+package org.dl4jamp.onednn.normalization;
+
+import org.bytedeco.dnnl.batch_normalization_backward;
+import org.bytedeco.dnnl.batch_normalization_forward;
+import org.bytedeco.dnnl.global.dnnl;
+import org.bytedeco.dnnl.memory;
+import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.primitive.Kernel;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.Work;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * Batch normalization for one shape: in training, in inference and backward. Statistics and parameters are FP32. With ReLU, training applies it
+ * and backward its derivative.
+ */
+final class BatchNormKernels implements AutoCloseable {
+    /**
+     * Per channel, the addresses of FP32 numbers.
+     *
+     * @param scale gamma, or its gradient
+     * @param shift beta, or its gradient
+     * @param mean mean
+     * @param variance variance
+     */
+    record Channels(long scale, long shift, long mean, long variance) {}
+
+    /**
+     * Where FP32 numbers per channel go.
+     *
+     * @param gamma the address of gamma's gradient
+     * @param beta the address of beta's gradient
+     */
+    record ParameterGradients(long gamma, long beta) {}
+
+    private static final int PARAMETERS = dnnl.dnnl_use_scale | dnnl.dnnl_use_shift;
+
+    private final Kernel training;
+    private final Kernel inference;
+    private final Kernel backward;
+    private final long maskBytes;
+
+    private BatchNormKernels(
+            OneDnnContext context, String what, Layout layout, long channels, float epsilon, boolean relu) {
+        memory.desc array = layout.descriptor();
+        memory.desc perChannel = Layout.dense(DataType.FLOAT, channels).descriptor();
+        int trained = PARAMETERS | (relu ? dnnl.dnnl_fuse_norm_relu : 0);
+        batch_normalization_forward.primitive_desc train = forward(array, epsilon, trained, true);
+        batch_normalization_forward.primitive_desc infer =
+                forward(array, epsilon, PARAMETERS | dnnl.dnnl_use_global_stats, false);
+        batch_normalization_backward.primitive_desc back = new batch_normalization_backward.primitive_desc(
+                OneDnnContext.cpu(),
+                dnnl.prop_kind.backward.value,
+                array,
+                array,
+                array,
+                epsilon,
+                trained,
+                train,
+                OneDnnContext.attributes(),
+                false);
+        training = perChannel(
+                new Kernel(context, what + " in training", train, new batch_normalization_forward(train)),
+                array,
+                perChannel);
+        inference = perChannel(
+                new Kernel(context, what + " in inference", infer, new batch_normalization_forward(infer)),
+                array,
+                perChannel);
+        backward = new Kernel(context, what + ", backward", back, new batch_normalization_backward(back))
+                .argument(dnnl.DNNL_ARG_SRC, array)
+                .argument(dnnl.DNNL_ARG_DIFF_DST, array)
+                .argument(dnnl.DNNL_ARG_DIFF_SRC, array)
+                .argument(dnnl.DNNL_ARG_MEAN, perChannel)
+                .argument(dnnl.DNNL_ARG_VARIANCE, perChannel)
+                .argument(dnnl.DNNL_ARG_SCALE, perChannel)
+                .argument(dnnl.DNNL_ARG_DIFF_SCALE, perChannel)
+                .argument(dnnl.DNNL_ARG_DIFF_SHIFT, perChannel);
+        memory.desc mask = train.workspace_desc();
+        maskBytes = mask.get_size();
+        if (maskBytes > 0) {
+            training.argument(dnnl.DNNL_ARG_WORKSPACE, mask);
+            backward.argument(dnnl.DNNL_ARG_WORKSPACE, mask);
+        }
+    }
+
+    /**
+     * @param relu whether with ReLU
+     */
+    static BatchNormKernels make(OneDnnContext context, String layer, Layout layout, double epsilon, boolean relu) {
+        String what = layer + ": batch normalization " + (relu ? "and ReLU " : "") + "of " + layout;
+        return OneDnnContext.make(
+                what,
+                Work.ofNumbers(layout.length()),
+                () -> new BatchNormKernels(context, what, layout, layout.shape()[1], (float) epsilon, relu));
+    }
+
+    private static batch_normalization_forward.primitive_desc forward(
+            memory.desc array, float epsilon, int flags, boolean training) {
+        return new batch_normalization_forward.primitive_desc(
+                OneDnnContext.cpu(),
+                training ? dnnl.prop_kind.forward_training.value : dnnl.prop_kind.forward_inference.value,
+                array,
+                array,
+                epsilon,
+                flags,
+                OneDnnContext.attributes(),
+                false);
+    }
+
+    private static Kernel perChannel(Kernel kernel, memory.desc array, memory.desc perChannel) {
+        return kernel.argument(dnnl.DNNL_ARG_SRC, array)
+                .argument(dnnl.DNNL_ARG_DST, array)
+                .argument(dnnl.DNNL_ARG_MEAN, perChannel)
+                .argument(dnnl.DNNL_ARG_VARIANCE, perChannel)
+                .argument(dnnl.DNNL_ARG_SCALE, perChannel)
+                .argument(dnnl.DNNL_ARG_SHIFT, perChannel);
+    }
+
+    /** How long the mask is that ReLU needs: none without it. */
+    long maskBytes() {
+        return maskBytes;
+    }
+
+    /**
+     * Normalizes with the statistics of the minibatch, and writes those.
+     *
+     * @param mask takes where ReLU lets pass, if it's applied
+     */
+    void train(INDArray input, Channels channels, INDArray output, INDArray mask) {
+        bindMask(training, mask);
+        run(training, input, channels, output);
+    }
+
+    private void bindMask(Kernel kernel, INDArray mask) {
+        if (maskBytes > 0) {
+            kernel.bind(dnnl.DNNL_ARG_WORKSPACE, mask);
+        }
+    }
+
+    /** Normalizes with given statistics. */
+    void infer(INDArray input, Channels channels, INDArray output) {
+        run(inference, input, channels, output);
+    }
+
+    private static void run(Kernel kernel, INDArray input, Channels channels, INDArray output) {
+        kernel.bind(dnnl.DNNL_ARG_SRC, input)
+                .bind(dnnl.DNNL_ARG_DST, output)
+                .bind(dnnl.DNNL_ARG_MEAN, channels.mean())
+                .bind(dnnl.DNNL_ARG_VARIANCE, channels.variance())
+                .bind(dnnl.DNNL_ARG_SCALE, channels.scale())
+                .bind(dnnl.DNNL_ARG_SHIFT, channels.shift())
+                .run();
+    }
+
+    /**
+     * The backward pass.
+     *
+     * @param channels those of the forward pass
+     * @param mask that of the forward pass, if ReLU was applied
+     */
+    void backward(
+            INDArray input,
+            INDArray epsilon,
+            Channels channels,
+            INDArray mask,
+            ParameterGradients gradients,
+            INDArray inputGradient) {
+        bindMask(backward, mask);
+        backward.bind(dnnl.DNNL_ARG_SRC, input)
+                .bind(dnnl.DNNL_ARG_DIFF_DST, epsilon)
+                .bind(dnnl.DNNL_ARG_DIFF_SRC, inputGradient)
+                .bind(dnnl.DNNL_ARG_MEAN, channels.mean())
+                .bind(dnnl.DNNL_ARG_VARIANCE, channels.variance())
+                .bind(dnnl.DNNL_ARG_SCALE, channels.scale())
+                .bind(dnnl.DNNL_ARG_DIFF_SCALE, gradients.gamma())
+                .bind(dnnl.DNNL_ARG_DIFF_SHIFT, gradients.beta())
+                .run();
+    }
+
+    @Override
+    public void close() {
+        training.close();
+        inference.close();
+        backward.close();
+    }
+}

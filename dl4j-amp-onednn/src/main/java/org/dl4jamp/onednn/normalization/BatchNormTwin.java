@@ -1,0 +1,243 @@
+package org.dl4jamp.onednn.normalization;
+
+import java.util.Arrays;
+import org.bytedeco.javacpp.FloatPointer;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.gradient.DefaultGradient;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.layers.normalization.BatchNormalization;
+import org.deeplearning4j.nn.params.BatchNormalizationParamInitializer;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.array.ChannelAxis;
+import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.Workspaces;
+import org.dl4jamp.onednn.primitive.KernelCache;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.Twins;
+import org.dl4jamp.onednn.twin.FusedRelu;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+
+/**
+ * Batch normalization of {@code [minibatch, features]}, {@code [minibatch, channels, height, width]} or {@code [minibatch,
+ * height, width, channels]}. Statistics, parameters and arithmetic
+ * are FP32 whatever the type of the activations. Of the forward pass it keeps mean and variance per channel, and where a ReLU that it
+ * applied let pass, one bit for each number.
+ */
+public final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partner, AutoCloseable {
+    private static final long serialVersionUID = 1L;
+
+    private final transient OneDnnContext context;
+    private final transient ChannelAxis axis;
+    private final transient KernelCache<Variant, BatchNormKernels> kernels = new KernelCache<>(Twins.SHAPES);
+    private final transient FloatPointer mean;
+    private final transient FloatPointer variance;
+    private final transient FloatPointer runningVariance;
+    private final transient FloatPointer fixedGamma;
+    private final transient FloatPointer fixedBeta;
+    private final transient FloatPointer unwantedGradients;
+
+    private transient FusedRelu relu;
+    private transient INDArray mask;
+    private transient boolean ofMinibatch;
+
+    private record Variant(Layout layout, boolean relu) {}
+
+    public BatchNormTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
+        super(conf, type);
+        this.context = context;
+        this.axis = ChannelAxis.of(layerConf().getCnn2DFormat());
+        long channels = layerConf().getNOut();
+        this.mean = new FloatPointer(channels);
+        this.variance = new FloatPointer(channels);
+        this.runningVariance = new FloatPointer(channels);
+        this.fixedGamma = filled(channels, layerConf().getGamma());
+        this.fixedBeta = filled(channels, layerConf().getBeta());
+        this.unwantedGradients = new FloatPointer(2 * channels);
+    }
+
+    @Override
+    public void fuse(FusedRelu with) {
+        relu = with;
+    }
+
+    private static FloatPointer filled(long length, double value) {
+        float[] values = new float[(int) length];
+        Arrays.fill(values, (float) value);
+        return new FloatPointer(values);
+    }
+
+    /** The kernels see a matrix as images of one pixel. */
+    private BatchNormKernels kernels(INDArray x, boolean withRelu) {
+        long[] shape = x.rank() == 4 ? x.shape() : new long[] {x.size(0), x.size(1), 1, 1};
+        Layout layout = Layout.channelsLast(x.dataType(), shape);
+        return kernels.get(
+                new Variant(layout, withRelu),
+                () -> BatchNormKernels.make(
+                        context, layerId(), layout, layerConf().getEps(), withRelu));
+    }
+
+    private boolean accepts(INDArray x) {
+        return (x.rank() == 2 || x.rank() == 4) && x.size(1) == layerConf().getNOut();
+    }
+
+    @Override
+    public INDArray preOutput(INDArray images, TrainingMode training, LayerWorkspaceMgr workspaceMgr) {
+        INDArray given = axis.toSecond(images);
+        if (!accepts(given)) {
+            // DL4J's layer says what it thinks of the shape.
+            return super.preOutput(images, training, workspaceMgr);
+        }
+        INDArray x = context.channelsLast(given, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
+        INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, x.shape());
+        INDArray handedOn = axis.fromSecond(output);
+        mask = null;
+        ofMinibatch = training == TrainingMode.TRAIN;
+        if (ofMinibatch) {
+            boolean withRelu = relu != null && Workspaces.staysUntilBackward(workspaceMgr);
+            BatchNormKernels ours = kernels(x, withRelu);
+            if (withRelu) {
+                mask = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATIONS, DataType.UINT8, ours.maskBytes());
+                relu.made(handedOn, true);
+            }
+            ours.train(x, channels(mean.address(), variance.address()), output, mask);
+        } else {
+            kernels(x, relu != null).infer(x, running(), output);
+        }
+        return handedOn;
+    }
+
+    private BatchNormKernels.Channels running() {
+        return channels(address(BatchNormalizationParamInitializer.GLOBAL_MEAN), runningVariance());
+    }
+
+    private BatchNormKernels.Channels channels(long meanAddress, long varianceAddress) {
+        boolean fixed = layerConf().isLockGammaBeta();
+        return new BatchNormKernels.Channels(
+                fixed ? fixedGamma.address() : address(BatchNormalizationParamInitializer.GAMMA),
+                fixed ? fixedBeta.address() : address(BatchNormalizationParamInitializer.BETA),
+                meanAddress,
+                varianceAddress);
+    }
+
+    private long address(String parameter) {
+        return Workspaces.address(getParam(parameter));
+    }
+
+    private long runningVariance() {
+        if (!layerConf().isUseLogStd()) {
+            return address(BatchNormalizationParamInitializer.GLOBAL_VAR);
+        }
+        runningVariance.put(RunningStatistics.variances(getParam(BatchNormalizationParamInitializer.GLOBAL_LOG_STD)));
+        return runningVariance.address();
+    }
+
+    @Override
+    public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        assertInputSet(true);
+        INDArray given = axis.toSecond(input);
+        if (!accepts(given)) {
+            return super.backpropGradient(epsilon, workspaceMgr);
+        }
+        Gradient gradient = new DefaultGradient();
+        INDArray above = axis.toSecond(epsilon);
+        INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, given.shape());
+        if (ofMinibatch) {
+            INDArray x = context.channelsLast(given, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+            kernels(x, mask != null)
+                    .backward(
+                            x,
+                            context.channelsLast(above, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM),
+                            channels(mean.address(), variance.address()),
+                            mask,
+                            gradients(gradient),
+                            next);
+        } else {
+            backwardOfRunning(given, above, gradients(gradient), next, workspaceMgr);
+        }
+        context.lentGradients().giveBack(epsilon);
+        updateRunningStatistics(gradient);
+        return new Pair<>(gradient, axis.fromSecond(next));
+    }
+
+    /** Where the gradients of gamma and beta go. */
+    private BatchNormKernels.ParameterGradients gradients(Gradient gradient) {
+        if (layerConf().isLockGammaBeta()) {
+            long unwanted = unwantedGradients.address();
+            return new BatchNormKernels.ParameterGradients(
+                    unwanted, unwanted + layerConf().getNOut() * Float.BYTES);
+        }
+        return new BatchNormKernels.ParameterGradients(
+                Workspaces.address(view(gradient, BatchNormalizationParamInitializer.GAMMA)),
+                Workspaces.address(view(gradient, BatchNormalizationParamInitializer.BETA)));
+    }
+
+    /**
+     * The backward pass after a forward pass in inference mode, in FP32 and rounded once. DL4J derives the running statistics as if they were the
+     * minibatch's, though the numbers' deviations from the running mean don't add up to zero; and they move towards the minibatch's all the same.
+     */
+    private void backwardOfRunning(
+            INDArray given,
+            INDArray epsilon,
+            BatchNormKernels.ParameterGradients gradients,
+            INDArray next,
+            LayerWorkspaceMgr workspaceMgr) {
+        INDArray x = context.channelsLast(given, DataType.FLOAT, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray above = context.channelsLast(epsilon, DataType.FLOAT, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray sums = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, given.shape());
+        BatchNormKernels ours = kernels(x, false);
+        ours.train(x, channels(mean.address(), variance.address()), sums, null);
+        BatchNormKernels.Channels running = running();
+        ours.backward(x, above, running, null, gradients, sums);
+        int channels = (int) layerConf().getNOut();
+        float[] shift = RunningStatistics.shiftOfGradients(
+                values(mean), running, gradients.gamma(), layerConf().getEps(), given.length() / channels);
+        Workspaces.contiguous(sums).reshape(-1, channels).addiRowVector(Nd4j.createFromArray(shift));
+        context.copy(sums, next);
+    }
+
+    private INDArray view(Gradient gradient, String parameter) {
+        INDArray view = gradientViews.get(parameter);
+        gradient.setGradientFor(parameter, view);
+        return view;
+    }
+
+    private void updateRunningStatistics(Gradient gradient) {
+        double decay = layerConf().getDecay();
+        String meanKey = BatchNormalizationParamInitializer.GLOBAL_MEAN;
+        RunningStatistics.update(getParam(meanKey), values(mean), decay, view(gradient, meanKey));
+        if (layerConf().isUseLogStd()) {
+            String key = BatchNormalizationParamInitializer.GLOBAL_LOG_STD;
+            RunningStatistics.updateOfLogarithm(getParam(key), values(variance), decay, view(gradient, key));
+        } else {
+            String key = BatchNormalizationParamInitializer.GLOBAL_VAR;
+            RunningStatistics.update(getParam(key), values(variance), decay, view(gradient, key));
+        }
+    }
+
+    private static float[] values(FloatPointer pointer) {
+        float[] values = new float[(int) pointer.capacity()];
+        pointer.get(values);
+        return values;
+    }
+
+    @Override
+    public void clear() {
+        super.clear();
+        mask = null;
+    }
+
+    @Override
+    public void close() {
+        kernels.close();
+        mean.deallocate();
+        variance.deallocate();
+        runningVariance.deallocate();
+        fixedGamma.deallocate();
+        fixedBeta.deallocate();
+        unwantedGradients.deallocate();
+    }
+}

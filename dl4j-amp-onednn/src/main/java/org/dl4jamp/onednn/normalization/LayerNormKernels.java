@@ -1,0 +1,130 @@
+package org.dl4jamp.onednn.normalization;
+
+import org.bytedeco.dnnl.global.dnnl;
+import org.bytedeco.dnnl.layer_normalization_backward;
+import org.bytedeco.dnnl.layer_normalization_forward;
+import org.bytedeco.dnnl.memory;
+import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.primitive.Kernel;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.Work;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** Layer normalization of the rows of FP32 matrices of one shape: {@code (x - mean) / deviation * gain + bias}. */
+public final class LayerNormKernels implements AutoCloseable {
+    /** DL4J adds 1e-12 to deviations, so that rows of equal numbers become zero. */
+    private static final float EPSILON = 1e-24f;
+
+    private final Kernel forward;
+    private final Kernel backward;
+    private final memory mean;
+    private final memory variance;
+    private final boolean hasBias;
+
+    private LayerNormKernels(OneDnnContext context, String what, long rows, long columns, boolean hasBias) {
+        this.hasBias = hasBias;
+        memory.desc matrix = Layout.dense(DataType.FLOAT, rows, columns).descriptor();
+        memory.desc statistics = Layout.dense(DataType.FLOAT, rows).descriptor();
+        memory.desc parameters = Layout.dense(DataType.FLOAT, columns).descriptor();
+        int flags = hasBias ? dnnl.dnnl_use_scale | dnnl.dnnl_use_shift : dnnl.dnnl_use_scale;
+        layer_normalization_forward.primitive_desc first = new layer_normalization_forward.primitive_desc(
+                OneDnnContext.cpu(),
+                dnnl.prop_kind.forward_training.value,
+                matrix,
+                matrix,
+                statistics,
+                EPSILON,
+                flags,
+                OneDnnContext.attributes(),
+                false);
+        layer_normalization_backward.primitive_desc back = new layer_normalization_backward.primitive_desc(
+                OneDnnContext.cpu(),
+                dnnl.prop_kind.backward.value,
+                matrix,
+                matrix,
+                matrix,
+                statistics,
+                EPSILON,
+                flags,
+                first,
+                OneDnnContext.attributes(),
+                false);
+        mean = new memory(statistics, OneDnnContext.cpu()).retainReference();
+        variance = new memory(statistics, OneDnnContext.cpu()).retainReference();
+        forward = new Kernel(context, what, first, new layer_normalization_forward(first))
+                .argument(dnnl.DNNL_ARG_SRC, matrix)
+                .argument(dnnl.DNNL_ARG_DST, matrix)
+                .argument(dnnl.DNNL_ARG_MEAN, mean)
+                .argument(dnnl.DNNL_ARG_VARIANCE, variance)
+                .argument(dnnl.DNNL_ARG_SCALE, parameters);
+        backward = new Kernel(context, what + ", backward", back, new layer_normalization_backward(back))
+                .argument(dnnl.DNNL_ARG_SRC, matrix)
+                .argument(dnnl.DNNL_ARG_DIFF_DST, matrix)
+                .argument(dnnl.DNNL_ARG_DIFF_SRC, matrix)
+                .argument(dnnl.DNNL_ARG_MEAN, mean)
+                .argument(dnnl.DNNL_ARG_VARIANCE, variance)
+                .argument(dnnl.DNNL_ARG_SCALE, parameters)
+                .argument(dnnl.DNNL_ARG_DIFF_SCALE, parameters);
+        if (hasBias) {
+            forward.argument(dnnl.DNNL_ARG_SHIFT, parameters);
+            backward.argument(dnnl.DNNL_ARG_DIFF_SHIFT, parameters);
+        }
+    }
+
+    public static LayerNormKernels make(OneDnnContext context, String layer, long rows, long columns, boolean hasBias) {
+        String what = layer + ": layer normalization of FLOAT [" + rows + ", " + columns + "]";
+        return OneDnnContext.make(
+                what,
+                Work.ofNumbers(rows * columns),
+                () -> new LayerNormKernels(context, what, rows, columns, hasBias));
+    }
+
+    /**
+     * Normalizes rows, and remembers their means and variances.
+     *
+     * @param bias null if there is none
+     */
+    public void forward(INDArray rows, INDArray gain, INDArray bias, INDArray output) {
+        if (hasBias) {
+            forward.bind(dnnl.DNNL_ARG_SHIFT, bias);
+        }
+        forward.bind(dnnl.DNNL_ARG_SRC, rows)
+                .bind(dnnl.DNNL_ARG_DST, output)
+                .bind(dnnl.DNNL_ARG_SCALE, gain)
+                .run();
+    }
+
+    /**
+     * The backward pass of the last {@link #forward}.
+     *
+     * @param rows what was normalized
+     * @param biasGradient null if there is no bias
+     * @param rowsGradient may be the place of the output's gradient
+     */
+    public void backward(
+            INDArray rows,
+            INDArray gain,
+            INDArray outputGradient,
+            INDArray gainGradient,
+            INDArray biasGradient,
+            INDArray rowsGradient) {
+        if (hasBias) {
+            backward.bind(dnnl.DNNL_ARG_DIFF_SHIFT, biasGradient);
+        }
+        backward.bind(dnnl.DNNL_ARG_SRC, rows)
+                .bind(dnnl.DNNL_ARG_SCALE, gain)
+                .bind(dnnl.DNNL_ARG_DIFF_DST, outputGradient)
+                .bind(dnnl.DNNL_ARG_DIFF_SCALE, gainGradient)
+                .bind(dnnl.DNNL_ARG_DIFF_SRC, rowsGradient)
+                .run();
+    }
+
+    @Override
+    public void close() {
+        forward.close();
+        backward.close();
+        mean.releaseReference();
+        variance.releaseReference();
+    }
+}

@@ -1,0 +1,100 @@
+package org.dl4jamp.onednn.normalization;
+
+import org.bytedeco.dnnl.global.dnnl;
+import org.bytedeco.dnnl.lrn_backward;
+import org.bytedeco.dnnl.lrn_forward;
+import org.bytedeco.dnnl.memory;
+import org.dl4jamp.onednn.array.AlignedMemory;
+import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.primitive.Kernel;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.Work;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** Local response normalization across channels, for one shape. */
+final class LrnKernels implements AutoCloseable {
+    /**
+     * {@code y = x * (k + alpha * sum of squares of neighbours)^-beta}.
+     *
+     * @param neighbours how many channels are summed up, the channel itself among them
+     * @param alpha factor of the sum
+     * @param beta exponent
+     * @param k bias
+     */
+    record Formula(long neighbours, float alpha, float beta, float k) {}
+
+    private final Kernel forward;
+    private final Kernel backward;
+    private final AlignedMemory workspace;
+
+    private LrnKernels(OneDnnContext context, String what, Formula formula, memory.desc array) {
+        // oneDNN divides alpha by the number of neighbours.
+        float alpha = formula.alpha() * formula.neighbours();
+        lrn_forward.primitive_desc first = new lrn_forward.primitive_desc(
+                OneDnnContext.cpu(),
+                dnnl.prop_kind.forward_training,
+                dnnl.algorithm.lrn_across_channels,
+                array,
+                array,
+                formula.neighbours(),
+                alpha,
+                formula.beta(),
+                formula.k(),
+                OneDnnContext.attributes(),
+                false);
+        lrn_backward.primitive_desc back = new lrn_backward.primitive_desc(
+                OneDnnContext.cpu(),
+                dnnl.algorithm.lrn_across_channels,
+                array,
+                array,
+                array,
+                formula.neighbours(),
+                alpha,
+                formula.beta(),
+                formula.k(),
+                first,
+                OneDnnContext.attributes(),
+                false);
+        workspace = context.staging();
+        workspace.reserve(first.workspace_desc().get_size());
+        forward = new Kernel(context, what, first, new lrn_forward(first))
+                .argument(dnnl.DNNL_ARG_SRC, array)
+                .argument(dnnl.DNNL_ARG_DST, array)
+                .argument(dnnl.DNNL_ARG_WORKSPACE, first.workspace_desc());
+        backward = new Kernel(context, what + ", backward", back, new lrn_backward(back))
+                .argument(dnnl.DNNL_ARG_SRC, array)
+                .argument(dnnl.DNNL_ARG_DIFF_DST, array)
+                .argument(dnnl.DNNL_ARG_DIFF_SRC, array)
+                .argument(dnnl.DNNL_ARG_WORKSPACE, first.workspace_desc());
+    }
+
+    static LrnKernels make(OneDnnContext context, String layer, Formula formula, Layout layout) {
+        String what = layer + ": local response normalization with " + formula + " of " + layout;
+        return OneDnnContext.make(
+                what,
+                Work.ofNumbers(layout.length()),
+                () -> new LrnKernels(context, what, formula, layout.descriptor()));
+    }
+
+    void forward(INDArray input, INDArray output) {
+        forward.bind(dnnl.DNNL_ARG_SRC, input)
+                .bind(dnnl.DNNL_ARG_DST, output)
+                .bind(dnnl.DNNL_ARG_WORKSPACE, workspace.address())
+                .run();
+    }
+
+    /** The backward pass right after {@link #forward}, which has left what it needs in memory that the network's kernels share. */
+    void backward(INDArray input, INDArray epsilon, INDArray inputGradient) {
+        backward.bind(dnnl.DNNL_ARG_SRC, input)
+                .bind(dnnl.DNNL_ARG_WORKSPACE, workspace.address())
+                .bind(dnnl.DNNL_ARG_DIFF_DST, epsilon)
+                .bind(dnnl.DNNL_ARG_DIFF_SRC, inputGradient)
+                .run();
+    }
+
+    @Override
+    public void close() {
+        forward.close();
+        backward.close();
+    }
+}

@@ -1,0 +1,39 @@
+package org.dl4jamp.onednn.normalization;
+
+import java.util.List;
+import java.util.Optional;
+import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
+import org.dl4jamp.onednn.array.ChannelAxis;
+import org.dl4jamp.onednn.twin.LayerKernels;
+
+/** Layers that normalize. */
+public final class NormalizationLayers {
+    private NormalizationLayers() {}
+
+    public static List<LayerKernels<?>> kernels() {
+        return List.of(
+                new LayerKernels<>(
+                                BatchNormalization.class,
+                                (layer, precision) -> LayerKernels.COVERED,
+                                BatchNormTwin::new,
+                                false)
+                        .in(layer -> ChannelAxis.of(layer.getCnn2DFormat()))
+                        .with(LayerKernels.ArrayTypes.HALF_ON_BOTH_SIDES),
+                new LayerKernels<>(
+                                LocalResponseNormalization.class,
+                                (layer, precision) -> without(layer),
+                                LrnTwin::new,
+                                false)
+                        .in(layer -> ChannelAxis.of(layer.getDataFormat()))
+                        .with(LayerKernels.ArrayTypes.IN_FLOAT));
+    }
+
+    /** oneDNN doesn't sum up a single channel, and gives wrong gradients for more than five of them. */
+    private static Optional<String> without(LocalResponseNormalization layer) {
+        return layer.getN() >= 2 && layer.getN() < 6
+                ? LayerKernels.COVERED
+                : LayerKernels.because(
+                        "local response normalization over n = " + (long) layer.getN() + ", only 2 to 5");
+    }
+}

@@ -1,0 +1,90 @@
+package org.dl4jamp.onednn.normalization;
+
+import org.bytedeco.javacpp.FloatPointer;
+import org.dl4jamp.onednn.array.Handle;
+import org.dl4jamp.onednn.array.Workspaces;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * DL4J's running mean and variance of batch normalization. They are parameters, and what is to be subtracted from them travels as their
+ * gradient. The variance is kept as such or as the decimal logarithm of the deviation.
+ */
+final class RunningStatistics {
+    private RunningStatistics() {}
+
+    /** {@code mean[t] - mean[t+1]} with {@code mean[t+1] = decay * mean[t] + (1 - decay) * measured}, likewise of the variance. */
+    static void update(INDArray running, float[] measured, double decay, INDArray update) {
+        float[] values = read(running);
+        for (int i = 0; i < values.length; i++) {
+            values[i] = (float) ((1 - decay) * ((double) values[i] - measured[i]));
+        }
+        write(values, update);
+    }
+
+    /** {@code log10(deviation[t]) - log10(deviation[t+1])}, where the variance moves as in {@link #update}. */
+    static void updateOfLogarithm(INDArray logDeviation, float[] measured, double decay, INDArray update) {
+        float[] values = read(logDeviation);
+        for (int i = 0; i < values.length; i++) {
+            double variance = variance(values[i]);
+            double next = decay * variance + (1 - decay) * measured[i];
+            values[i] = (float) (Math.log10(variance / next) / 2);
+        }
+        write(values, update);
+    }
+
+    /** The variances of which {@code logDeviation} holds the decimal logarithms of the deviations. */
+    static float[] variances(INDArray logDeviation) {
+        float[] values = read(logDeviation);
+        for (int i = 0; i < values.length; i++) {
+            values[i] = (float) variance(values[i]);
+        }
+        return values;
+    }
+
+    /**
+     * What DL4J's gradient of a channel's numbers {@code x} has besides that of a minibatch normalized with its own statistics, if it was normalized
+     * with others: {@code mean(x - mean) * gamma * mean(dL/dgamma) / (variance + epsilon)}.
+     *
+     * @param measured the means of the minibatch
+     * @param running what it was normalized with
+     * @param gammaGradient the address of gamma's gradients
+     * @param count how many numbers a channel has
+     */
+    static float[] shiftOfGradients(
+            float[] measured, BatchNormKernels.Channels running, long gammaGradient, double epsilon, long count) {
+        int channels = measured.length;
+        float[] mean = read(running.mean(), channels);
+        float[] variance = read(running.variance(), channels);
+        float[] gamma = read(running.scale(), channels);
+        float[] sums = read(gammaGradient, channels);
+        float[] shift = new float[channels];
+        for (int i = 0; i < channels; i++) {
+            shift[i] =
+                    (float) (((double) measured[i] - mean[i]) * gamma[i] * sums[i] / count / (variance[i] + epsilon));
+        }
+        return shift;
+    }
+
+    private static double variance(double logDeviation) {
+        return Math.pow(10, 2 * logDeviation);
+    }
+
+    /** A view's parameters are contiguous: slices of DL4J's flat vectors. */
+    static float[] read(INDArray array) {
+        return read(Workspaces.address(array), (int) array.length());
+    }
+
+    private static float[] read(long address, int length) {
+        float[] values = new float[length];
+        view(address, length).get(values);
+        return values;
+    }
+
+    static void write(float[] values, INDArray array) {
+        view(Workspaces.address(array), array.length()).put(values);
+    }
+
+    private static FloatPointer view(long address, long length) {
+        return new FloatPointer(new Handle().at(address)).capacity(length);
+    }
+}

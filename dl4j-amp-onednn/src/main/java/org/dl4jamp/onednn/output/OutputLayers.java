@@ -1,0 +1,36 @@
+package org.dl4jamp.onednn.output;
+
+import java.util.List;
+import java.util.Optional;
+import org.deeplearning4j.nn.conf.layers.BaseOutputLayer;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
+import org.dl4jamp.Precision;
+import org.dl4jamp.onednn.twin.LayerKernels;
+
+/** Output layers that multiply by weights. */
+public final class OutputLayers {
+    private OutputLayers() {}
+
+    public static List<LayerKernels<?>> kernels() {
+        return List.of(
+                new LayerKernels<>(OutputLayer.class, OutputLayers::output, OutputTwin::new, true)
+                        .with(LayerKernels.ArrayTypes.AS_PLANNED_TO_FLOAT),
+                new LayerKernels<>(RnnOutputLayer.class, OutputLayers::output, RnnOutputTwin::new, true)
+                        .with(LayerKernels.ArrayTypes.AS_PLANNED_TO_FLOAT));
+    }
+
+    public static boolean isOutput(Layer layer) {
+        return layer.getClass() == OutputLayer.class || layer.getClass() == RnnOutputLayer.class;
+    }
+
+    /** How it's computed, for the plan. */
+    public static String how(Precision precision) {
+        return "computes " + precision + " with sums and loss in FP32";
+    }
+
+    private static Optional<String> output(BaseOutputLayer layer, Precision precision) {
+        return layer.getWeightNoise() == null ? LayerKernels.COVERED : LayerKernels.because("weight noise");
+    }
+}

@@ -1,0 +1,184 @@
+package org.dl4jamp.onednn.output;
+
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.deeplearning4j.nn.conf.layers.BaseOutputLayer;
+import org.deeplearning4j.nn.gradient.DefaultGradient;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.params.DefaultParamInitializer;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.Workspaces;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.product.DensePrimitives;
+import org.dl4jamp.onednn.product.ProductCache;
+import org.dl4jamp.onednn.product.ProductKernels;
+import org.dl4jamp.onednn.product.ProductPasses;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.lossfunctions.ILossFunction;
+
+/**
+ * What output layers share: products of rows {@code [rows, nIn]} by the weights, with sums in FP32, and the loss of the sums, in FP32: {@link
+ * SoftmaxCrossEntropy}, or ND4J's.
+ */
+final class OutputPasses implements AutoCloseable {
+    /**
+     * What the outputs are compared with.
+     *
+     * @param labels in the order of the rows
+     * @param mask in the order of the rows; null if there is none
+     */
+    record Targets(INDArray labels, INDArray mask) {}
+
+    /** Does what DL4J's output layers do with a mask to what comes before their activation function. */
+    interface Mask {
+        void apply(INDArray preOutput);
+    }
+
+    private final OneDnnContext context;
+    private final DataType type;
+    private final BaseOutputLayer conf;
+    private final Supplier<String> layer;
+    private final ProductCache kernels = new ProductCache();
+    private final Optional<SoftmaxCrossEntropy> crossEntropy;
+    private double loss;
+
+    /**
+     * @param type what the products are of: FLOAT or BFLOAT16
+     * @param conf the layer's configuration
+     * @param layer what error messages call it
+     */
+    OutputPasses(OneDnnContext context, DataType type, BaseOutputLayer conf, Supplier<String> layer) {
+        this.context = context;
+        this.type = type;
+        this.conf = conf;
+        this.layer = layer;
+        this.crossEntropy = SoftmaxCrossEntropy.of(context, conf.getLossFn(), conf.getActivationFn(), layer);
+    }
+
+    private ProductKernels kernels(INDArray rows, ProductPasses.Parameters parameters) {
+        Layout input = Layout.dense(type, rows.shape());
+        return kernels.get(
+                input,
+                copies -> ProductKernels.make(
+                        context,
+                        new DensePrimitives(),
+                        copies,
+                        new ProductKernels.Task(
+                                layer.get(),
+                                input,
+                                Layout.of(parameters.weights()),
+                                parameters.bias() != null,
+                                Layout.dense(
+                                        type, rows.size(0), parameters.weights().size(0)),
+                                null)));
+    }
+
+    /**
+     * What comes before the activation function, in FP32.
+     *
+     * @param rows the input as the kernels want it
+     * @param training whether a backward pass follows
+     * @param place where the result goes
+     */
+    INDArray preOutput(
+            INDArray rows,
+            ProductPasses.Parameters parameters,
+            boolean training,
+            LayerWorkspaceMgr workspaceMgr,
+            ArrayType place) {
+        ProductKernels ours = kernels(rows, parameters);
+        ours.takeWeights(parameters.weights(), training);
+        INDArray sums = Workspaces.dense(workspaceMgr, place, DataType.FLOAT, ours.outputShape());
+        ours.forwardInFloat(rows, parameters.bias(), sums);
+        return sums;
+    }
+
+    /** Rows as the kernels want them: of their type, and one after the other in memory. */
+    INDArray rows(INDArray rows, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+        return context.channelsLast(rows, type, workspaceMgr, working);
+    }
+
+    /** Sequences {@code [minibatch, nIn, time]} in the type of the products, with their channels last in memory. */
+    INDArray sequences(INDArray sequences, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+        return context.channelsLast(sequences, type, workspaceMgr, working);
+    }
+
+    /** Labels {@code [minibatch, nOut, time]} in FP32, with their channels last in memory. */
+    INDArray targets(INDArray labels, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+        return context.channelsLast(labels, DataType.FLOAT, workspaceMgr, working);
+    }
+
+    /**
+     * Loss and gradients. Those of the parameters go into their views.
+     *
+     * @param rows the input as the kernels want it
+     * @param gradients the views
+     * @return the gradient of the rows
+     */
+    INDArray backward(
+            INDArray rows,
+            ProductPasses.Parameters parameters,
+            ProductPasses.Parameters gradients,
+            Targets targets,
+            Mask mask,
+            LayerWorkspaceMgr workspaceMgr) {
+        INDArray sums = preOutput(rows, parameters, true, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        mask.apply(sums);
+        INDArray delta = rows(lossGradient(sums, targets, workspaceMgr), workspaceMgr, ArrayType.BP_WORKING_MEM);
+        ProductKernels ours = kernels(rows, parameters);
+        ours.backwardWeights(rows, delta, gradients.weights(), gradients.bias());
+        INDArray next = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATION_GRAD, type, rows.shape());
+        ours.backwardData(delta, parameters.weights(), next);
+        return next;
+    }
+
+    /** Computes the loss, too. The sums are lost. */
+    private INDArray lossGradient(INDArray sums, Targets targets, LayerWorkspaceMgr workspaceMgr) {
+        if (crossEntropy.isPresent() && targets.mask() == null && SoftmaxCrossEntropy.takes(targets.labels(), sums)) {
+            loss = crossEntropy.get().backward(sums, targets.labels());
+            return sums;
+        }
+        // Loss functions may use the memory of what they are given.
+        INDArray copy = Workspaces.dense(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, sums.shape());
+        context.copy(sums, copy);
+        ILossFunction function = conf.getLossFn();
+        loss = function.computeScore(targets.labels(), copy, conf.getActivationFn(), targets.mask(), false);
+        return function.computeGradient(targets.labels(), sums, conf.getActivationFn(), targets.mask());
+    }
+
+    /** Parameters, or views of their gradients, as the kernels want them. */
+    static ProductPasses.Parameters parameters(Map<String, INDArray> table) {
+        return new ProductPasses.Parameters(
+                table.get(DefaultParamInitializer.WEIGHT_KEY).transpose(), table.get(DefaultParamInitializer.BIAS_KEY));
+    }
+
+    /** The gradients of the parameters as DL4J's output layers return them. */
+    static Gradient gradient(Map<String, INDArray> views) {
+        Gradient gradient = new DefaultGradient();
+        gradient.setGradientFor(DefaultParamInitializer.WEIGHT_KEY, views.get(DefaultParamInitializer.WEIGHT_KEY));
+        if (views.containsKey(DefaultParamInitializer.BIAS_KEY)) {
+            gradient.setGradientFor(DefaultParamInitializer.BIAS_KEY, views.get(DefaultParamInitializer.BIAS_KEY));
+        }
+        return gradient;
+    }
+
+    /**
+     * The score of the last backward pass.
+     *
+     * @param examples what DL4J divides the sum of losses by; 1 for a network that doesn't average
+     * @param regularization what is added
+     */
+    double score(int examples, double regularization) {
+        return loss / examples + regularization;
+    }
+
+    @Override
+    public void close() {
+        kernels.close();
+        crossEntropy.ifPresent(SoftmaxCrossEntropy::close);
+    }
+}

@@ -1,0 +1,77 @@
+package org.dl4jamp.onednn.output;
+
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.layers.OutputLayer;
+import org.deeplearning4j.nn.params.DefaultParamInitializer;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.layer.ScoringOutput;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * An output layer of {@code [minibatch, nIn]} over the FP32 master weights. Output, loss and gradients of the parameters are FP32; what is multiplied
+ * is of the twin's type.
+ */
+final class OutputTwin extends OutputLayer implements ScoringOutput, AutoCloseable {
+    private static final long serialVersionUID = 1L;
+
+    private final transient OutputPasses passes;
+
+    OutputTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
+        super(conf, type);
+        this.passes = new OutputPasses(context, type, layerConf(), this::layerId);
+    }
+
+    private INDArray rows(LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+        if (input.rank() != 2
+                || input.size(1) != getParam(DefaultParamInitializer.WEIGHT_KEY).size(0)) {
+            // DL4J's layer has a message for each of the two, and throws it before it computes.
+            super.preOutput(false, workspaceMgr);
+        }
+        return passes.rows(input, workspaceMgr, working);
+    }
+
+    @Override
+    protected INDArray preOutput(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        assertInputSet(false);
+        INDArray rows = rows(workspaceMgr, ArrayType.FF_WORKING_MEM);
+        INDArray sums =
+                passes.preOutput(rows, OutputPasses.parameters(params), training, workspaceMgr, ArrayType.ACTIVATIONS);
+        maskPreOutput(sums);
+        return sums;
+    }
+
+    private void maskPreOutput(INDArray sums) {
+        if (maskArray != null) {
+            applyMask(sums);
+        }
+    }
+
+    @Override
+    public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        assertInputSet(true);
+        INDArray next = passes.backward(
+                rows(workspaceMgr, ArrayType.BP_WORKING_MEM),
+                OutputPasses.parameters(params),
+                OutputPasses.parameters(gradientViews),
+                new OutputPasses.Targets(getLabels2d(workspaceMgr, ArrayType.BP_WORKING_MEM), maskArray),
+                this::maskPreOutput,
+                workspaceMgr);
+        return new Pair<>(OutputPasses.gradient(gradientViews), next);
+    }
+
+    @Override
+    public double scoreOfBackwardPass(double fullNetworkRegScore) {
+        score = passes.score(conf().isMiniBatch() ? getInputMiniBatchSize() : 1, fullNetworkRegScore);
+        return score;
+    }
+
+    @Override
+    public void close() {
+        passes.close();
+    }
+}

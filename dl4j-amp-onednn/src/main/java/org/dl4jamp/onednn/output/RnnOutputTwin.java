@@ -1,0 +1,176 @@
+package org.dl4jamp.onednn.output;
+
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.RNNFormat;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.layers.recurrent.RnnOutputLayer;
+import org.deeplearning4j.nn.params.DefaultParamInitializer;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.layer.Casting;
+import org.dl4jamp.layer.ScoringOutput;
+import org.dl4jamp.onednn.array.Workspaces;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.twin.ChannelsLastCasting;
+import org.dl4jamp.onednn.twin.OwnCasting;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+
+/**
+ * An output layer of {@code [minibatch, nIn, time]}, or {@code [minibatch, time, nIn]}, over the FP32 master weights. Output,
+ * loss and gradients of the parameters are FP32; what is multiplied is of the twin's type.
+ *
+ * <p>It multiplies one row per time step. The rows are ordered by example, then time, so that arrays with their channels last in memory are
+ * matrices of them as they are; DL4J's layer, which orders them by time first, has to copy. Labels and masks follow.
+ */
+final class RnnOutputTwin extends RnnOutputLayer implements ScoringOutput, OwnCasting, AutoCloseable {
+    private static final long serialVersionUID = 1L;
+
+    private final transient OutputPasses passes;
+    private final transient Casting casting;
+
+    RnnOutputTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
+        super(conf, type);
+        this.passes = new OutputPasses(context, type, layerConf(), this::layerId);
+        this.casting = new ChannelsLastCasting(context);
+    }
+
+    @Override
+    public Casting casting() {
+        return casting;
+    }
+
+    private boolean channelsAreLast() {
+        return layerConf().getRnnDataFormat() == RNNFormat.NWC;
+    }
+
+    /** {@code [minibatch, channels, time]}, whatever the layer's format. */
+    private INDArray channelsSecond(INDArray sequences) {
+        return channelsAreLast() ? sequences.permute(0, 2, 1) : sequences;
+    }
+
+    private static INDArray rows(INDArray channelsLast) {
+        return Workspaces.contiguous(channelsLast)
+                .reshape('c', channelsLast.size(0) * channelsLast.size(2), channelsLast.size(1));
+    }
+
+    /** The reverse: sequences in the layer's format. */
+    private INDArray sequences(INDArray rows, long minibatch) {
+        INDArray sequences = rows.reshape('c', minibatch, rows.size(0) / minibatch, rows.size(1));
+        return channelsAreLast() ? sequences : sequences.permute(0, 2, 1);
+    }
+
+    private INDArray inputRows(LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+        INDArray sequences = channelsSecond(input);
+        if (sequences.size(1) != getParam(DefaultParamInitializer.WEIGHT_KEY).size(0)) {
+            // DL4J's layer has a message for it, and throws it before it computes.
+            super.preOutput2d(false, workspaceMgr);
+        }
+        return rows(passes.sequences(sequences, workspaceMgr, working));
+    }
+
+    private INDArray preOutput(boolean training, LayerWorkspaceMgr workspaceMgr, ArrayType place) {
+        return passes.preOutput(
+                inputRows(workspaceMgr, ArrayType.FF_WORKING_MEM),
+                OutputPasses.parameters(params),
+                training,
+                workspaceMgr,
+                place);
+    }
+
+    @Override
+    protected INDArray preOutput2d(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        assertInputSet(false);
+        INDArray sums = preOutput(training, workspaceMgr, ArrayType.FF_WORKING_MEM);
+        maskPreOutput(sums);
+        return sums;
+    }
+
+    private void maskPreOutput(INDArray sums) {
+        if (maskArray != null) {
+            applyMask(sums);
+        }
+    }
+
+    @Override
+    public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        if (input.rank() != 3) {
+            // DL4J's layer says so.
+            return super.activate(training, workspaceMgr);
+        }
+        INDArray sums = preOutput(training, workspaceMgr, ArrayType.ACTIVATIONS);
+        INDArray output = layerConf().getActivationFn().getActivation(sums, training);
+        maskPreOutput(output);
+        return sequences(output, input.size(0));
+    }
+
+    @Override
+    public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        assertInputSet(true);
+        int time = layerConf().getRnnDataFormat() == RNNFormat.NCW ? 2 : 1;
+        if (input.rank() != 3 || labels.rank() != 3 || input.size(time) != labels.size(time)) {
+            // DL4J's layer has a message for each of the three, and throws it before it computes.
+            return super.backpropGradient(epsilon, workspaceMgr);
+        }
+        INDArray next = passes.backward(
+                inputRows(workspaceMgr, ArrayType.BP_WORKING_MEM),
+                OutputPasses.parameters(params),
+                OutputPasses.parameters(gradientViews),
+                new OutputPasses.Targets(getLabels2d(workspaceMgr, ArrayType.BP_WORKING_MEM), maskArray),
+                this::maskPreOutput,
+                workspaceMgr);
+        return new Pair<>(OutputPasses.gradient(gradientViews), sequences(next, input.size(0)));
+    }
+
+    @Override
+    protected INDArray getLabels2d(LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+        return labels.rank() == 3 ? rows(passes.targets(channelsSecond(labels), workspaceMgr, working)) : labels;
+    }
+
+    @Override
+    public void setMaskArray(INDArray mask) {
+        if (mask == null || mask.rank() < 2 || mask.rank() > 3) {
+            // Nothing to order, or DL4J's layer says what is wrong.
+            super.setMaskArray(mask);
+            return;
+        }
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            // DL4J takes masks of single outputs as [minibatch, nOut, time] in every format.
+            this.maskArray = mask.rank() == 2
+                    ? mask.dup('c').reshape('c', mask.length(), 1)
+                    : mask.permute(0, 2, 1).dup('c').reshape('c', mask.size(0) * mask.size(2), mask.size(1));
+        }
+    }
+
+    @Override
+    public INDArray computeScoreForExamples(double fullNetRegTerm, LayerWorkspaceMgr workspaceMgr) {
+        if (input == null || labels == null) {
+            // DL4J's layer says so.
+            return super.computeScoreForExamples(fullNetRegTerm, workspaceMgr);
+        }
+        INDArray scores = layerConf()
+                .getLossFn()
+                .computeScoreArray(
+                        getLabels2d(workspaceMgr, ArrayType.FF_WORKING_MEM),
+                        preOutput2d(false, workspaceMgr),
+                        layerConf().getActivationFn(),
+                        maskArray);
+        return scores.reshape('c', input.size(0), scores.length() / input.size(0))
+                .sum(true, 1)
+                .addi(fullNetRegTerm);
+    }
+
+    @Override
+    public double scoreOfBackwardPass(double fullNetworkRegScore) {
+        score = passes.score(conf().isMiniBatch() ? getInputMiniBatchSize() : 1, fullNetworkRegScore);
+        return score;
+    }
+
+    @Override
+    public void close() {
+        passes.close();
+    }
+}

@@ -1,0 +1,195 @@
+package org.dl4jamp.onednn.pooling;
+
+import java.util.Arrays;
+import java.util.stream.LongStream;
+import org.bytedeco.dnnl.global.dnnl;
+import org.deeplearning4j.nn.conf.ConvolutionMode;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.layers.PoolingType;
+import org.deeplearning4j.nn.gradient.DefaultGradient;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.layers.pooling.GlobalPoolingLayer;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.array.ChannelAxis;
+import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.Rejection;
+import org.dl4jamp.onednn.array.Workspaces;
+import org.dl4jamp.onednn.primitive.KernelCache;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.RepetitionKernels;
+import org.dl4jamp.onednn.primitive.Twins;
+import org.dl4jamp.onednn.primitive.Window;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * Maximum, average or sum of whole sequences, images and volumes {@code [minibatch, channels, ...]} or {@code [minibatch, ..., channels]}. It
+ * takes its input as it is, sums up in FP32, and returns FP32: {@code [minibatch, channels]}. With a mask DL4J computes, in FP32.
+ */
+final class GlobalPoolingTwin extends GlobalPoolingLayer implements AutoCloseable {
+    private static final long serialVersionUID = 1L;
+
+    private final transient OneDnnContext context;
+    private final DataType inputType;
+    private final transient ChannelAxis axis;
+    private final transient KernelCache<Layout, RepetitionKernels> sums = new KernelCache<>(Twins.SHAPES);
+    private final transient KernelCache<Layout, PoolingKernels> maxima = new KernelCache<>(Twins.SHAPES);
+
+    GlobalPoolingTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
+        super(conf, DataType.FLOAT);
+        this.context = context;
+        this.inputType = type;
+        this.axis = axis(layerConf());
+    }
+
+    /** DL4J says where the channels are by the axes that it reduces. */
+    static ChannelAxis axis(org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer layer) {
+        int[] reduced = layer.getPoolingDimensions();
+        return reduced == null || reduced.length == 0 || reduced[0] != 1 ? ChannelAxis.SECOND : ChannelAxis.LAST;
+    }
+
+    private boolean isMaximum() {
+        return layerConf().getPoolingType() == PoolingType.MAX;
+    }
+
+    /** Masks, axes other than all but the channels, and what DL4J rejects are left to DL4J's code. */
+    private boolean leavesToDl4j() {
+        boolean oddRank = input.rank() < 3 || input.rank() > 5;
+        boolean oddShape = axis == ChannelAxis.LAST && !layerConf().isCollapseDimensions();
+        return maskArray != null || oddRank || oddShape || !reducesAllButChannels();
+    }
+
+    private boolean reducesAllButChannels() {
+        int[] reduced = layerConf().getPoolingDimensions();
+        if (reduced == null) {
+            return true;
+        }
+        int first = axis == ChannelAxis.SECOND ? 2 : 1;
+        int[] expected = new int[input.rank() - 2];
+        Arrays.setAll(expected, i -> first + i);
+        return Arrays.equals(reduced, expected);
+    }
+
+    private INDArray ready(ArrayType working, LayerWorkspaceMgr workspaceMgr) {
+        return context.channelsLast(axis.toSecond(input), inputType, workspaceMgr, working);
+    }
+
+    private RepetitionKernels sums(INDArray x) {
+        Layout fine = Layout.channelsLast(inputType, x.shape());
+        return sums.get(fine, () -> {
+            Layout coarse = Layout.channelsLast(DataType.FLOAT, reducedShape(x));
+            return RepetitionKernels.make(context, layerId(), coarse, fine);
+        });
+    }
+
+    private PoolingKernels maxima(INDArray x) {
+        Layout layout = Layout.channelsLast(inputType, x.shape());
+        return maxima.get(layout, () -> {
+            int[] extents = LongStream.of(Workspaces.extents(x))
+                    .mapToInt(Math::toIntExact)
+                    .toArray();
+            int[] zeros = new int[extents.length];
+            int[] ones = new int[extents.length];
+            Arrays.fill(ones, 1);
+            Window whole = new Window(extents.length, extents, extents, zeros, ones, ConvolutionMode.Truncate);
+            return PoolingKernels.make(
+                    context, layerId(), new PoolingForm(whole, axis, dnnl.algorithm.pooling_max), layout);
+        });
+    }
+
+    private static long[] reducedShape(INDArray x) {
+        long[] ones = new long[x.rank() - 2];
+        Arrays.fill(ones, 1);
+        return Workspaces.shape(x.size(0), x.size(1), ones);
+    }
+
+    private static long averaged(INDArray x) {
+        return x.length() / (x.size(0) * x.size(1));
+    }
+
+    @Override
+    public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        assertInputSet(false);
+        if (leavesToDl4j()) {
+            INDArray given = input;
+            input = unrounded(given, ArrayType.FF_WORKING_MEM, workspaceMgr);
+            INDArray output = super.activate(training, workspaceMgr);
+            input = given;
+            return output;
+        }
+        INDArray x = ready(ArrayType.FF_WORKING_MEM, workspaceMgr);
+        INDArray output = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATIONS, DataType.FLOAT, x.size(0), x.size(1));
+        if (isMaximum()) {
+            INDArray maximum =
+                    Workspaces.dense(workspaceMgr, ArrayType.FF_WORKING_MEM, inputType, x.size(0), x.size(1));
+            PoolingKernels ours = maxima(x);
+            ours.forward(x, maximum, ours.places(workspaceMgr, ArrayType.FF_WORKING_MEM));
+            context.copy(maximum, output);
+        } else {
+            sums(x).sum(x, output);
+            average(output, x);
+        }
+        return layerConf().isCollapseDimensions() ? output : output.reshape('c', reducedShape(x));
+    }
+
+    private void average(INDArray sum, INDArray x) {
+        if (layerConf().getPoolingType() == PoolingType.AVG) {
+            sum.divi(averaged(x));
+        }
+    }
+
+    private INDArray unrounded(INDArray array, ArrayType working, LayerWorkspaceMgr workspaceMgr) {
+        if (array.dataType() == DataType.FLOAT) {
+            return array;
+        }
+        INDArray copy = Workspaces.dense(workspaceMgr, working, DataType.FLOAT, array.shape());
+        context.copy(array, copy);
+        return copy;
+    }
+
+    @Override
+    public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        assertInputSet(true);
+        if (leavesToDl4j()) {
+            return backwardOfDl4j(epsilon, workspaceMgr);
+        }
+        INDArray x = ready(ArrayType.BP_WORKING_MEM, workspaceMgr);
+        INDArray above = epsilon.rank() == 2 ? epsilon : epsilon.reshape('c', epsilon.size(0), epsilon.size(1));
+        Rejection.ofEpsilon(layerId(), above, x.size(0), x.size(1));
+        INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, inputType, x.shape());
+        DataType type = isMaximum() ? inputType : DataType.FLOAT;
+        INDArray own = Workspaces.dense(workspaceMgr, ArrayType.BP_WORKING_MEM, type, above.shape());
+        context.copy(above, own);
+        if (isMaximum()) {
+            PoolingKernels ours = maxima(x);
+            INDArray places = ours.places(workspaceMgr, ArrayType.BP_WORKING_MEM);
+            ours.forward(x, Workspaces.dense(workspaceMgr, ArrayType.BP_WORKING_MEM, inputType, above.shape()), places);
+            ours.backward(own, next, places);
+        } else {
+            average(own, x);
+            sums(x).repeat(own, next);
+        }
+        return new Pair<>(new DefaultGradient(), axis.fromSecond(next));
+    }
+
+    private Pair<Gradient, INDArray> backwardOfDl4j(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        INDArray given = input;
+        input = unrounded(given, ArrayType.BP_WORKING_MEM, workspaceMgr);
+        Pair<Gradient, INDArray> result = super.backpropGradient(epsilon, workspaceMgr);
+        input = given;
+        if (inputType == DataType.FLOAT) {
+            return result;
+        }
+        INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, inputType, given.shape());
+        next.assign(result.getSecond());
+        return new Pair<>(result.getFirst(), next);
+    }
+
+    @Override
+    public void close() {
+        sums.close();
+        maxima.close();
+    }
+}

@@ -1,0 +1,174 @@
+package org.dl4jamp.onednn.pooling;
+
+import java.util.Arrays;
+import org.bytedeco.dnnl.global.dnnl;
+import org.bytedeco.dnnl.memory;
+import org.bytedeco.dnnl.pooling_backward;
+import org.bytedeco.dnnl.pooling_forward;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.Workspaces;
+import org.dl4jamp.onednn.primitive.Kernel;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.WindowGeometry;
+import org.dl4jamp.onednn.primitive.Work;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** Maximum or average of windows, for one shape. */
+public final class PoolingKernels implements AutoCloseable {
+    private final Kernel forward;
+    private final Kernel backward;
+    private final long placesBytes;
+    private final long[] outputShape;
+
+    private PoolingKernels(
+            OneDnnContext context,
+            String what,
+            dnnl.algorithm kind,
+            WindowGeometry geometry,
+            DataType sums,
+            Layout in,
+            Layout out) {
+        memory.desc input = in.descriptor();
+        memory.desc output = out.descriptor();
+        memory.desc inputGradient = in.as(sums).descriptor();
+        memory.desc outputGradient = out.as(sums).descriptor();
+        pooling_forward.primitive_desc first = forward(kind, geometry, input, output);
+        pooling_backward.primitive_desc back = new pooling_backward.primitive_desc(
+                OneDnnContext.cpu(),
+                kind,
+                inputGradient,
+                outputGradient,
+                geometry.strides(),
+                geometry.kernel(),
+                geometry.gaps(),
+                geometry.before(),
+                geometry.after(),
+                sums == in.type() ? first : forward(kind, geometry, inputGradient, outputGradient),
+                OneDnnContext.attributes(),
+                false);
+        forward = new Kernel(context, what, first, new pooling_forward(first))
+                .argument(dnnl.DNNL_ARG_SRC, input)
+                .argument(dnnl.DNNL_ARG_DST, output);
+        backward = new Kernel(context, what + ", backward", back, new pooling_backward(back))
+                .argument(dnnl.DNNL_ARG_DIFF_DST, outputGradient)
+                .argument(dnnl.DNNL_ARG_DIFF_SRC, inputGradient);
+        outputShape = out.shape();
+        memory.desc places = first.workspace_desc();
+        placesBytes = kind == dnnl.algorithm.pooling_max ? places.get_size() : 0;
+        if (placesBytes > 0) {
+            forward.argument(dnnl.DNNL_ARG_WORKSPACE, places);
+            backward.argument(dnnl.DNNL_ARG_WORKSPACE, places);
+        }
+    }
+
+    private static pooling_forward.primitive_desc forward(
+            dnnl.algorithm kind, WindowGeometry geometry, memory.desc input, memory.desc output) {
+        return new pooling_forward.primitive_desc(
+                OneDnnContext.cpu(),
+                dnnl.prop_kind.forward_training,
+                kind,
+                input,
+                output,
+                geometry.strides(),
+                geometry.kernel(),
+                geometry.gaps(),
+                geometry.before(),
+                geometry.after(),
+                OneDnnContext.attributes(),
+                false);
+    }
+
+    /**
+     * Kernels for a shape.
+     *
+     * @param layer for error messages
+     * @param in how the input lies in memory, its channels as the second axis
+     */
+    static PoolingKernels make(OneDnnContext context, String layer, PoolingForm form, Layout in) {
+        long[] shape = in.shape();
+        WindowGeometry geometry = form.window().over(Arrays.copyOfRange(shape, 2, shape.length));
+        return make(context, layer, form.kind(), geometry, form.addsUpGradients(), in);
+    }
+
+    /**
+     * Kernels for a shape.
+     *
+     * @param layer for error messages
+     * @param kind of oneDNN's pooling
+     * @param addsUpGradients whether the backward pass adds up more than one gradient, which is to be done in FP32
+     * @param in how the input lies in memory, its channels as the second axis
+     */
+    public static PoolingKernels make(
+            OneDnnContext context,
+            String layer,
+            dnnl.algorithm kind,
+            WindowGeometry geometry,
+            boolean addsUpGradients,
+            Layout in) {
+        long[] shape = in.shape();
+        Layout out = Layout.channelsLast(in.type(), Workspaces.shape(shape[0], shape[1], geometry.output()));
+        String what = layer + ": " + kind + " with " + geometry + " of " + in;
+        DataType sums = addsUpGradients ? DataType.FLOAT : in.type();
+        return OneDnnContext.make(
+                what,
+                Work.ofNumbers(in.length()),
+                () -> new PoolingKernels(context, what, kind, geometry, sums, in, out));
+    }
+
+    /** A copy of the output's shape. */
+    public long[] outputShape() {
+        return outputShape.clone();
+    }
+
+    /** Memory to remember where each maximum was found; null for averages. */
+    INDArray places(LayerWorkspaceMgr workspaceMgr, ArrayType where) {
+        return placesBytes == 0 ? null : Workspaces.dense(workspaceMgr, where, DataType.UINT8, placesBytes);
+    }
+
+    /**
+     * The forward pass.
+     *
+     * @param places takes where each maximum was found; null for averages, as {@link #places}
+     */
+    void forward(INDArray input, INDArray output, INDArray places) {
+        bindPlaces(forward, places);
+        forward(Workspaces.address(input), Workspaces.address(output));
+    }
+
+    /** The forward pass of averages, from one address to another. */
+    public void forward(long input, long output) {
+        forward.bind(dnnl.DNNL_ARG_SRC, input).bind(dnnl.DNNL_ARG_DST, output).run();
+    }
+
+    private void bindPlaces(Kernel kernel, INDArray places) {
+        if (placesBytes > 0) {
+            kernel.bind(dnnl.DNNL_ARG_WORKSPACE, places);
+        }
+    }
+
+    /**
+     * The backward pass. Arrays are FP32 if {@linkplain PoolingForm#addsUpGradients gradients are added up}.
+     *
+     * @param places those of the forward pass; null for averages
+     */
+    void backward(INDArray epsilon, INDArray inputGradient, INDArray places) {
+        bindPlaces(backward, places);
+        backward(Workspaces.address(epsilon), Workspaces.address(inputGradient));
+    }
+
+    /** The backward pass of averages, from one address to another. */
+    public void backward(long epsilon, long inputGradient) {
+        backward.bind(dnnl.DNNL_ARG_DIFF_DST, epsilon)
+                .bind(dnnl.DNNL_ARG_DIFF_SRC, inputGradient)
+                .run();
+    }
+
+    @Override
+    public void close() {
+        forward.close();
+        backward.close();
+    }
+}

@@ -1,0 +1,71 @@
+package org.dl4jamp.onednn.pooling;
+
+import java.util.List;
+import java.util.Optional;
+import org.deeplearning4j.nn.conf.CNN2DFormat;
+import org.deeplearning4j.nn.conf.ConvolutionMode;
+import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
+import org.deeplearning4j.nn.conf.layers.Pooling1D;
+import org.deeplearning4j.nn.conf.layers.Pooling2D;
+import org.deeplearning4j.nn.conf.layers.PoolingType;
+import org.deeplearning4j.nn.conf.layers.Subsampling1DLayer;
+import org.deeplearning4j.nn.conf.layers.Subsampling3DLayer;
+import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
+import org.dl4jamp.Precision;
+import org.dl4jamp.onednn.array.ChannelAxis;
+import org.dl4jamp.onednn.twin.LayerKernels;
+
+/** Layers that take a maximum or an average. */
+public final class PoolingLayers {
+    private PoolingLayers() {}
+
+    public static List<LayerKernels<?>> kernels() {
+        return List.of(
+                pooling(SubsamplingLayer.class),
+                pooling(Pooling2D.class),
+                new LayerKernels<>(Subsampling1DLayer.class, PoolingLayers::sequencePooling, PoolingTwin::new, false),
+                new LayerKernels<>(Pooling1D.class, PoolingLayers::sequencePooling, PoolingTwin::new, false),
+                new LayerKernels<>(
+                                Subsampling3DLayer.class,
+                                (layer, precision) -> maximumOrAverage(layer.getPoolingType()),
+                                PoolingTwin::new,
+                                true)
+                        .in(layer -> ChannelAxis.of(layer.getDataFormat())),
+                new LayerKernels<>(GlobalPoolingLayer.class, PoolingLayers::global, GlobalPoolingTwin::new, false)
+                        .in(GlobalPoolingTwin::axis)
+                        .with(LayerKernels.ArrayTypes.SUMMED_IN_FLOAT));
+    }
+
+    private static Optional<String> global(GlobalPoolingLayer layer, Precision precision) {
+        return layer.getPoolingType() == PoolingType.PNORM
+                ? LayerKernels.because("PNORM pooling")
+                : LayerKernels.COVERED;
+    }
+
+    private static <L extends SubsamplingLayer> LayerKernels<L> pooling(Class<L> type) {
+        return new LayerKernels<>(
+                        type, (layer, precision) -> maximumOrAverage(layer.getPoolingType()), PoolingTwin::new, false)
+                .in(layer -> ChannelAxis.of(layer.getCnn2dDataFormat()));
+    }
+
+    // DL4J pads the axis that sequences don't have as well, doesn't shift windows into the past, and fails to go back
+    // in the
+    // format NWC.
+    private static Optional<String> sequencePooling(Subsampling1DLayer layer, Precision precision) {
+        if (layer.getPadding()[0] != 0) {
+            return LayerKernels.because("padded pooling of sequences");
+        }
+        if (layer.getConvolutionMode() == ConvolutionMode.Causal) {
+            return LayerKernels.because("causal pooling");
+        }
+        return layer.getCnn2dDataFormat() == CNN2DFormat.NCHW
+                ? maximumOrAverage(layer.getPoolingType())
+                : LayerKernels.because("format NWC");
+    }
+
+    private static Optional<String> maximumOrAverage(PoolingType type) {
+        return type == PoolingType.MAX || type == PoolingType.AVG
+                ? LayerKernels.COVERED
+                : LayerKernels.because(type + " pooling");
+    }
+}

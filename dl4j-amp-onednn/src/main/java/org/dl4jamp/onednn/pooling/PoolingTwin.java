@@ -1,0 +1,141 @@
+package org.dl4jamp.onednn.pooling;
+
+import org.deeplearning4j.nn.api.MaskState;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.Subsampling1DLayer;
+import org.deeplearning4j.nn.gradient.DefaultGradient;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.Rejection;
+import org.dl4jamp.onednn.array.Workspaces;
+import org.dl4jamp.onednn.primitive.KernelCache;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.Twins;
+import org.dl4jamp.onednn.twin.InputGradientMemory;
+import org.dl4jamp.onednn.twin.ParameterlessTwin;
+import org.dl4jamp.onednn.twin.SequenceMask;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * Maximum or average of windows along one, two or three axes of {@code [minibatch, channels, ...]} or {@code [minibatch, ..., channels]}. The
+ * gradients of overlapping averages are added up in FP32; those of overlapping maxima, a handful at most, in the arrays' type.
+ */
+final class PoolingTwin extends ParameterlessTwin<Layer> implements InputGradientMemory.Lender {
+    private static final long serialVersionUID = 1L;
+
+    private final transient PoolingForm form;
+    private final transient InputGradientMemory inputGradient;
+    private final transient KernelCache<Layout, PoolingKernels> kernels = new KernelCache<>(Twins.SHAPES);
+    private transient INDArray places;
+
+    PoolingTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
+        this(conf, type, context, PoolingForm.of(conf.getLayer()));
+    }
+
+    private PoolingTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context, PoolingForm form) {
+        super(conf, type, context, form.channels());
+        this.form = form;
+        this.inputGradient = new InputGradientMemory(context);
+    }
+
+    @Override
+    public void lendInputGradient() {
+        inputGradient.lend();
+    }
+
+    private PoolingKernels kernels() {
+        INDArray given = given();
+        Layout layout = Layout.channelsLast(dataType, given.shape());
+        return kernels.get(layout, () -> {
+            if (given.rank() != form.window().axes() + 2) {
+                reject();
+            }
+            if (!form.window().fits(Workspaces.extents(given))) {
+                rejectUnlessDl4jTakes();
+            }
+            return PoolingKernels.make(context(), layerId(), form, layout);
+        });
+    }
+
+    @Override
+    public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        assertInputSet(false);
+        PoolingKernels ours = kernels();
+        INDArray x = ready(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
+        INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, ours.outputShape());
+        places = training && Workspaces.staysUntilBackward(workspaceMgr)
+                ? ours.places(workspaceMgr, ArrayType.ACTIVATIONS)
+                : null;
+        ours.forward(x, output, places == null ? ours.places(workspaceMgr, ArrayType.FF_WORKING_MEM) : places);
+        if (masksSteps()) {
+            SequenceMask.of((Subsampling1DLayer) layerConf(), maskArray).applyTo(output);
+        }
+        return handedOn(output);
+    }
+
+    private boolean masksSteps() {
+        return maskArray != null && layerConf() instanceof Subsampling1DLayer;
+    }
+
+    @Override
+    public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        assertInputSet(true);
+        PoolingKernels ours = kernels();
+        DataType sums = form.addsUpGradients() ? DataType.FLOAT : dataType;
+        INDArray above = ready(masked(epsilon, workspaceMgr), sums, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        Rejection.ofEpsilon(layerId(), above, ours.outputShape());
+        INDArray found = places == null ? findAgain(ours, workspaceMgr) : places;
+        long[] shape = given().shape();
+        INDArray next = inputGradient.create(workspaceMgr, dataType, shape);
+        if (sums == dataType) {
+            ours.backward(above, next, found);
+        } else {
+            INDArray unrounded = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, sums, shape);
+            ours.backward(above, unrounded, found);
+            context().copy(unrounded, next);
+        }
+        return new Pair<>(new DefaultGradient(), handedOn(next));
+    }
+
+    private INDArray findAgain(PoolingKernels ours, LayerWorkspaceMgr workspaceMgr) {
+        INDArray found = ours.places(workspaceMgr, ArrayType.BP_WORKING_MEM);
+        if (found != null) {
+            ours.forward(
+                    ready(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM),
+                    Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, dataType, ours.outputShape()),
+                    found);
+        }
+        return found;
+    }
+
+    private INDArray masked(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        if (!masksSteps()) {
+            return epsilon;
+        }
+        INDArray own = workspaceMgr.dup(ArrayType.BP_WORKING_MEM, epsilon);
+        SequenceMask.of((Subsampling1DLayer) layerConf(), maskArray).applyTo(own);
+        return own;
+    }
+
+    /** DL4J's layers look at the mask of their input only if they were given one themselves. */
+    @Override
+    public Pair<INDArray, MaskState> feedForwardMaskArray(INDArray mask, MaskState state, int minibatchSize) {
+        return new Pair<>(mask, state);
+    }
+
+    @Override
+    public void clear() {
+        super.clear();
+        places = null;
+    }
+
+    @Override
+    public void close() {
+        kernels.close();
+    }
+}

@@ -1,0 +1,71 @@
+package org.dl4jamp.onednn.primitive;
+
+import java.util.Optional;
+import org.bytedeco.dnnl.engine;
+import org.bytedeco.dnnl.global.dnnl;
+import org.bytedeco.javacpp.Loader;
+
+/** oneDNN's native library, loaded at the first question about it. */
+public final class OneDnnLibrary {
+    private OneDnnLibrary() {}
+
+    /** Why the library can't be used in this process, empty if it can. */
+    public static Optional<String> failure() {
+        return Attempt.FAILURE;
+    }
+
+    /** The CPU; to be asked for only if there is no {@link #failure}. */
+    static engine cpu() {
+        return Cpu.ENGINE;
+    }
+
+    /** How well a CPU computes BFLOAT16. */
+    public enum Bfloat16 {
+        /** With instructions for products of BFLOAT16 numbers: AVX512_BF16 and AMX. */
+        NATIVE,
+        /** By way of FP32. */
+        EMULATED,
+        /** Not at all. */
+        NONE
+    }
+
+    /** How well this CPU computes BFLOAT16; not at all if there is a {@link #failure}. */
+    public static Bfloat16 bfloat16() {
+        if (failure().isPresent()) {
+            return Bfloat16.NONE;
+        }
+        return switch (dnnl.dnnl_get_effective_cpu_isa()) {
+            case dnnl.dnnl_cpu_isa_avx512_core_bf16,
+                    dnnl.dnnl_cpu_isa_avx512_core_fp16,
+                    dnnl.dnnl_cpu_isa_avx512_core_amx,
+                    dnnl.dnnl_cpu_isa_avx512_core_amx_fp16,
+                    dnnl.dnnl_cpu_isa_avx10_2_512,
+                    dnnl.dnnl_cpu_isa_avx10_2_512_amx_2 -> Bfloat16.NATIVE;
+            case dnnl.dnnl_cpu_isa_avx512_core, dnnl.dnnl_cpu_isa_avx512_core_vnni -> Bfloat16.EMULATED;
+            default -> Bfloat16.NONE;
+        };
+    }
+
+    private static final class Attempt {
+        static final Optional<String> FAILURE = load();
+
+        private static Optional<String> load() {
+            ClassPathNeeds needs = new ClassPathNeeds();
+            Optional<String> older = needs.olderJavaCpp();
+            if (older.isPresent()) {
+                return older;
+            }
+            try {
+                Loader.load(dnnl.class);
+                return Cpu.ENGINE.isNull() ? Optional.of("oneDNN finds no CPU") : Optional.empty();
+            } catch (LinkageError | RuntimeException e) {
+                // A missing class is an error of linking, a library that fails to set itself up may be either.
+                return Optional.of(needs.missing(e));
+            }
+        }
+    }
+
+    private static final class Cpu {
+        static final engine ENGINE = new engine(engine.kind.cpu, 0);
+    }
+}

@@ -1,0 +1,215 @@
+package org.dl4jamp.onednn.primitive;
+
+import java.util.Arrays;
+import org.deeplearning4j.nn.conf.ConvolutionMode;
+
+/**
+ * A window that moves along one, two or three axes, as a layer's configuration describes it. What it covers of an array of some size is a
+ * {@link WindowGeometry}.
+ */
+public final class Window {
+    private final long[] kernel;
+    private final long[] strides;
+    private final long[] padding;
+    private final long[] dilation;
+    private final ConvolutionMode mode;
+
+    /**
+     * @param axes along how many axes it moves; one-dimensional layers of DL4J have a second number for an axis that they don't have
+     * @param kernel its size
+     * @param strides its steps
+     * @param padding on both sides, which counts in the modes Strict and Truncate
+     * @param dilation the distance of two numbers that it sees
+     * @param mode what happens at the borders
+     */
+    public Window(int axes, int[] kernel, int[] strides, int[] padding, int[] dilation, ConvolutionMode mode) {
+        this.kernel = longs(axes, kernel);
+        this.strides = longs(axes, strides);
+        this.padding = longs(axes, padding);
+        this.dilation = longs(axes, dilation);
+        this.mode = mode;
+    }
+
+    private static long[] longs(int axes, int[] values) {
+        return Arrays.stream(values, 0, axes).asLongStream().toArray();
+    }
+
+    public int axes() {
+        return kernel.length;
+    }
+
+    /** Whether windows share numbers. */
+    public boolean overlaps() {
+        for (int axis = 0; axis < axes(); axis++) {
+            if (extent(axis) > strides[axis]) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private long extent(int axis) {
+        return (kernel[axis] - 1) * dilation[axis] + 1;
+    }
+
+    /** Whether it is large and moves in steps: oneDNN's gradients of the weights of deconvolutions along three axes then read beyond small arrays. */
+    public boolean isLargeWithStrides() {
+        return Arrays.stream(kernel).anyMatch(size -> size >= 7)
+                && Arrays.stream(strides).anyMatch(stride -> stride > 1);
+    }
+
+    /**
+     * Whether it moves in steps, and the window or a step is larger than what oneDNN's BFLOAT16 gradients of the weights of deconvolutions along three
+     * axes are right for. They were found to be wrong, on small arrays, with kernels from 4 on and with strides from 3 on.
+     */
+    public boolean isBeyondHalfGradientsOfSpreading() {
+        boolean moves = Arrays.stream(strides).anyMatch(stride -> stride > 1);
+        return moves
+                && (Arrays.stream(kernel).anyMatch(size -> size > 3)
+                        || Arrays.stream(strides).anyMatch(stride -> stride > 2));
+    }
+
+    /** Whether DL4J's formula for the padding of the mode Same may be negative. */
+    public boolean cropsInSame() {
+        for (int axis = 0; axis < axes(); axis++) {
+            if (mode == ConvolutionMode.Same && extent(axis) <= strides[axis] - 2) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Whether DL4J lets it move over an array of a size, as far as can be said here: what Strict rejects differs from layer to layer. */
+    public boolean fits(long... size) {
+        for (int axis = 0; axis < axes(); axis++) {
+            long room = size[axis] + 2 * padding[axis] - extent(axis);
+            boolean fits =
+                    switch (mode) {
+                        case Same -> before(axis, size[axis]) >= 0;
+                        case Causal -> true;
+                        case Strict -> false;
+                        case Truncate -> room >= 0;
+                    };
+            if (!fits) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Whether some window sees more than padding. oneDNN's convolutions read from nowhere if none does. */
+    public boolean seesNumbers(long... size) {
+        for (int axis = 0; axis < axes(); axis++) {
+            if (!seesNumbers(axis, size[axis])) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private boolean seesNumbers(int axis, long size) {
+        for (long step = 0; step < steps(axis, size); step++) {
+            for (long number = 0; number < kernel[axis]; number++) {
+                long place = step * strides[axis] - before(axis, size) + number * dilation[axis];
+                if (place >= 0 && place < size) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    private long before(int axis, long size) {
+        return switch (mode) {
+            case Same -> ((steps(axis, size) - 1) * strides[axis] + extent(axis) - size) / 2;
+            case Causal -> extent(axis) - 1;
+            case Strict, Truncate -> padding[axis];
+        };
+    }
+
+    /** How many windows there are along an axis. */
+    private long steps(int axis, long size) {
+        return switch (mode) {
+            case Same, Causal -> (size + strides[axis] - 1) / strides[axis];
+            case Strict, Truncate -> (size + 2 * padding[axis] - extent(axis)) / strides[axis] + 1;
+        };
+    }
+
+    /** How it moves over an array of a size: a convolution's or pooling's geometry. */
+    public WindowGeometry over(long... size) {
+        long[] before = new long[axes()];
+        long[] after = new long[axes()];
+        long[] output = new long[axes()];
+        long[] steps = strides.clone();
+        for (int axis = 0; axis < axes(); axis++) {
+            output[axis] = steps(axis, size[axis]);
+            before[axis] = before(axis, size[axis]);
+            after[axis] = after(axis, output[axis], size[axis], before[axis]);
+            steps[axis] = stride(axis, output[axis], size[axis], before[axis] + after[axis]);
+        }
+        return geometry(steps, before, after, output, exceeds(size));
+    }
+
+    /** Whether DL4J lets a deconvolution spread an array of a size out by it. */
+    public boolean fitsSpread(long... size) {
+        for (int axis = 0; axis < axes(); axis++) {
+            long spread = spread(axis, size[axis]);
+            if (spread < 1 || beforeSpread(axis, size[axis], spread) < 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private long spread(int axis, long size) {
+        return mode == ConvolutionMode.Same
+                ? strides[axis] * size
+                : strides[axis] * (size - 1) + extent(axis) - 2 * padding[axis];
+    }
+
+    private long beforeSpread(int axis, long size, long spread) {
+        return mode == ConvolutionMode.Same ? ((size - 1) * strides[axis] + extent(axis) - spread) / 2 : padding[axis];
+    }
+
+    /** How an array of a size is spread out by it: a deconvolution's geometry. */
+    public WindowGeometry spreadOver(long... size) {
+        long[] before = new long[axes()];
+        long[] after = new long[axes()];
+        long[] output = new long[axes()];
+        long[] steps = strides.clone();
+        for (int axis = 0; axis < axes(); axis++) {
+            output[axis] = spread(axis, size[axis]);
+            before[axis] = beforeSpread(axis, size[axis], output[axis]);
+            after[axis] = after(axis, size[axis], output[axis], before[axis]);
+            steps[axis] = stride(axis, size[axis], output[axis], before[axis] + after[axis]);
+        }
+        return geometry(steps, before, after, output, exceeds(output));
+    }
+
+    /** How far the last of some windows reaches beyond an array. */
+    private long after(int axis, long windows, long size, long before) {
+        return Math.max(0, (windows - 1) * strides[axis] + extent(axis) - size - before);
+    }
+
+    /**
+     * The stride along an axis. Where there is one window the smallest that leaves no room for a second: oneDNN's gradients of BFLOAT16 weights are
+     * garbage, and some outputs are wrong, if the stride is larger than the array.
+     */
+    private long stride(int axis, long windows, long size, long padding) {
+        return windows == 1 ? Math.max(1, size + padding - extent(axis) + 1) : strides[axis];
+    }
+
+    private boolean exceeds(long... array) {
+        for (int axis = 0; axis < axes(); axis++) {
+            if (kernel[axis] > 1 && extent(axis) >= array[axis]) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private WindowGeometry geometry(long[] steps, long[] before, long[] after, long[] output, boolean exceeds) {
+        long[] gaps = Arrays.stream(dilation).map(d -> d - 1).toArray();
+        return new WindowGeometry(kernel, steps, gaps, before, after, output, exceeds);
+    }
+}

@@ -1,0 +1,83 @@
+package org.dl4jamp.onednn.primitive;
+
+import java.util.Arrays;
+
+/** How a window moves over an array, as oneDNN counts it: one number for each axis along which it moves. */
+public final class WindowGeometry {
+    private final long[] kernel;
+    private final long[] strides;
+    private final long[] gaps;
+    private final long[] before;
+    private final long[] after;
+    private final long[] output;
+    private final boolean exceedsArray;
+
+    /**
+     * @param exceedsArray whether the window is as large as what it moves over, or larger
+     */
+    WindowGeometry(
+            long[] kernel,
+            long[] strides,
+            long[] gaps,
+            long[] before,
+            long[] after,
+            long[] output,
+            boolean exceedsArray) {
+        this.kernel = kernel;
+        this.strides = strides;
+        this.gaps = gaps;
+        this.before = before;
+        this.after = after;
+        this.output = output;
+        this.exceedsArray = exceedsArray;
+    }
+
+    /** The window's size. */
+    public long[] kernel() {
+        return kernel.clone();
+    }
+
+    /** Its steps. */
+    public long[] strides() {
+        return strides.clone();
+    }
+
+    /** How many numbers lie between two that the window sees: DL4J's dilation less one. */
+    public long[] gaps() {
+        return gaps.clone();
+    }
+
+    /** The same for a window of one position, in which gaps mean nothing: oneDNN looks at them all the same. */
+    public WindowGeometry withoutGaps() {
+        return new WindowGeometry(kernel, strides, new long[gaps.length], before, after, output, exceedsArray);
+    }
+
+    /**
+     * Whether oneDNN's fast gradients of weights are not to be had: along three axes they read from beyond an array that isn't larger than the window,
+     * and end the process.
+     */
+    public boolean isBeyondFastGradients() {
+        return kernel.length == 3 && exceedsArray;
+    }
+
+    /** Padding before the array's first number. */
+    public long[] before() {
+        return before.clone();
+    }
+
+    /** Padding after its last. */
+    public long[] after() {
+        return after.clone();
+    }
+
+    /** Size of what the window gives. */
+    public long[] output() {
+        return output.clone();
+    }
+
+    @Override
+    public String toString() {
+        return "kernel " + Arrays.toString(kernel) + ", strides " + Arrays.toString(strides) + ", gaps "
+                + Arrays.toString(gaps) + ", padding " + Arrays.toString(before) + " and " + Arrays.toString(after);
+    }
+}

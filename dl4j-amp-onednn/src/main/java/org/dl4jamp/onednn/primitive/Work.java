@@ -1,0 +1,68 @@
+package org.dl4jamp.onednn.primitive;
+
+import java.util.function.Supplier;
+import org.nd4j.nativeblas.NativeOps;
+import org.nd4j.nativeblas.NativeOpsHolder;
+
+/**
+ * How much a primitive has to do, and so whether the calling thread does it alone. To hand work to OpenMP's other threads and to wait for them costs
+ * little where they wait for it, each on a core of its own, and half a millisecond where another program has that core. What is done in about ten
+ * microseconds gains at most half of these.
+ *
+ * <p>A primitive is planned for the number of threads that its maker has, and has to run with that: so the thread that makes, and later runs, what
+ * is {@linkplain #isSmall() small} has OpenMP count it alone for that time. OpenMP keeps that number for each thread that calls it, so that no other
+ * thread notices.
+ *
+ * @param operations multiplications and additions, of which a core does some hundred in a nanosecond, or the like
+ */
+public record Work(double operations) {
+    /** Ten microseconds or so of a core. */
+    private static final double SMALL = 1L << 21;
+
+    /** A core that reads, computes and writes a number could do that many operations of a product. */
+    private static final double OPERATIONS_PER_NUMBER = 128;
+
+    /** Work of any size, for all threads. */
+    public static final Work LARGE = new Work(Double.POSITIVE_INFINITY);
+
+    /** A pass over arrays. */
+    public static Work ofNumbers(long numbers) {
+        return new Work(OPERATIONS_PER_NUMBER * numbers);
+    }
+
+    /** A product of matrices, or a sum of some. */
+    public static Work ofProducts(long multiplications) {
+        return new Work(2.0 * multiplications);
+    }
+
+    /** Whether other threads would cost more than they save. */
+    boolean isSmall() {
+        return operations < SMALL;
+    }
+
+    /** Makes something with the threads that it is to run with. */
+    public <T> T withItsThreads(Supplier<T> maker) {
+        int before = threads();
+        setThreads(isSmall() ? 1 : before);
+        try {
+            return maker.get();
+        } finally {
+            setThreads(before);
+        }
+    }
+
+    /** How many threads OpenMP would take if this thread asked it to. */
+    static int threads() {
+        return Native.OPS.ompGetMaxThreads();
+    }
+
+    /** Has OpenMP take that many when this thread asks it to. */
+    static void setThreads(int threads) {
+        Native.OPS.setOmpNumThreads(threads);
+    }
+
+    /** ND4J's library is linked with the OpenMP that oneDNN's is linked with. */
+    private static final class Native {
+        static final NativeOps OPS = NativeOpsHolder.getInstance().getDeviceNativeOps();
+    }
+}

@@ -1,0 +1,236 @@
+package org.dl4jamp.onednn.product;
+
+import java.util.Objects;
+import java.util.stream.Stream;
+import org.bytedeco.dnnl.global.dnnl;
+import org.bytedeco.dnnl.memory;
+import org.bytedeco.dnnl.primitive;
+import org.bytedeco.dnnl.primitive_desc;
+import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.Resources;
+import org.dl4jamp.onednn.primitive.Eltwise;
+import org.dl4jamp.onednn.primitive.Kernel;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.Work;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * The primitives of a layer that multiplies by weights, for one shape of its input, over copies of the weights in the type and order that they want.
+ * Weights and bias are given, and their gradients returned, in FP32; products are summed in FP32.
+ */
+public final class ProductKernels implements AutoCloseable {
+    /**
+     * What they are made for.
+     *
+     * @param layer for error messages
+     * @param input how the input lies in memory
+     * @param weights how the master weights lie in memory, {@code [nOut, nIn, ...]} or {@code [groups, nOut, nIn, ...]}, which is also
+     *     how their gradients do
+     * @param hasBias whether there is a bias
+     * @param output how the output lies in memory
+     * @param function the activation function that is applied to the output; null if there is none
+     */
+    public record Task(String layer, Layout input, Layout weights, boolean hasBias, Layout output, Eltwise function) {
+        /** A weight is multiplied at each position of each example. */
+        private Work work() {
+            return Work.ofProducts(weights.length() * (output.length() / output.shape()[1]));
+        }
+
+        String describe(String primitive) {
+            return layer + ": " + primitive + " of " + input + " by weights " + weights + " to " + output;
+        }
+    }
+
+    private final OneDnnContext context;
+    private final ProductDescriptions<?> descriptions;
+    private final String what;
+    private final Samples samples;
+    private final ArrangedWeights weights;
+    private final ArrangedWeights weightsBackward;
+    private final boolean hasBias;
+    private final long[] outputShape;
+    private INDArray networks;
+    private boolean backwardHasWeights;
+    private Kernel forward;
+    private Kernel forwardInFloat;
+    private Kernel backwardData;
+    private Kernel backwardWeights;
+    private ArrangedGradient weightGradient;
+
+    /**
+     * Makes what all passes need, and the primitives as each is needed first.
+     *
+     * @param copies the layer's copies of its weights, for all shapes
+     */
+    public static <F extends primitive_desc> ProductKernels make(
+            OneDnnContext context, ProductPrimitives<F> primitives, WeightCopies copies, Task task) {
+        return OneDnnContext.make(
+                task.describe(primitives.name()),
+                task.work(),
+                () -> new ProductKernels(context, primitives, copies, task));
+    }
+
+    private <F extends primitive_desc> ProductKernels(
+            OneDnnContext context, ProductPrimitives<F> primitives, WeightCopies copies, Task task) {
+        this.context = context;
+        what = task.describe(primitives.name());
+        hasBias = task.hasBias();
+        outputShape = task.output().shape();
+        samples = primitives.samples(context, task.layer(), task.input());
+        descriptions = new ProductDescriptions<>(primitives, task, samples.layout());
+        memory.desc network = descriptions.network();
+        memory.desc inner = descriptions.forward().weights_desc();
+        memory.desc innerBackward = descriptions.backwardData().weights_desc();
+        weightsBackward = ArrangedWeights.read(context, what, copies, network, innerBackward);
+        weights = weightsBackward.arranged(context, what, copies, network, innerBackward, inner);
+    }
+
+    private Kernel kernel(String name, primitive_desc description) {
+        return new Kernel(context, name, description, new primitive(description));
+    }
+
+    private Work work() {
+        return descriptions.task().work();
+    }
+
+    private Kernel withBias(Kernel kernel, int argument) {
+        return hasBias ? kernel.argument(argument, descriptions.bias()) : kernel;
+    }
+
+    private Kernel forwardKernel() {
+        if (forward == null) {
+            forward = OneDnnContext.make(what, work(), () -> {
+                primitive_desc description = descriptions.forward();
+                return withBias(
+                                weights.declare(kernel(what, description), description.weights_desc()),
+                                dnnl.DNNL_ARG_BIAS)
+                        .argument(dnnl.DNNL_ARG_SRC, descriptions.input())
+                        .argument(dnnl.DNNL_ARG_DST, descriptions.output());
+            });
+        }
+        return forward;
+    }
+
+    private Kernel forwardInFloatKernel() {
+        if (forwardInFloat == null) {
+            String name = what + " in FP32";
+            forwardInFloat = OneDnnContext.make(name, work(), () -> {
+                memory.desc inner = descriptions.forward().weights_desc();
+                return withBias(
+                                weights.declare(kernel(name, descriptions.forwardInFloat(inner)), inner),
+                                dnnl.DNNL_ARG_BIAS)
+                        .argument(dnnl.DNNL_ARG_SRC, descriptions.input())
+                        .argument(dnnl.DNNL_ARG_DST, descriptions.floatOutput());
+            });
+        }
+        return forwardInFloat;
+    }
+
+    private Kernel backwardDataKernel() {
+        if (backwardData == null) {
+            String name = what + ", backward to its input";
+            backwardData = OneDnnContext.make(name, work(), () -> {
+                primitive_desc description = descriptions.backwardData();
+                return weightsBackward
+                        .declare(kernel(name, description), description.weights_desc())
+                        .argument(dnnl.DNNL_ARG_DIFF_DST, descriptions.output())
+                        .argument(dnnl.DNNL_ARG_DIFF_SRC, descriptions.input());
+            });
+        }
+        return backwardData;
+    }
+
+    private Kernel backwardWeightsKernel() {
+        if (backwardWeights == null) {
+            String name = what + ", backward to its weights";
+            backwardWeights = OneDnnContext.make(name, work(), () -> {
+                primitive_desc description = descriptions.backwardWeights();
+                memory.desc order = description.diff_weights_desc();
+                weightGradient = ArrangedGradient.of(context, what, descriptions.network(), order);
+                return withBias(kernel(name, description), dnnl.DNNL_ARG_DIFF_BIAS)
+                        .argument(dnnl.DNNL_ARG_DIFF_WEIGHTS, order)
+                        .argument(dnnl.DNNL_ARG_SRC, descriptions.input())
+                        .argument(dnnl.DNNL_ARG_DIFF_DST, descriptions.output());
+            });
+        }
+        return backwardWeights;
+    }
+
+    /**
+     * Takes the FP32 master weights over for the forward pass.
+     *
+     * @param training whether a backward pass is to follow, which then uses the weights of this forward pass
+     */
+    public void takeWeights(INDArray masters, boolean training) {
+        networks = masters;
+        weights.copy(masters);
+        backwardHasWeights = training && weights.bringsUpToDate(weightsBackward);
+    }
+
+    /** The layer that they are for. */
+    String layer() {
+        return descriptions.task().layer();
+    }
+
+    /** A copy of the output's shape. */
+    public long[] outputShape() {
+        return outputShape.clone();
+    }
+
+    /** Product, bias and, if there is one, activation function. */
+    void forward(INDArray input, INDArray bias, INDArray output) {
+        run(forwardKernel(), input, bias, output);
+    }
+
+    /** Product and bias, in FP32. */
+    public void forwardInFloat(INDArray input, INDArray bias, INDArray output) {
+        run(forwardInFloatKernel(), input, bias, output);
+    }
+
+    private void run(Kernel kernel, INDArray input, INDArray bias, INDArray output) {
+        if (hasBias) {
+            kernel.bind(dnnl.DNNL_ARG_BIAS, bias);
+        }
+        weights.bind(kernel, networks);
+        kernel.bind(dnnl.DNNL_ARG_SRC, samples.take(input))
+                .bind(dnnl.DNNL_ARG_DST, output)
+                .run();
+    }
+
+    public void backwardData(INDArray delta, INDArray masters, INDArray inputGradient) {
+        Kernel kernel = backwardDataKernel();
+        if (!backwardHasWeights) {
+            weightsBackward.copy(masters);
+        }
+        backwardHasWeights = false;
+        weightsBackward.bind(kernel, masters);
+        kernel.bind(dnnl.DNNL_ARG_DIFF_DST, delta)
+                .bind(dnnl.DNNL_ARG_DIFF_SRC, samples.gradient(inputGradient))
+                .run();
+        samples.spread(inputGradient);
+    }
+
+    public void backwardWeights(INDArray input, INDArray delta, INDArray gradient, INDArray biasGradient) {
+        Kernel kernel = backwardWeightsKernel();
+        if (hasBias) {
+            kernel.bind(dnnl.DNNL_ARG_DIFF_BIAS, biasGradient);
+        }
+        weightGradient.bind(kernel, gradient);
+        kernel.bind(dnnl.DNNL_ARG_SRC, samples.take(input))
+                .bind(dnnl.DNNL_ARG_DIFF_DST, delta)
+                .run();
+        weightGradient.copy(gradient);
+    }
+
+    @Override
+    public void close() {
+        Stream.of(forward, forwardInFloat, backwardData, backwardWeights, weightGradient)
+                .filter(Objects::nonNull)
+                .forEach(Resources::close);
+        samples.close();
+        weights.close();
+        if (weights != weightsBackward) {
+            weightsBackward.close();
+        }
+    }
+}

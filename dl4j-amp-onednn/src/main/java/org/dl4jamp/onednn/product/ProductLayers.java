@@ -1,0 +1,94 @@
+package org.dl4jamp.onednn.product;
+
+import java.util.List;
+import java.util.Optional;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.RNNFormat;
+import org.deeplearning4j.nn.conf.layers.BaseLayer;
+import org.deeplearning4j.nn.conf.layers.Convolution1D;
+import org.deeplearning4j.nn.conf.layers.Convolution1DLayer;
+import org.deeplearning4j.nn.conf.layers.Convolution2D;
+import org.deeplearning4j.nn.conf.layers.Convolution3D;
+import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
+import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
+import org.deeplearning4j.nn.conf.layers.Deconvolution3D;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
+import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
+import org.dl4jamp.Precision;
+import org.dl4jamp.onednn.array.ChannelAxis;
+import org.dl4jamp.onednn.function.ActivationFunction;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.twin.LayerKernels;
+import org.nd4j.linalg.activations.IActivation;
+import org.nd4j.linalg.api.buffer.DataType;
+
+/** Layers that multiply by weights: dense and convolutional. */
+public final class ProductLayers {
+    private ProductLayers() {}
+
+    public static List<LayerKernels<?>> kernels() {
+        return List.of(
+                new LayerKernels<>(
+                        DenseLayer.class, (layer, precision) -> product(layer), ProductLayers::denseTwin, true),
+                convolution(ConvolutionLayer.class),
+                convolution(Convolution2D.class),
+                convolution(Convolution1DLayer.class),
+                convolution(Convolution1D.class),
+                convolution(Convolution3D.class),
+                convolution(Deconvolution2D.class),
+                convolution(Deconvolution3D.class),
+                convolution(DepthwiseConvolution2D.class),
+                new LayerKernels<>(
+                                SeparableConvolution2D.class,
+                                (layer, precision) -> product(layer),
+                                SeparableConvolutionTwin::new,
+                                true)
+                        .in(layer -> ChannelAxis.of(layer.getCnn2dDataFormat())));
+    }
+
+    private static <L extends ConvolutionLayer> LayerKernels<L> convolution(Class<L> type) {
+        return new LayerKernels<>(type, ProductLayers::convolution, ConvolutionTwin::new, true)
+                .in(layer -> ConvolutionForm.of(layer).channels());
+    }
+
+    private static org.deeplearning4j.nn.api.Layer denseTwin(
+            NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
+        return ((DenseLayer) conf.getLayer()).hasLayerNorm()
+                ? new NormalizedDenseTwin(conf, type, context)
+                : new DenseTwin(conf, type, context);
+    }
+
+    private static Optional<String> convolution(ConvolutionLayer layer, Precision precision) {
+        boolean sequencesLast =
+                layer instanceof Convolution1DLayer sequence && sequence.getRnnDataFormat() == RNNFormat.NWC;
+        if (sequencesLast) {
+            // DL4J's own backward pass fails in it.
+            return LayerKernels.because("format NWC");
+        }
+        if (layer instanceof Deconvolution3D
+                && ConvolutionForm.of(layer).window().isLargeWithStrides()) {
+            return LayerKernels.because("kernels of 7 or more with strides");
+        }
+        if (layer instanceof Deconvolution3D
+                && precision.isHalf()
+                && ConvolutionForm.of(layer).window().isBeyondHalfGradientsOfSpreading()) {
+            return LayerKernels.because("strides with kernels of 4 or more, or strides of 3 or more, in BFLOAT16");
+        }
+        boolean mayCropInSame =
+                layer instanceof Convolution3D || layer instanceof Deconvolution2D || layer instanceof Deconvolution3D;
+        return mayCropInSame && ConvolutionForm.of(layer).window().cropsInSame()
+                ? LayerKernels.because("strides in mode Same that are larger than the kernel by two or more")
+                : product(layer);
+    }
+
+    private static Optional<String> product(BaseLayer layer) {
+        if (layer.getWeightNoise() != null) {
+            return LayerKernels.because("weight noise");
+        }
+        IActivation activation = layer.getActivationFn();
+        return ActivationFunction.isElementWise(activation)
+                ? LayerKernels.COVERED
+                : LayerKernels.because("activation function " + activation + " after products");
+    }
+}

@@ -1,0 +1,23 @@
+package org.dl4jamp.onednn.recurrent;
+
+import org.deeplearning4j.nn.api.Layer;
+import org.dl4jamp.layer.SparingTwin;
+
+/** The twin of a recurrent layer, as one direction of a bidirectional layer uses it. */
+interface Directional extends Layer, SparingTwin, AutoCloseable {
+    RecurrentPasses passes();
+
+    /** FP32. */
+    RecurrentParameters parameters();
+
+    /** Views that take the parameters' gradients. */
+    RecurrentParameters gradients();
+
+    @Override
+    default void spareInputGradient(boolean unwanted) {
+        passes().spareInputGradient(unwanted);
+    }
+
+    @Override
+    void close();
+}

@@ -1,0 +1,134 @@
+package org.dl4jamp.onednn.recurrent;
+
+import java.util.Map;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.layers.recurrent.LSTM;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.nd4j.common.base.Preconditions;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * An LSTM without peepholes over the FP32 master weights, which it rounds itself. Gradients of the parameters are FP32, and so is the state
+ * between sequences, which is DL4J's own.
+ */
+final class LstmTwin extends LSTM implements Directional {
+    private static final long serialVersionUID = 1L;
+
+    private final transient RecurrentPasses passes;
+
+    LstmTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
+        super(conf, type);
+        this.helper = null;
+        this.passes = new RecurrentPasses(
+                context,
+                type,
+                LstmCell.GATES,
+                (shape, weights) -> new LstmCell(context, layerId(), type, layerConf(), shape, weights));
+    }
+
+    @Override
+    public RecurrentPasses passes() {
+        return passes;
+    }
+
+    @Override
+    public RecurrentParameters parameters() {
+        return RecurrentParameters.of(params);
+    }
+
+    @Override
+    public RecurrentParameters gradients() {
+        return RecurrentParameters.of(gradientViews);
+    }
+
+    private RecurrentPasses.Sequences sequences(Map<String, INDArray> state) {
+        assertInputSet(false);
+        Preconditions.checkState(input.rank() == 3, "3D input expected to RNN layer expected, got " + input.rank());
+        return new RecurrentPasses.Sequences(
+                permuteIfNWC(input),
+                maskArray,
+                new RecurrentState(state.get(STATE_KEY_PREV_ACTIVATION), state.get(STATE_KEY_PREV_MEMCELL)));
+    }
+
+    private static void store(RecurrentState last, Map<String, INDArray> state) {
+        state.put(STATE_KEY_PREV_ACTIVATION, last.output());
+        state.put(STATE_KEY_PREV_MEMCELL, last.memory());
+    }
+
+    @Override
+    public INDArray activate(INDArray input, boolean training, LayerWorkspaceMgr workspaceMgr) {
+        setInput(input, workspaceMgr);
+        return activate(training, workspaceMgr);
+    }
+
+    @Override
+    public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        return permuteIfNWC(passes.forward(sequences(Map.of()), parameters(), training, null, workspaceMgr));
+    }
+
+    @Override
+    public INDArray rnnTimeStep(INDArray input, LayerWorkspaceMgr workspaceMgr) {
+        setInput(input, workspaceMgr);
+        return permuteIfNWC(
+                passes.forward(sequences(stateMap), parameters(), false, last -> store(last, stateMap), workspaceMgr));
+    }
+
+    @Override
+    public INDArray rnnActivateUsingStoredState(
+            INDArray input, boolean training, boolean storeLastForTBPTT, LayerWorkspaceMgr workspaceMgr) {
+        setInput(input, workspaceMgr);
+        return permuteIfNWC(passes.forward(
+                sequences(tBpttStateMap),
+                parameters(),
+                training,
+                storeLastForTBPTT ? last -> store(last, tBpttStateMap) : null,
+                workspaceMgr));
+    }
+
+    @Override
+    public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        INDArray next = passes.backward(
+                sequences(Map.of()),
+                permuteIfNWC(epsilon),
+                -1,
+                parameters(),
+                gradients(),
+                null,
+                workspaceMgr,
+                ArrayType.ACTIVATION_GRAD);
+        return new Pair<>(gradients().asGradient(), permuteIfNWC(next));
+    }
+
+    @Override
+    public Pair<Gradient, INDArray> tbpttBackpropGradient(
+            INDArray epsilon, int tbpttBackwardLength, LayerWorkspaceMgr workspaceMgr) {
+        // The networks copy the state of truncated BPTT to the other map after each segment: this is where the segment
+        // began.
+        INDArray next = passes.backward(
+                sequences(stateMap),
+                permuteIfNWC(epsilon),
+                tbpttBackwardLength,
+                parameters(),
+                gradients(),
+                last -> store(last, tBpttStateMap),
+                workspaceMgr,
+                ArrayType.ACTIVATION_GRAD);
+        return new Pair<>(gradients().asGradient(), permuteIfNWC(next));
+    }
+
+    @Override
+    public void clear() {
+        super.clear();
+        passes.forget();
+    }
+
+    @Override
+    public void close() {
+        passes.close();
+    }
+}

@@ -1,0 +1,81 @@
+package org.dl4jamp.onednn.recurrent;
+
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** What a recurrent layer computes, for one shape of its input. */
+interface RecurrentCell extends AutoCloseable {
+    /** What a forward pass leaves. */
+    interface Trace {
+        /** The outputs: {@code [steps + 1, minibatch, units]}, the state before the first step in front. */
+        INDArray outputs();
+
+        /** The state after the last step, which is in the trace's memory. */
+        RecurrentState last();
+
+        /** Whether a backward pass may end after the first time step. */
+        default boolean isTruncatable() {
+            return true;
+        }
+    }
+
+    /**
+     * A forward pass.
+     *
+     * @param x {@code [steps, minibatch, nIn]}
+     * @param mask FLOAT {@code [steps, minibatch]}, what outputs and state are multiplied by; null for none
+     * @param keeps whether the trace is to hold all that {@link #backward} needs
+     * @param truncates whether the backward pass is known to end after the first time step
+     * @param working where what is needed meanwhile goes
+     * @param lasting where the trace goes
+     */
+    Trace forward(
+            INDArray x,
+            RecurrentParameters parameters,
+            RecurrentState initial,
+            INDArray mask,
+            boolean training,
+            boolean keeps,
+            boolean truncates,
+            SequenceMemory working,
+            SequenceMemory lasting);
+
+    /**
+     * A backward pass.
+     *
+     * @param trace that kept everything; it's used up
+     * @param error the gradient of the outputs, FLOAT {@code [steps, minibatch, units]}; it's used up
+     * @param mask as in the forward pass
+     * @param firstStep the earliest time step that gradients flow back to
+     * @param deltas where the gradients of the sums go: {@code [steps, minibatch, gates * units]}
+     * @param memory where what is needed meanwhile goes
+     */
+    void backward(Trace trace, INDArray error, INDArray mask, long firstStep, INDArray deltas, SequenceMemory memory);
+
+    /**
+     * A backward pass over all time steps with all gradients, where the forward pass was such that the cell has one; it takes the place of {@link
+     * #backward} and of what is computed of the deltas.
+     *
+     * @param x {@code [steps, minibatch, nIn]}
+     * @param error the gradient of the outputs, FLOAT {@code [steps, minibatch, units]}; it's used up
+     * @param gradients where the gradients of the parameters go
+     * @param inputGradient where that of the input goes, {@code [steps, minibatch, nIn]}; null if nobody wants it
+     * @param memory where what is needed meanwhile goes
+     * @return whether it was done
+     */
+    default boolean backwardAtOnce(
+            Trace trace,
+            INDArray x,
+            RecurrentParameters parameters,
+            INDArray error,
+            RecurrentParameters gradients,
+            INDArray inputGradient,
+            SequenceMemory memory) {
+        return false;
+    }
+
+    /** Its products, for what is computed of the deltas. */
+    SequenceProducts products();
+
+    @Override
+    void close();
+}

@@ -1,0 +1,73 @@
+package org.dl4jamp.onednn.recurrent;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.deeplearning4j.nn.conf.layers.BaseLayer;
+import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
+import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
+import org.dl4jamp.Precision;
+import org.dl4jamp.onednn.function.ActivationFunction;
+import org.dl4jamp.onednn.twin.LayerKernels;
+import org.nd4j.linalg.activations.IActivation;
+import org.nd4j.linalg.activations.impl.ActivationRReLU;
+
+/** Layers that go through sequences step by step. */
+public final class RecurrentLayers {
+    private static final LayerKernels<LSTM> LSTMS =
+            new LayerKernels<>(LSTM.class, RecurrentLayers::lstm, LstmTwin::new, true);
+    private static final LayerKernels<SimpleRnn> SIMPLE_RNNS =
+            new LayerKernels<>(SimpleRnn.class, RecurrentLayers::simpleRnn, SimpleRnnTwin::new, true);
+
+    private RecurrentLayers() {}
+
+    public static List<LayerKernels<?>> kernels() {
+        return List.of(
+                LSTMS,
+                SIMPLE_RNNS,
+                new LayerKernels<>(
+                        Bidirectional.class, RecurrentLayers::bidirectional, BidirectionalTwin::make, false));
+    }
+
+    /** What there is for a direction of a bidirectional layer. Subclasses may compute anything, and have nothing. */
+    static Optional<LayerKernels<?>> direction(Layer layer) {
+        return Stream.<LayerKernels<?>>of(LSTMS, SIMPLE_RNNS)
+                .filter(kernels -> kernels.type() == layer.getClass())
+                .findFirst();
+    }
+
+    private static Optional<String> bidirectional(Bidirectional layer, Precision precision) {
+        if (!(layer.getFwd() instanceof LSTM || layer.getFwd() instanceof SimpleRnn)) {
+            return LayerKernels.because(
+                    "a bidirectional " + layer.getFwd().getClass().getSimpleName());
+        }
+        if (layer.getFwd().getIDropout() != null) {
+            return LayerKernels.because("dropout of each direction by itself");
+        }
+        return direction(layer.getFwd())
+                .map(kernels -> kernels.without(layer.getFwd(), precision))
+                .orElseGet(() -> LayerKernels.because(layer.getFwd().getClass().getSimpleName()));
+    }
+
+    private static Optional<String> lstm(LSTM layer, Precision precision) {
+        return without(layer, layer.getActivationFn()).or(() -> without(layer, layer.getGateActivationFn()));
+    }
+
+    private static Optional<String> simpleRnn(SimpleRnn layer, Precision precision) {
+        return layer.hasLayerNorm()
+                ? LayerKernels.because("layer normalization")
+                : without(layer, layer.getActivationFn());
+    }
+
+    private static Optional<String> without(BaseLayer layer, IActivation activation) {
+        if (layer.getWeightNoise() != null) {
+            return LayerKernels.because("weight noise");
+        }
+        boolean drawsRandomNumbers = activation instanceof ActivationRReLU;
+        return ActivationFunction.isElementWise(activation) && !drawsRandomNumbers
+                ? LayerKernels.COVERED
+                : LayerKernels.because("activation function " + activation + " in recurrent layers");
+    }
+}

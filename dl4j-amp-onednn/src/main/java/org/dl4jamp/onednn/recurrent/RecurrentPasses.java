@@ -1,0 +1,260 @@
+package org.dl4jamp.onednn.recurrent;
+
+import java.util.Arrays;
+import java.util.function.Consumer;
+import org.deeplearning4j.exception.DL4JInvalidInputException;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.array.AlignedMemory;
+import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.SequenceShape;
+import org.dl4jamp.onednn.array.Slab;
+import org.dl4jamp.onednn.array.Workspaces;
+import org.dl4jamp.onednn.primitive.KernelCache;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.Twins;
+import org.nd4j.common.base.Preconditions;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+
+/**
+ * Forward and backward passes of a recurrent layer over {@code [minibatch, size, time]}. Its arrays have that shape, but lie in memory time step
+ * by time step. What a forward pass in training computes is kept for the backward pass where DL4J's workspaces allow it, and computed again
+ * where they don't.
+ */
+final class RecurrentPasses implements AutoCloseable {
+    // More than other layers have: sequences come in many lengths, and all shapes share the memory for the weights.
+    private static final int SHAPES = 4 * Twins.SHAPES;
+
+    /** Makes cells. */
+    interface CellMaker {
+        RecurrentCell make(SequenceShape shape, AlignedMemory weights);
+    }
+
+    private final OneDnnContext context;
+    private final DataType type;
+    private final int gates;
+    private final CellMaker maker;
+    private final KernelCache<SequenceShape, RecurrentCell> cells = new KernelCache<>(SHAPES);
+    private final AlignedMemory weights = new AlignedMemory();
+    private RecurrentCell.Trace kept;
+    private RecurrentState keptFrom;
+    private boolean inputGradientUnwanted;
+    private boolean hasTruncated;
+
+    RecurrentPasses(OneDnnContext context, DataType type, int gates, CellMaker maker) {
+        this.context = context;
+        this.type = type;
+        this.gates = gates;
+        this.maker = maker;
+    }
+
+    /**
+     * What goes in.
+     *
+     * @param input {@code [minibatch, nIn, time]}
+     * @param mask {@code [minibatch, time]}; null for none
+     * @param initial the state before
+     */
+    record Sequences(INDArray input, INDArray mask, RecurrentState initial) {}
+
+    /** Checks a shape as DL4J's layer does. */
+    static void check(INDArray input, INDArray inputWeights, INDArray lastOutput) {
+        if (input.size(1) != inputWeights.size(0)) {
+            throw new DL4JInvalidInputException("Received input with size(1) = " + input.size(1)
+                    + " (input array shape = " + Arrays.toString(input.shape())
+                    + "); input.size(1) must match layer nIn size (nIn = " + inputWeights.size(0) + ")");
+        }
+        Preconditions.checkState(
+                lastOutput == null || lastOutput.size(0) == input.size(0),
+                "Invalid RNN previous state (last time step activations/initialization): rnnTimeStep with different minibatch size, or forgot to call rnnClearPreviousState between batches?"
+                        + " Previous step output = [batch, nIn] = %ndShape, current input = [batch, nIn, seqLength] = %ndShape",
+                lastOutput,
+                input);
+    }
+
+    private RecurrentCell cell(INDArray input, INDArray recurrentWeights) {
+        SequenceShape shape =
+                new SequenceShape(input.size(0), input.size(2), input.size(1), recurrentWeights.size(0), gates);
+        return cells.get(shape, () -> maker.make(shape, weights));
+    }
+
+    /** An array of {@code [minibatch, size, time]} as {@code [time, minibatch, size]}, the order in memory, in a type. */
+    INDArray timeFirst(INDArray sequences, DataType wanted, SequenceMemory memory) {
+        INDArray turned = sequences.permute(2, 0, 1);
+        if (Layout.dense(wanted, turned.shape()).isThatOf(turned)) {
+            return turned;
+        }
+        return copy(turned, memory.create(wanted, turned.shape()));
+    }
+
+    private INDArray copy(INDArray from, INDArray to) {
+        if (Layout.isReadable(from)) {
+            context.copy(from, to);
+            return to;
+        }
+        return to.assign(from);
+    }
+
+    /** {@code [time, minibatch]}. */
+    private INDArray mask(Sequences sequences, SequenceMemory memory) {
+        if (sequences.mask() == null) {
+            return null;
+        }
+        INDArray turned = sequences.mask().transpose();
+        return copy(turned, memory.create(DataType.FLOAT, turned.shape()));
+    }
+
+    /**
+     * A forward pass.
+     *
+     * @param lastState takes the state after it, outside workspaces; null if nobody wants it
+     * @return {@code [time, minibatch, units]}, to be read only, and while the layer has its turn
+     */
+    INDArray outputs(
+            Sequences sequences,
+            RecurrentParameters parameters,
+            boolean training,
+            Consumer<RecurrentState> lastState,
+            LayerWorkspaceMgr workspaceMgr) {
+        forget();
+        check(sequences.input(), parameters.inputWeights(), sequences.initial().output());
+        boolean keeps = training && Workspaces.staysUntilBackward(workspaceMgr);
+        SequenceMemory working = new SequenceMemory(workspaceMgr, ArrayType.FF_WORKING_MEM);
+        SequenceMemory lasting = keeps ? new SequenceMemory(workspaceMgr, ArrayType.ACTIVATIONS) : working;
+        RecurrentCell.Trace trace = run(sequences, parameters, training, keeps, hasTruncated, working, lasting);
+        if (lastState != null) {
+            lastState.accept(detached(trace.last()));
+        }
+        kept = keeps ? trace : null;
+        keptFrom = sequences.initial();
+        INDArray all = trace.outputs();
+        long block = all.size(1) * all.size(2);
+        return Slab.of(all).plus(block).vector(all.length() - block).reshape(all.size(0) - 1, all.size(1), all.size(2));
+    }
+
+    /**
+     * A forward pass, see {@link #outputs}.
+     *
+     * @return {@code [minibatch, units, time]}
+     */
+    INDArray forward(
+            Sequences sequences,
+            RecurrentParameters parameters,
+            boolean training,
+            Consumer<RecurrentState> lastState,
+            LayerWorkspaceMgr workspaceMgr) {
+        INDArray outputs = outputs(sequences, parameters, training, lastState, workspaceMgr);
+        INDArray activations = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATIONS, type, outputs.shape());
+        context.copy(outputs, activations);
+        return activations.permute(1, 2, 0);
+    }
+
+    private RecurrentCell.Trace run(
+            Sequences sequences,
+            RecurrentParameters parameters,
+            boolean training,
+            boolean keeps,
+            boolean truncates,
+            SequenceMemory working,
+            SequenceMemory lasting) {
+        return cell(sequences.input(), parameters.recurrentWeights())
+                .forward(
+                        timeFirst(sequences.input(), type, working),
+                        parameters,
+                        sequences.initial(),
+                        mask(sequences, working),
+                        training,
+                        keeps,
+                        truncates,
+                        working,
+                        lasting);
+    }
+
+    private static RecurrentState detached(RecurrentState state) {
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            return new RecurrentState(
+                    state.output().dup(),
+                    state.memory() == null ? null : state.memory().dup());
+        }
+    }
+
+    /**
+     * A backward pass.
+     *
+     * @param sequences of the forward pass
+     * @param epsilon {@code [minibatch, units, time]}
+     * @param backSteps how many time steps gradients flow back; all if it isn't positive
+     * @param parameters those of the forward pass
+     * @param gradients views that take the parameters' gradients
+     * @param lastState takes the state after the last time step; null if nobody wants it
+     * @param destination where the result goes
+     * @return the gradient of the input, {@code [minibatch, nIn, time]}; null if nobody wants it
+     */
+    INDArray backward(
+            Sequences sequences,
+            INDArray epsilon,
+            long backSteps,
+            RecurrentParameters parameters,
+            RecurrentParameters gradients,
+            Consumer<RecurrentState> lastState,
+            LayerWorkspaceMgr workspaceMgr,
+            ArrayType destination) {
+        INDArray input = sequences.input();
+        check(input, parameters.inputWeights(), sequences.initial().output());
+        SequenceMemory memory = new SequenceMemory(workspaceMgr, ArrayType.BP_WORKING_MEM);
+        long steps = input.size(2);
+        long firstStep = backSteps > 0 ? Math.max(0, steps - backSteps) : 0;
+        boolean truncates = firstStep > 0;
+        hasTruncated |= truncates;
+        boolean usesKept =
+                kept != null && sequences.initial().isSameAs(keptFrom) && (kept.isTruncatable() || !truncates);
+        RecurrentCell.Trace trace = usesKept ? kept : run(sequences, parameters, true, true, truncates, memory, memory);
+        forget();
+        if (lastState != null) {
+            lastState.accept(detached(trace.last()));
+        }
+        INDArray turned = epsilon.permute(2, 0, 1);
+        INDArray error = copy(turned, memory.create(DataType.FLOAT, turned.shape()));
+        INDArray x = timeFirst(input, type, memory);
+        INDArray next = inputGradientUnwanted ? null : Workspaces.dense(workspaceMgr, destination, type, x.shape());
+        RecurrentCell cell = cell(input, parameters.recurrentWeights());
+        if (cell.backwardAtOnce(trace, x, parameters, error, gradients, next, memory)) {
+            return next == null ? null : next.permute(1, 2, 0);
+        }
+        long columns = parameters.recurrentWeights().size(1);
+        INDArray deltas = memory.create(type, steps, input.size(0), columns);
+        if (firstStep > 0) {
+            Slab.of(deltas).vector(firstStep * input.size(0) * columns).assign(0);
+        }
+        SequenceProducts products = cell.products();
+        products.takeWeightsBackward(parameters.inputWeights(), parameters.recurrentWeights());
+        cell.backward(trace, error, mask(sequences, memory), firstStep, deltas, memory);
+        products.weightGradients(x, Slab.of(trace.outputs()), deltas, gradients);
+        if (next == null) {
+            return null;
+        }
+        products.inputGradient(deltas, next);
+        return next.permute(1, 2, 0);
+    }
+
+    /** Whether {@link #backward} may leave out the gradient of the input. */
+    void spareInputGradient(boolean unwanted) {
+        inputGradientUnwanted = unwanted;
+    }
+
+    /** Makes the next backward pass run forward again. */
+    void forget() {
+        kept = null;
+        keptFrom = null;
+    }
+
+    @Override
+    public void close() {
+        forget();
+        cells.close();
+        weights.close();
+    }
+}

@@ -1,0 +1,32 @@
+package org.dl4jamp.onednn.recurrent;
+
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.array.Workspaces;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * Where a recurrent layer's arrays go.
+ *
+ * @param workspaceMgr DL4J's workspaces
+ * @param place one of them
+ */
+record SequenceMemory(LayerWorkspaceMgr workspaceMgr, ArrayType place) {
+    /** With arbitrary content. */
+    INDArray create(DataType type, long... shape) {
+        return Workspaces.dense(workspaceMgr, place, type, shape);
+    }
+
+    /** A copy, in a type. */
+    INDArray copy(OneDnnContext context, DataType type, INDArray from) {
+        INDArray to = create(type, from.shape());
+        context.copy(from, to);
+        return to;
+    }
+
+    INDArray zeros(DataType type, long... shape) {
+        return create(type, shape).assign(0);
+    }
+}

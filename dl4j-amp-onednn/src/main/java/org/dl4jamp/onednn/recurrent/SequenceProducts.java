@@ -1,0 +1,283 @@
+package org.dl4jamp.onednn.recurrent;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.bytedeco.dnnl.global.dnnl;
+import org.bytedeco.dnnl.memory;
+import org.dl4jamp.onednn.array.AlignedMemory;
+import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.SequenceShape;
+import org.dl4jamp.onednn.array.Slab;
+import org.dl4jamp.onednn.primitive.Kernel;
+import org.dl4jamp.onednn.primitive.Multiplication;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.Work;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+
+/**
+ * The products of a recurrent layer for one shape of its input. Those with the input, and the gradients of the weights, are made for all time
+ * steps at once; only those with the output of the time step before have to wait for it. Sums are FP32.
+ */
+final class SequenceProducts implements AutoCloseable {
+    private static final int CACHE_LINE = 64;
+
+    private final SequenceShape shape;
+    private final AlignedMemory weights;
+    private final List<Kernel> kernels = new ArrayList<>();
+
+    private final Kernel input;
+    private final Kernel recurrent;
+    private final Kernel recurrentBackward;
+    private final Kernel inputGradient;
+    private final Kernel inputWeightGradient;
+    private final Kernel recurrentWeightGradient;
+    private final Kernel biasGradient;
+
+    private final Kernel roundInputWeights;
+    private final Kernel roundRecurrentWeights;
+    private final Kernel roundInputWeightsBackward;
+    private final Kernel roundRecurrentWeightsBackward;
+    private final long inputWeightBytes;
+    private final long recurrentWeightBytesBackward;
+    private final INDArray ones;
+
+    static SequenceProducts make(
+            OneDnnContext context, String layer, DataType type, SequenceShape shape, AlignedMemory weights) {
+        String what = layer + ": products of " + type + " for " + shape;
+        return OneDnnContext.make(what, Work.LARGE, () -> new SequenceProducts(context, what, type, shape, weights));
+    }
+
+    private SequenceProducts(
+            OneDnnContext context, String what, DataType type, SequenceShape shape, AlignedMemory weights) {
+        this.shape = shape;
+        this.weights = weights;
+        long rows = shape.rows();
+        long minibatch = shape.minibatch();
+        long units = shape.units();
+        long nIn = shape.nIn();
+        long columns = shape.columns();
+        int gates = shape.gates();
+        DataType sums = DataType.FLOAT;
+
+        Multiplication ofInput = new Multiplication(
+                        context, what, dense(type, rows, nIn), Layout.any(type, nIn, units), dense(sums, rows, units))
+                .plus(dense(sums, 1, units));
+        Multiplication ofOutput = new Multiplication(
+                        context,
+                        what,
+                        dense(type, 1, minibatch, units),
+                        Layout.any(type, gates, units, units),
+                        strided(sums, new long[] {gates, minibatch, units}, shape.gate(), units, 1))
+                .adding();
+        Multiplication ofDelta = new Multiplication(
+                        context,
+                        what,
+                        dense(type, minibatch, columns),
+                        Layout.any(type, columns, units),
+                        dense(sums, minibatch, units))
+                .adding();
+        Multiplication ofDeltas = new Multiplication(
+                context, what, dense(type, rows, columns), Layout.any(type, columns, nIn), dense(type, rows, nIn));
+        memory.desc turnedDeltas = strided(type, new long[] {columns, rows}, 1, columns);
+
+        input = add(ofInput.kernel());
+        recurrent = add(ofOutput.kernel());
+        recurrentBackward = add(ofDelta.kernel());
+        inputGradient = add(ofDeltas.kernel());
+        inputWeightGradient =
+                add(new Multiplication(context, what, turnedDeltas, dense(type, rows, nIn), dense(sums, columns, nIn))
+                        .kernel());
+        recurrentWeightGradient = add(
+                new Multiplication(context, what, turnedDeltas, dense(type, rows, units), dense(sums, columns, units))
+                        .kernel());
+        biasGradient = add(new Multiplication(
+                        context, what, dense(type, 1, rows), dense(type, rows, columns), dense(sums, 1, columns))
+                .kernel());
+
+        // DL4J's weights are stored column by column.
+        memory.desc inputMaster = strided(sums, new long[] {nIn, units}, 1, nIn);
+        memory.desc recurrentMaster = strided(sums, new long[] {gates, units, units}, units * units, 1, units);
+        roundInputWeights = add(round(context, what, inputMaster, ofInput.weightsOrder()));
+        roundRecurrentWeights = add(round(context, what, recurrentMaster, ofOutput.weightsOrder()));
+        roundInputWeightsBackward = add(round(context, what, dense(sums, columns, nIn), ofDeltas.weightsOrder()));
+        roundRecurrentWeightsBackward = add(round(context, what, dense(sums, columns, units), ofDelta.weightsOrder()));
+
+        inputWeightBytes = aligned(ofInput.weightsOrder());
+        recurrentWeightBytesBackward = aligned(ofDelta.weightsOrder());
+        weights.reserve(Math.max(
+                gates * inputWeightBytes + aligned(ofOutput.weightsOrder()),
+                recurrentWeightBytesBackward + aligned(ofDeltas.weightsOrder())));
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            ones = Nd4j.ones(type, rows);
+        }
+    }
+
+    private static memory.desc dense(DataType type, long... shape) {
+        return Layout.dense(type, shape).descriptor();
+    }
+
+    private static memory.desc strided(DataType type, long[] shape, long... strides) {
+        return Layout.strided(type, shape, strides).descriptor();
+    }
+
+    private static Kernel round(OneDnnContext context, String what, memory.desc from, memory.desc to) {
+        return context.copyKernel(what, from, to)
+                .argument(dnnl.DNNL_ARG_FROM, from)
+                .argument(dnnl.DNNL_ARG_TO, to);
+    }
+
+    private static long aligned(memory.desc order) {
+        return (order.get_size() + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    }
+
+    private Kernel add(Kernel kernel) {
+        kernels.add(kernel);
+        return kernel;
+    }
+
+    private long inputWeights(int gate) {
+        return weights.address() + gate * inputWeightBytes;
+    }
+
+    private long recurrentWeights() {
+        return inputWeights(shape.gates());
+    }
+
+    private long recurrentWeightsBackward() {
+        return weights.address();
+    }
+
+    private long inputWeightsBackward() {
+        return weights.address() + recurrentWeightBytesBackward;
+    }
+
+    /**
+     * Takes the FP32 master weights over for a forward pass.
+     *
+     * @param inputWeights {@code [nIn, gates * units]}, column by column
+     * @param recurrentWeights {@code [units, gates * units]}, column by column
+     */
+    void takeWeights(INDArray inputWeights, INDArray recurrentWeights) {
+        for (int gate = 0; gate < shape.gates(); gate++) {
+            roundInputWeights
+                    .bind(
+                            dnnl.DNNL_ARG_FROM,
+                            Slab.of(inputWeights)
+                                    .plus(gate * shape.nIn() * shape.units())
+                                    .address())
+                    .bind(dnnl.DNNL_ARG_TO, inputWeights(gate))
+                    .run();
+        }
+        roundRecurrentWeights
+                .bind(dnnl.DNNL_ARG_FROM, recurrentWeights)
+                .bind(dnnl.DNNL_ARG_TO, recurrentWeights())
+                .run();
+    }
+
+    /** Takes them over for a backward pass, in place of those for a forward pass. */
+    void takeWeightsBackward(INDArray inputWeights, INDArray recurrentWeights) {
+        roundInputWeightsBackward
+                .bind(dnnl.DNNL_ARG_FROM, inputWeights)
+                .bind(dnnl.DNNL_ARG_TO, inputWeightsBackward())
+                .run();
+        roundRecurrentWeightsBackward
+                .bind(dnnl.DNNL_ARG_FROM, recurrentWeights)
+                .bind(dnnl.DNNL_ARG_TO, recurrentWeightsBackward())
+                .run();
+    }
+
+    /**
+     * Input times weights plus bias for all time steps.
+     *
+     * @param x {@code [steps, minibatch, nIn]}
+     * @param bias {@code gates * units} numbers
+     * @param sums FLOAT {@code [gates, steps, minibatch, units]}
+     */
+    void input(INDArray x, INDArray bias, Slab sums) {
+        for (int gate = 0; gate < shape.gates(); gate++) {
+            input.bind(dnnl.DNNL_ARG_SRC, x)
+                    .bind(dnnl.DNNL_ARG_WEIGHTS, inputWeights(gate))
+                    .bind(
+                            dnnl.DNNL_ARG_BIAS,
+                            Slab.of(bias).plus(gate * shape.units()).address())
+                    .bind(dnnl.DNNL_ARG_DST, sums.plus(gate * shape.gate()).address())
+                    .run();
+        }
+    }
+
+    /**
+     * Adds the output of the time step before times its weights.
+     *
+     * @param before {@code [minibatch, units]}
+     * @param sums the time step's part of those of the first gate, see {@link #input}
+     */
+    void recurrent(Slab before, Slab sums) {
+        recurrent
+                .bind(dnnl.DNNL_ARG_SRC, before.address())
+                .bind(dnnl.DNNL_ARG_WEIGHTS, recurrentWeights())
+                .bind(dnnl.DNNL_ARG_DST, sums.address())
+                .run();
+    }
+
+    /**
+     * Adds the gradient that comes from the time step after.
+     *
+     * @param delta of the time step after, {@code [minibatch, gates * units]}
+     * @param error of the output, FLOAT {@code [minibatch, units]}
+     */
+    void recurrentBackward(Slab delta, Slab error) {
+        recurrentBackward
+                .bind(dnnl.DNNL_ARG_SRC, delta.address())
+                .bind(dnnl.DNNL_ARG_WEIGHTS, recurrentWeightsBackward())
+                .bind(dnnl.DNNL_ARG_DST, error.address())
+                .run();
+    }
+
+    /**
+     * The gradient of the input.
+     *
+     * @param deltas {@code [steps, minibatch, gates * units]}
+     * @param gradient {@code [steps, minibatch, nIn]}
+     */
+    void inputGradient(INDArray deltas, INDArray gradient) {
+        inputGradient
+                .bind(dnnl.DNNL_ARG_SRC, deltas)
+                .bind(dnnl.DNNL_ARG_WEIGHTS, inputWeightsBackward())
+                .bind(dnnl.DNNL_ARG_DST, gradient)
+                .run();
+    }
+
+    /**
+     * Writes the gradients of the parameters.
+     *
+     * @param x {@code [steps, minibatch, nIn]}
+     * @param before the outputs of the time step before each, {@code [steps, minibatch, units]}
+     * @param deltas {@code [steps, minibatch, gates * units]}
+     * @param gradients in the parameters' order
+     */
+    void weightGradients(INDArray x, Slab before, INDArray deltas, RecurrentParameters gradients) {
+        inputWeightGradient
+                .bind(dnnl.DNNL_ARG_SRC, deltas)
+                .bind(dnnl.DNNL_ARG_WEIGHTS, x)
+                .bind(dnnl.DNNL_ARG_DST, gradients.inputWeights())
+                .run();
+        recurrentWeightGradient
+                .bind(dnnl.DNNL_ARG_SRC, deltas)
+                .bind(dnnl.DNNL_ARG_WEIGHTS, before.address())
+                .bind(dnnl.DNNL_ARG_DST, gradients.recurrentWeights())
+                .run();
+        biasGradient
+                .bind(dnnl.DNNL_ARG_SRC, ones)
+                .bind(dnnl.DNNL_ARG_WEIGHTS, deltas)
+                .bind(dnnl.DNNL_ARG_DST, gradients.bias())
+                .run();
+    }
+
+    @Override
+    public void close() {
+        kernels.forEach(Kernel::close);
+    }
+}

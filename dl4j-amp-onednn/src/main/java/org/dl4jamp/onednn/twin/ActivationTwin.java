@@ -1,0 +1,89 @@
+package org.dl4jamp.onednn.twin;
+
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.gradient.DefaultGradient;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.layers.ActivationLayer;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.array.Rejection;
+import org.dl4jamp.onednn.array.Workspaces;
+import org.dl4jamp.onednn.function.ActivationFunction;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * An element-wise activation function of an array of any rank, computed in FP32 and rounded once. Functions that oneDNN hasn't are ND4J's.
+ */
+final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner, AutoCloseable {
+    private static final long serialVersionUID = 1L;
+
+    private final transient OneDnnContext context;
+    private final transient ActivationFunction function;
+
+    private transient FusedRelu fused;
+
+    ActivationTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
+        super(conf, type);
+        this.context = context;
+        this.function = new ActivationFunction(context, layerConf().getActivationFn());
+    }
+
+    @Override
+    public void fuse(FusedRelu with) {
+        fused = with;
+    }
+
+    @Override
+    public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        assertInputSet(false);
+        if (fused != null && fused.takes(input)) {
+            return workspaceMgr.leverageTo(ArrayType.ACTIVATIONS, input);
+        }
+        if (function.eltwise() == null) {
+            INDArray values = unrounded(workspaceMgr, ArrayType.FF_WORKING_MEM);
+            INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, values.shape());
+            function.forward(layerId(), values, training, output);
+            return output;
+        }
+        INDArray x = context.inEitherOrder(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
+        INDArray output = Workspaces.like(x, workspaceMgr, ArrayType.ACTIVATIONS);
+        function.forwardFrom(layerId(), x, output);
+        return output;
+    }
+
+    /** A copy of the input that ND4J's functions may overwrite. */
+    private INDArray unrounded(LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+        INDArray copy = Workspaces.channelsLast(workspaceMgr, working, DataType.FLOAT, input.shape());
+        context.copyOrAssign(input, copy);
+        return copy;
+    }
+
+    @Override
+    public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        assertInputSet(true);
+        Rejection.ofEpsilon(layerId(), epsilon, input.shape());
+        if (fused != null && fused.takesDerivative() && context.lentGradients().contain(epsilon)) {
+            return new Pair<>(new DefaultGradient(), epsilon);
+        }
+        if (function.eltwise() == null) {
+            INDArray values = unrounded(workspaceMgr, ArrayType.BP_WORKING_MEM);
+            INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, values.shape());
+            function.backward(layerId(), values, epsilon, next, workspaceMgr);
+            return new Pair<>(new DefaultGradient(), next);
+        }
+        INDArray x = context.inEitherOrder(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray delta = context.inOrderOf(x, epsilon, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray next = Workspaces.like(x, workspaceMgr, ArrayType.ACTIVATION_GRAD);
+        function.backwardFrom(layerId(), x, delta, next);
+        context.lentGradients().giveBack(epsilon);
+        return new Pair<>(new DefaultGradient(), next);
+    }
+
+    @Override
+    public void close() {
+        function.close();
+    }
+}

@@ -1,0 +1,26 @@
+package org.dl4jamp.onednn.twin;
+
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.layer.Casting;
+import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * Casts to arrays with their channels last in memory, of any type: for twins that read them in this order in FP32, too.
+ *
+ * @param context what does it
+ */
+public record ChannelsLastCasting(OneDnnContext context) implements Casting {
+    @Override
+    public INDArray cast(INDArray array, DataType type, LayerWorkspaceMgr workspaceMgr, ArrayType destination) {
+        if (array == null || array.dataType() == type) {
+            return array;
+        }
+        return Layout.isReadable(array) && Layout.isKnown(type)
+                ? context.channelsLast(array, type, workspaceMgr, destination)
+                : Casting.ND4J.cast(array, type, workspaceMgr, destination);
+    }
+}

@@ -1,0 +1,54 @@
+package org.dl4jamp.onednn.twin;
+
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.layers.DropoutLayer;
+import org.deeplearning4j.nn.gradient.DefaultGradient;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.array.ChannelAxis;
+import org.dl4jamp.onednn.array.Workspaces;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** A dropout layer without the dropout, which is the wrapper's: it hands on what it's given, in the order in memory that it has. */
+final class DropoutTwin extends ParameterlessTwin<DropoutLayer> {
+    private static final long serialVersionUID = 1L;
+
+    DropoutTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
+        super(conf, type, context, ChannelAxis.SECOND);
+    }
+
+    @Override
+    public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        assertInputSet(false);
+        INDArray x = context().inEitherOrder(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
+        return masked(copy(x, ArrayType.ACTIVATIONS, workspaceMgr));
+    }
+
+    @Override
+    public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        INDArray above = context().inEitherOrder(epsilon, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        return new Pair<>(new DefaultGradient(), masked(copy(above, ArrayType.ACTIVATION_GRAD, workspaceMgr)));
+    }
+
+    private INDArray copy(INDArray from, ArrayType place, LayerWorkspaceMgr workspaceMgr) {
+        INDArray to = Workspaces.like(from, workspaceMgr, place);
+        context().copy(from, to);
+        return to;
+    }
+
+    private INDArray masked(INDArray array) {
+        if (maskArray != null) {
+            applyMask(array);
+        }
+        return array;
+    }
+
+    @Override
+    public void close() {
+        // The copies are the context's.
+    }
+}

@@ -1,0 +1,59 @@
+package org.dl4jamp.onednn.twin;
+
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.layer.Casting;
+import org.dl4jamp.onednn.array.ChannelAxis;
+import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.LentGradients;
+import org.dl4jamp.onednn.array.Workspaces;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * Casts and changes the order in memory in one pass: BFLOAT16 arrays have their channels last, FP32 arrays are in the order that DL4J's own
+ * layers expect.
+ *
+ * @param context what does it
+ * @param channels which axis of the arrays holds the channels
+ */
+public record OneDnnCasting(OneDnnContext context, ChannelAxis channels) implements Casting {
+    public OneDnnCasting(OneDnnContext context) {
+        this(context, ChannelAxis.SECOND);
+    }
+
+    @Override
+    public INDArray cast(INDArray array, DataType type, LayerWorkspaceMgr workspaceMgr, ArrayType destination) {
+        if (array == null || array.dataType() == type) {
+            return array;
+        }
+        if (!Layout.isReadable(array) || !Layout.isKnown(type)) {
+            return Casting.ND4J.cast(array, type, workspaceMgr, destination);
+        }
+        INDArray cast = type == DataType.BFLOAT16 && channels == ChannelAxis.SECOND
+                ? Workspaces.channelsLast(workspaceMgr, destination, type, array.shape())
+                : Workspaces.dense(workspaceMgr, destination, type, array.shape());
+        context.copy(array, cast);
+        return cast;
+    }
+
+    @Override
+    public INDArray usualOrder(INDArray array, LayerWorkspaceMgr workspaceMgr, ArrayType destination) {
+        return array == null ? null : context.dense(array, workspaceMgr, destination);
+    }
+
+    @Override
+    public INDArray leverage(INDArray gradient, LayerWorkspaceMgr workspaceMgr) {
+        if (context.lentGradients().contain(gradient)) {
+            LentGradients.exempt(workspaceMgr);
+            return gradient;
+        }
+        return Casting.super.leverage(gradient, workspaceMgr);
+    }
+
+    @Override
+    public INDArray summable(INDArray gradient) {
+        return gradient == null ? null : GradientSum.of(gradient, context);
+    }
+}

@@ -1,0 +1,7 @@
+package org.dl4jamp.onednn.twin;
+
+/** A twin that may read its output again in the backward pass, if nobody changes it in between. */
+public interface OutputKeeper {
+    /** Told once, if all that take the output leave it as it is. */
+    void outputStays();
+}

@@ -1,0 +1,143 @@
+package org.dl4jamp.onednn.vertex;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.bytedeco.dnnl.global.dnnl;
+import org.deeplearning4j.nn.conf.graph.ElementWiseVertex.Op;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.engine.VertexRequest;
+import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.function.EltwiseKernels;
+import org.dl4jamp.onednn.primitive.Combination;
+import org.dl4jamp.onednn.primitive.Eltwise;
+import org.dl4jamp.onednn.primitive.KernelCache;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.Twins;
+import org.dl4jamp.onednn.twin.FusedRelu;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** Sum, difference, product, average or maximum of arrays of one shape. DL4J's vertex broadcasts. */
+final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
+    private static final long serialVersionUID = 1L;
+
+    private final Op operation;
+    private final transient KernelCache<Combination.Task, Combination> combinations = new KernelCache<>(Twins.SHAPES);
+    private final transient KernelCache<EltwiseTask, EltwiseKernels> functions = new KernelCache<>(Twins.SHAPES);
+
+    private transient FusedRelu relu;
+
+    private record EltwiseTask(Eltwise function, Layout layout) {}
+
+    ElementWiseTwin(VertexRequest request, Op operation, OneDnnContext context) {
+        super(request, context);
+        this.operation = operation;
+    }
+
+    @Override
+    public void fuse(FusedRelu with) {
+        relu = with;
+    }
+
+    @Override
+    boolean covers(INDArray[] inputs) {
+        boolean computable = operation == Op.Subtract ? inputs.length == 2 : inputs.length > 1;
+        return computable && haveOneShape(inputs);
+    }
+
+    @Override
+    INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr) {
+        INDArray output = create(workspaceMgr, ArrayType.ACTIVATIONS, inputs[0].shape());
+        boolean fused = training && relu != null;
+        List<Eltwise> after = new ArrayList<>();
+        if (operation == Op.Average) {
+            after.add(Eltwise.linear(1.0 / inputs.length, 0));
+        }
+        if (fused) {
+            after.add(Eltwise.RELU);
+            relu.made(output, false);
+        }
+        combine(function(), after, ordered(inputs, workspaceMgr, ArrayType.FF_WORKING_MEM), output);
+        return output;
+    }
+
+    private dnnl.algorithm function() {
+        return switch (operation) {
+            case Add, Average -> dnnl.algorithm.binary_add;
+            case Subtract -> dnnl.algorithm.binary_sub;
+            case Product -> dnnl.algorithm.binary_mul;
+            case Max -> dnnl.algorithm.binary_max;
+        };
+    }
+
+    private List<INDArray> ordered(INDArray[] arrays, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+        return Arrays.stream(arrays)
+                .map(array -> channelsLast(array, workspaceMgr, working))
+                .toList();
+    }
+
+    private void combine(dnnl.algorithm function, List<Eltwise> after, List<INDArray> arrays, INDArray result) {
+        Combination.Task task = new Combination.Task(function, arrays.size(), after, layout(result.shape()));
+        combinations
+                .get(task, () -> Combination.make(context(), request().name(), task))
+                .run(arrays, result);
+    }
+
+    @Override
+    INDArray[] backward(INDArray[] inputs, INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        INDArray above = channelsLast(epsilon, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray[] gradients = new INDArray[inputs.length];
+        for (int i = 0; i < inputs.length; i++) {
+            gradients[i] = create(workspaceMgr, ArrayType.ACTIVATION_GRAD, above.shape());
+        }
+        switch (operation) {
+            case Add -> Arrays.stream(gradients).forEach(gradient -> context().copy(above, gradient));
+            case Average -> Arrays.stream(gradients).forEach(gradient -> scale(above, 1.0 / inputs.length, gradient));
+            case Subtract -> {
+                context().copy(above, gradients[0]);
+                scale(above, -1, gradients[1]);
+            }
+            case Product -> multiply(ordered(inputs, workspaceMgr, ArrayType.BP_WORKING_MEM), above, gradients);
+            case Max -> choose(ordered(inputs, workspaceMgr, ArrayType.BP_WORKING_MEM), above, gradients, workspaceMgr);
+        }
+        return gradients;
+    }
+
+    private void scale(INDArray array, double factor, INDArray result) {
+        EltwiseTask task = new EltwiseTask(Eltwise.linear(factor, 0), layout(array.shape()));
+        functions
+                .get(task, () -> EltwiseKernels.make(context(), request().name(), task.function(), task.layout()))
+                .forward(array, result);
+    }
+
+    /** Each gets the gradient times the other inputs. */
+    private void multiply(List<INDArray> inputs, INDArray above, INDArray[] gradients) {
+        for (int i = 0; i < gradients.length; i++) {
+            List<INDArray> factors = new ArrayList<>(inputs);
+            factors.set(i, above);
+            combine(dnnl.algorithm.binary_mul, List.of(), factors, gradients[i]);
+        }
+    }
+
+    /** Each gets the gradient where it's the maximum; of equal ones the first does, as in DL4J. */
+    private void choose(List<INDArray> inputs, INDArray above, INDArray[] gradients, LayerWorkspaceMgr workspaceMgr) {
+        INDArray comparison = create(workspaceMgr, ArrayType.BP_WORKING_MEM, above.shape());
+        for (int i = 0; i < gradients.length; i++) {
+            context().copy(above, gradients[i]);
+            for (int j = 0; j < gradients.length; j++) {
+                if (i != j) {
+                    dnnl.algorithm wins = i < j ? dnnl.algorithm.binary_ge : dnnl.algorithm.binary_gt;
+                    combine(wins, List.of(), List.of(inputs.get(i), inputs.get(j)), comparison);
+                    combine(dnnl.algorithm.binary_mul, List.of(), List.of(gradients[i], comparison), gradients[i]);
+                }
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        combinations.close();
+        functions.close();
+    }
+}

@@ -1,0 +1,69 @@
+package org.dl4jamp.onednn.vertex;
+
+import java.util.Arrays;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.engine.VertexRequest;
+import org.dl4jamp.onednn.array.Workspaces;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** Several arrays, one after the other along an axis. */
+final class MergeTwin extends VertexTwin {
+    private static final long serialVersionUID = 1L;
+
+    private final int axis;
+
+    MergeTwin(VertexRequest request, int axis, OneDnnContext context) {
+        super(request, context);
+        this.axis = axis;
+    }
+
+    @Override
+    boolean covers(INDArray[] inputs) {
+        return inputs.length > 1
+                && inputs[0].rank() > axis
+                && Arrays.stream(inputs).allMatch(input -> differsOnlyAlongAxis(inputs[0], input));
+    }
+
+    private boolean differsOnlyAlongAxis(INDArray first, INDArray other) {
+        // ND4J hands out its own arrays.
+        long[] a = first.shape().clone();
+        long[] b = other.shape();
+        if (a.length != b.length) {
+            return false;
+        }
+        a[axis] = b[axis];
+        return Arrays.equals(a, b);
+    }
+
+    @Override
+    INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr) {
+        long[] shape = inputs[0].shape().clone();
+        shape[axis] = Arrays.stream(inputs).mapToLong(input -> input.size(axis)).sum();
+        INDArray output = create(workspaceMgr, ArrayType.ACTIVATIONS, shape);
+        long start = 0;
+        for (INDArray input : inputs) {
+            context().copy(input, Workspaces.range(output, axis, start, input.size(axis)));
+            start += input.size(axis);
+        }
+        return output;
+    }
+
+    @Override
+    INDArray[] backward(INDArray[] inputs, INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        INDArray[] gradients = new INDArray[inputs.length];
+        long start = 0;
+        for (int i = 0; i < inputs.length; i++) {
+            gradients[i] = create(workspaceMgr, ArrayType.ACTIVATION_GRAD, inputs[i].shape());
+            context().copy(Workspaces.range(epsilon, axis, start, inputs[i].size(axis)), gradients[i]);
+            start += inputs[i].size(axis);
+        }
+        return gradients;
+    }
+
+    @Override
+    public void close() {
+        // Copies are the context's.
+    }
+}

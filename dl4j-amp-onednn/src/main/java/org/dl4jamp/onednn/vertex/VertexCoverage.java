@@ -1,0 +1,53 @@
+package org.dl4jamp.onednn.vertex;
+
+import java.util.Map;
+import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
+import org.deeplearning4j.nn.conf.graph.GraphVertex;
+import org.deeplearning4j.nn.conf.graph.MergeVertex;
+import org.deeplearning4j.nn.conf.graph.PreprocessorVertex;
+import org.deeplearning4j.nn.conf.graph.ReshapeVertex;
+import org.deeplearning4j.nn.conf.graph.ScaleVertex;
+import org.deeplearning4j.nn.conf.graph.ShiftVertex;
+import org.deeplearning4j.nn.conf.graph.SubsetVertex;
+import org.dl4jamp.engine.VertexRequest;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+
+/** Which vertices are computed by this engine. */
+public final class VertexCoverage {
+    /** Makes what stands for a vertex. */
+    private interface Maker {
+        VertexTwin make(GraphVertex vertex, VertexRequest request, OneDnnContext context);
+    }
+
+    private static final Map<Class<?>, Maker> MAKERS = Map.of(
+            ElementWiseVertex.class,
+            (vertex, request, context) -> new ElementWiseTwin(request, ((ElementWiseVertex) vertex).getOp(), context),
+            MergeVertex.class,
+            (vertex, request, context) -> new MergeTwin(request, ((MergeVertex) vertex).getMergeAxis(), context),
+            ScaleVertex.class,
+            (vertex, request, context) -> new LinearTwin(request, ((ScaleVertex) vertex).getScaleFactor(), 0, context),
+            ShiftVertex.class,
+            (vertex, request, context) -> new LinearTwin(request, 1, ((ShiftVertex) vertex).getShiftFactor(), context),
+            SubsetVertex.class,
+            (vertex, request, context) -> subset((SubsetVertex) vertex, request, context),
+            ReshapeVertex.class,
+            (vertex, request, context) -> new ReorderedVertex(request, context),
+            PreprocessorVertex.class,
+            (vertex, request, context) -> new ReorderedVertex(request, context));
+
+    private VertexCoverage() {}
+
+    /** Whether there is something to stand for a vertex. Subclasses may compute anything, and have nothing. */
+    public static boolean has(GraphVertex vertex) {
+        return MAKERS.containsKey(vertex.getClass());
+    }
+
+    public static VertexTwin make(VertexRequest request, OneDnnContext context) {
+        GraphVertex vertex = request.configuration();
+        return MAKERS.get(vertex.getClass()).make(vertex, request, context);
+    }
+
+    private static VertexTwin subset(SubsetVertex vertex, VertexRequest request, OneDnnContext context) {
+        return new SubsetTwin(request, vertex.getFrom(), vertex.getTo() - vertex.getFrom() + 1L, context);
+    }
+}

@@ -1,0 +1,122 @@
+package org.dl4jamp.onednn.vertex;
+
+import java.util.Arrays;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.graph.vertex.GraphVertex;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.engine.VertexRequest;
+import org.dl4jamp.layer.DelegatingVertex;
+import org.dl4jamp.layer.Gate;
+import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.Workspaces;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.twin.GradientSum;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.indexing.NDArrayIndex;
+
+/** Computes in place of one of DL4J's vertices, which it asks for what is rare or wrong. */
+public abstract class VertexTwin extends DelegatingVertex implements AutoCloseable {
+    private static final long serialVersionUID = 1L;
+
+    private final transient VertexRequest request;
+    private final transient OneDnnContext context;
+
+    VertexTwin(VertexRequest request, OneDnnContext context) {
+        super(request.master());
+        this.request = request;
+        this.context = context;
+    }
+
+    final OneDnnContext context() {
+        return context;
+    }
+
+    final VertexRequest request() {
+        return request;
+    }
+
+    /** Whether it computes inputs of these shapes. If not, DL4J's vertex computes or says what is wrong with them. */
+    abstract boolean covers(INDArray[] inputs);
+
+    /** The activations, in {@link ArrayType#ACTIVATIONS}. */
+    abstract INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr);
+
+    /** One gradient per input, each with memory of its own in {@link ArrayType#ACTIVATION_GRAD}. */
+    abstract INDArray[] backward(INDArray[] inputs, INDArray epsilon, LayerWorkspaceMgr workspaceMgr);
+
+    private boolean isCovered(INDArray[] inputs) {
+        boolean readable =
+                Arrays.stream(inputs).allMatch(input -> input.dataType() == request.type() && Layout.isReadable(input));
+        return readable && covers(inputs);
+    }
+
+    @Override
+    public final INDArray doForward(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        try (Gate.Inside inside = request.gate().enter()) {
+            return forwardInside(training, workspaceMgr);
+        }
+    }
+
+    private INDArray forwardInside(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        GraphVertex master = master();
+        if (!master.canDoForward() || !isCovered(master.getInputs())) {
+            return master.doForward(training, workspaceMgr);
+        }
+        INDArray output = forward(master.getInputs(), training, workspaceMgr);
+        return request.surroundings().foreignConsumer()
+                ? context.dense(output, workspaceMgr, ArrayType.ACTIVATIONS)
+                : output;
+    }
+
+    @Override
+    public final Pair<Gradient, INDArray[]> doBackward(boolean tbptt, LayerWorkspaceMgr workspaceMgr) {
+        try (Gate.Inside inside = request.gate().enter()) {
+            return backwardInside(tbptt, workspaceMgr);
+        }
+    }
+
+    private Pair<Gradient, INDArray[]> backwardInside(boolean tbptt, LayerWorkspaceMgr workspaceMgr) {
+        GraphVertex master = master();
+        if (!master.canDoBackward() || !isCovered(master.getInputs())) {
+            return master.doBackward(tbptt, workspaceMgr);
+        }
+        INDArray[] gradients = backward(master.getInputs(), epsilon(master), workspaceMgr);
+        for (int i = 0; i < gradients.length; i++) {
+            if (request.surroundings().foreignProducer()) {
+                gradients[i] = context.dense(gradients[i], workspaceMgr, ArrayType.ACTIVATION_GRAD);
+            }
+            if (request.surroundings().inputShared()) {
+                gradients[i] = GradientSum.of(gradients[i], context());
+            }
+        }
+        return new Pair<>(null, gradients);
+    }
+
+    /** DL4J takes pooled sequences for sequences, and puts a preprocessor after the vertex that hands the gradient back with a time step. */
+    private static INDArray epsilon(GraphVertex master) {
+        INDArray epsilon = master.getEpsilon();
+        boolean hasTimeStep = epsilon.rank() == 3 && epsilon.size(2) == 1 && master.getInputs()[0].rank() == 2;
+        return hasTimeStep ? epsilon.get(NDArrayIndex.all(), NDArrayIndex.all(), NDArrayIndex.point(0)) : epsilon;
+    }
+
+    /** An array in channels-last order, copied to working memory if it isn't. */
+    final INDArray channelsLast(INDArray array, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+        return context.channelsLast(array, request.type(), workspaceMgr, working);
+    }
+
+    /** A new array in channels-last order. */
+    final INDArray create(LayerWorkspaceMgr workspaceMgr, ArrayType place, long... shape) {
+        return Workspaces.channelsLast(workspaceMgr, place, request.type(), shape);
+    }
+
+    /** How an array of a shape lies in memory if {@link #create} made it. */
+    final Layout layout(long... shape) {
+        return Layout.channelsLast(request.type(), shape);
+    }
+
+    static boolean haveOneShape(INDArray[] inputs) {
+        return Arrays.stream(inputs).allMatch(inputs[0]::equalShapes);
+    }
+}

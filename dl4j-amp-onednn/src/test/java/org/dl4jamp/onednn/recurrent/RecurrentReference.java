@@ -1,0 +1,197 @@
+package org.dl4jamp.onednn.recurrent;
+
+import java.util.function.DoubleUnaryOperator;
+import org.dl4jamp.onednn.Layers;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+
+/**
+ * An LSTM, its gates sigmoid, or a simple RNN in double precision, one number at a time, that rounds to a type what the twins round:
+ * outputs, gradients before they enter a product, and what the backward pass takes from the forward pass. Arrays are {@code [minibatch, size, time]}.
+ */
+final class RecurrentReference {
+    /**
+     * An activation function.
+     *
+     * @param value of an argument
+     * @param derivative at an argument
+     */
+    record Function(DoubleUnaryOperator value, DoubleUnaryOperator derivative) {
+        static final Function TANH = new Function(Math::tanh, x -> 1 - Math.pow(Math.tanh(x), 2));
+        static final Function SOFTSIGN = new Function(x -> x / (1 + Math.abs(x)), x -> Math.pow(1 + Math.abs(x), -2));
+        static final Function IDENTITY = new Function(x -> x, x -> 1);
+        private static final Function SIGMOID =
+                new Function(x -> 1 / (1 + Math.exp(-x)), x -> 1 / ((1 + Math.exp(-x)) * (1 + Math.exp(x))));
+    }
+
+    private final DataType type;
+    private final boolean lstm;
+    private final Function activation;
+    private final double[][] inputWeights;
+    private final double[][] recurrentWeights;
+    private final double[] bias;
+    private final int nIn;
+    private final int units;
+    private final int columns;
+
+    /** With tanh, and parameters in DL4J's order. */
+    RecurrentReference(DataType type, boolean lstm, INDArray params, int nIn, int units) {
+        this(type, lstm, Function.TANH, params, nIn, units);
+    }
+
+    /**
+     * Parameters in DL4J's order.
+     *
+     * @param type BFLOAT16, or FLOAT, to which nothing is rounded here
+     */
+    RecurrentReference(DataType type, boolean lstm, Function activation, INDArray params, int nIn, int units) {
+        this.type = type;
+        this.lstm = lstm;
+        this.activation = activation;
+        this.nIn = nIn;
+        this.units = units;
+        this.columns = lstm ? 4 * units : units;
+        this.inputWeights = new double[nIn][columns];
+        this.recurrentWeights = new double[units][columns];
+        this.bias = new double[columns];
+        long at = 0;
+        for (int c = 0; c < columns; c++) {
+            for (int i = 0; i < nIn; i++) {
+                inputWeights[i][c] = params.getDouble(at++);
+            }
+        }
+        for (int c = 0; c < columns; c++) {
+            for (int u = 0; u < units; u++) {
+                recurrentWeights[u][c] = params.getDouble(at++);
+            }
+        }
+        for (int c = 0; c < columns; c++) {
+            bias[c] = params.getDouble(at++);
+        }
+    }
+
+    /** What the two passes give; the parameters' gradients are in DL4J's order. */
+    record Result(INDArray output, INDArray inputGradient, INDArray gradient) {}
+
+    /** From a state of zeros, without a mask. */
+    Result run(INDArray input, INDArray epsilon) {
+        return run(input, epsilon, null);
+    }
+
+    /**
+     * From a state of zeros.
+     *
+     * @param mask {@code [minibatch, time]}; null for none
+     */
+    Result run(INDArray input, INDArray epsilon, INDArray mask) {
+        int minibatch = (int) input.size(0);
+        int steps = (int) input.size(2);
+        INDArray output = Nd4j.create(DataType.DOUBLE, minibatch, units, steps);
+        INDArray inputGradient = Nd4j.create(DataType.DOUBLE, minibatch, nIn, steps);
+        double[] gradient = new double[(nIn + units + 1) * columns];
+        for (int n = 0; n < minibatch; n++) {
+            sequence(n, steps, input, epsilon, mask, output, inputGradient, gradient);
+        }
+        return new Result(output, inputGradient, Nd4j.createFromArray(gradient));
+    }
+
+    private double round(double value) {
+        return type == DataType.BFLOAT16 ? Layers.rounded((float) value) : value;
+    }
+
+    /** Of a column: the activation for the first of an LSTM's gates, and for a simple RNN. */
+    private Function function(int column) {
+        return column < units ? activation : Function.SIGMOID;
+    }
+
+    private double kept(double[] sums, int column) {
+        return function(column).value().applyAsDouble(sums[column]);
+    }
+
+    private double slope(double[] sums, int column) {
+        return function(column).derivative().applyAsDouble(sums[column]);
+    }
+
+    private static double passes(INDArray mask, int n, int t) {
+        return mask == null ? 1 : mask.getDouble(n, t);
+    }
+
+    private void sequence(
+            int n,
+            int steps,
+            INDArray input,
+            INDArray epsilon,
+            INDArray mask,
+            INDArray output,
+            INDArray inputGradient,
+            double[] gradient) {
+        double[][] values = new double[steps][columns];
+        double[][] keptSums = new double[steps][columns];
+        double[][] activated = new double[steps][units];
+        double[][] memory = new double[steps + 1][units];
+        double[][] h = new double[steps + 1][units];
+        for (int t = 0; t < steps; t++) {
+            for (int c = 0; c < columns; c++) {
+                double sum = bias[c];
+                for (int i = 0; i < nIn; i++) {
+                    sum += input.getDouble(n, i, t) * inputWeights[i][c];
+                }
+                for (int u = 0; u < units; u++) {
+                    sum += h[t][u] * recurrentWeights[u][c];
+                }
+                values[t][c] = function(c).value().applyAsDouble(sum);
+                keptSums[t][c] = round(sum);
+            }
+            for (int u = 0; u < units; u++) {
+                if (lstm) {
+                    double c = values[t][units + u] * memory[t][u] + values[t][3 * units + u] * values[t][u];
+                    activated[t][u] = activation.value().applyAsDouble(c);
+                    memory[t + 1][u] = passes(mask, n, t) * c;
+                    h[t + 1][u] = round(passes(mask, n, t) * values[t][2 * units + u] * activated[t][u]);
+                } else {
+                    h[t + 1][u] = round(passes(mask, n, t) * values[t][u]);
+                }
+                output.putScalar(n, u, t, h[t + 1][u]);
+            }
+        }
+        double[] carried = new double[units];
+        double[] after = new double[columns];
+        for (int t = steps - 1; t >= 0; t--) {
+            double[] delta = new double[columns];
+            for (int u = 0; u < units; u++) {
+                double error = epsilon.getDouble(n, u, t);
+                for (int c = 0; c < columns; c++) {
+                    error += after[c] * recurrentWeights[u][c];
+                }
+                if (lstm) {
+                    double f = kept(keptSums[t], units + u);
+                    double o = kept(keptSums[t], 2 * units + u);
+                    double g = kept(keptSums[t], 3 * units + u);
+                    double ofMemory = activation.derivative().applyAsDouble(round(memory[t + 1][u]));
+                    // DL4J's LSTM doesn't mask what flows back.
+                    double memoryError = error * o * ofMemory + carried[u];
+                    delta[u] = memoryError * g * slope(keptSums[t], u);
+                    delta[units + u] = memoryError * round(memory[t][u]) * slope(keptSums[t], units + u);
+                    delta[2 * units + u] = error * round(activated[t][u]) * slope(keptSums[t], 2 * units + u);
+                    delta[3 * units + u] = memoryError * kept(keptSums[t], u) * slope(keptSums[t], 3 * units + u);
+                    carried[u] = memoryError * f;
+                } else {
+                    delta[u] = passes(mask, n, t) * error * slope(keptSums[t], u);
+                }
+            }
+            for (int c = 0; c < columns; c++) {
+                delta[c] = round(delta[c]);
+                for (int i = 0; i < nIn; i++) {
+                    gradient[c * nIn + i] += input.getDouble(n, i, t) * delta[c];
+                    inputGradient.putScalar(n, i, t, inputGradient.getDouble(n, i, t) + delta[c] * inputWeights[i][c]);
+                }
+                for (int u = 0; u < units; u++) {
+                    gradient[columns * nIn + c * units + u] += h[t][u] * delta[c];
+                }
+                gradient[columns * (nIn + units) + c] += delta[c];
+            }
+            after = delta;
+        }
+    }
+}

@@ -1,0 +1,92 @@
+package org.dl4jamp.onednn.recurrent;
+
+import static org.dl4jamp.onednn.Layers.gaussian;
+
+import java.util.Random;
+import java.util.stream.Stream;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.DropoutLayer;
+import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
+import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
+import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Precision;
+import org.dl4jamp.onednn.Agreement;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.learning.config.Sgd;
+import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
+
+/** Dropout of what recurrent layers hand on drops the very numbers that DL4J drops, with the same seed. */
+class SequenceDropoutTest {
+    private static final AmpConfig CONFIG =
+            AmpConfig.builder().precision(Precision.FLOAT).engine("onednn").build();
+
+    private static LSTM lstm() {
+        return new LSTM.Builder().nOut(6).build();
+    }
+
+    static Stream<Arguments> layers() {
+        LSTM dropping = new LSTM.Builder().nOut(5).dropOut(0.5).build();
+        SimpleRnn simple = new SimpleRnn.Builder().nOut(6).build();
+        SimpleRnn simpleDropping = new SimpleRnn.Builder().nOut(5).dropOut(0.5).build();
+        DropoutLayer layer = new DropoutLayer(0.5);
+        return Stream.of(4, 1)
+                .flatMap(examples -> Stream.of(
+                        Arguments.of("LSTM, LSTM", examples, lstm(), dropping),
+                        Arguments.of("LSTM, dropout", examples, lstm(), layer),
+                        Arguments.of("SimpleRnn, SimpleRnn", examples, simple, simpleDropping),
+                        Arguments.of("LSTM, SimpleRnn", examples, lstm(), simpleDropping),
+                        Arguments.of(
+                                "concatenated, LSTM",
+                                examples,
+                                new Bidirectional(Bidirectional.Mode.CONCAT, lstm()),
+                                dropping),
+                        Arguments.of(
+                                "added, LSTM", examples, new Bidirectional(Bidirectional.Mode.ADD, lstm()), dropping),
+                        Arguments.of(
+                                "averaged, dropout",
+                                examples,
+                                new Bidirectional(Bidirectional.Mode.AVERAGE, lstm()),
+                                layer)));
+    }
+
+    @ParameterizedTest
+    @MethodSource("layers")
+    void dropsWhatDl4jDrops(String name, int examples, Layer first, Layer second) {
+        MultiLayerNetwork own = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+                .seed(3)
+                .updater(new Sgd(0.1))
+                .list()
+                .layer(first.clone())
+                .layer(second.clone())
+                .layer(new RnnOutputLayer.Builder(LossFunction.MSE)
+                        .nOut(2)
+                        .activation(Activation.TANH)
+                        .build())
+                .setInputType(InputType.recurrent(3, 7))
+                .build());
+        own.init();
+        MultiLayerNetwork mixed = own.clone();
+        Random random = new Random(8);
+        DataSet data = new DataSet(gaussian(random, 1, examples, 3, 7), gaussian(random, 1, examples, 2, 7));
+        try (MixedPrecision amp = MixedPrecision.enable(mixed, CONFIG)) {
+            for (int step = 0; step < 3; step++) {
+                Nd4j.getRandom().setSeed(40 + step);
+                own.fit(data);
+                Nd4j.getRandom().setSeed(40 + step);
+                mixed.fit(data);
+            }
+        }
+        Agreement.assertWithin(name, own.params(), mixed.params(), 1e-5);
+    }
+}
