@@ -20,6 +20,9 @@ public final class AmpMultiLayerUpdater extends MultiLayerUpdater implements Hoo
     public AmpMultiLayerUpdater(MultiLayerNetwork network, INDArray state, Function<HookedUpdater, Hook> hook) {
         super(network, state);
         this.hook = hook.apply(this);
+        // DL4J makes it when it first divides by the minibatch, which may be the hook's doing.
+        gradientsForMinibatchDivision = getMinibatchDivisionSubsets(getFlattenedGradientsView());
+        initializedMinibatchDivision = true;
     }
 
     @Override
@@ -36,16 +39,5 @@ public final class AmpMultiLayerUpdater extends MultiLayerUpdater implements Hoo
     public synchronized void update(
             Gradient gradient, int iteration, int epoch, int batchSize, LayerWorkspaceMgr workspaceMgr) {
         hook.update(new UpdaterCall(gradient, iteration, epoch, batchSize, workspaceMgr));
-    }
-
-    @Override
-    protected void divideByMinibatch(boolean isExternal, Gradient gradient, int batchSize) {
-        if (!initializedMinibatchDivision) {
-            gradientsForMinibatchDivision = getMinibatchDivisionSubsets(getFlattenedGradientsView());
-            initializedMinibatchDivision = true;
-        }
-        if (!hook.divides(isExternal, batchSize)) {
-            super.divideByMinibatch(isExternal, gradient, batchSize);
-        }
     }
 }

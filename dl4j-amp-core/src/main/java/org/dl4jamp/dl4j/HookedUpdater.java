@@ -12,13 +12,6 @@ public sealed interface HookedUpdater permits AmpMultiLayerUpdater, AmpGraphUpda
     interface Hook {
         /** Does what is to be done in place of DL4J's update, which {@link HookedUpdater#updateAsDl4j} is. */
         void update(UpdaterCall call);
-
-        /**
-         * Divides gradients by the size of the minibatch.
-         *
-         * @return false if that is left to DL4J
-         */
-        boolean divides(boolean isExternal, int examples);
     }
 
     /** What is done when this updater is called. */

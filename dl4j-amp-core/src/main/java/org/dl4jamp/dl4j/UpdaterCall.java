@@ -19,8 +19,8 @@ public record UpdaterCall(Gradient gradient, int iteration, int epoch, int examp
         updater.update(gradient, iteration, epoch, examples, workspaceMgr);
     }
 
-    /** The same call of gradients and iterations that somebody else has counted. */
-    public UpdaterCall with(Gradient other, int counted) {
-        return new UpdaterCall(other, counted, epoch, examples, workspaceMgr);
+    /** The same call in an iteration that somebody else has counted. */
+    public UpdaterCall inIteration(int counted) {
+        return new UpdaterCall(gradient, counted, epoch, examples, workspaceMgr);
     }
 }

@@ -1,6 +1,7 @@
 package org.dl4jamp.engine;
 
 import java.util.List;
+import java.util.Optional;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.GradientUpdater;
 
@@ -21,31 +22,47 @@ public interface StepKernels {
     boolean allFinite(INDArray gradients);
 
     /**
-     * An updater over the same state, with the same results up to FP32 rounding.
+     * Whether {@link #applyAll} does all that an {@link Update} by an updater consists of in one pass. For other updaters it would take a pass for each
+     * part, so that the division of all gradients, and the subtraction of all updates, are better done at once.
      *
-     * @param plain DL4J's updater of some of the parameters; null for parameters without
-     * @return {@code plain} itself if the engine has nothing better
+     * @param updater DL4J's updater of some of the parameters; null for parameters without
      */
-    default GradientUpdater<?> updater(GradientUpdater<?> plain) {
-        return plain;
+    default boolean isOnePass(GradientUpdater<?> updater) {
+        return false;
     }
 
     /**
-     * One call of {@link GradientUpdater#applyUpdater}.
+     * What becomes of some gradients in a step: they're divided, an updater of DL4J's makes updates of them, in their place, and these are subtracted
+     * from parameters.
      *
-     * @param gradients of one axis, without gaps
+     * @param updater with its state, which changes
+     * @param gradients FLOAT, of one axis, without gaps
+     * @param divisor what the gradients are divided by before the updater sees them, such as the size of the minibatch; 1 if they're means
+     * @param parameters FLOAT, as many as there are gradients; empty if somebody else subtracts the updates
+     * @param iteration how many updates there were before
+     * @param epoch how many epochs there were before
      */
-    record Update(GradientUpdater<?> updater, INDArray gradients, int iteration, int epoch) {
-        /** Makes updates of the gradients, in place. */
+    record Update(
+            GradientUpdater<?> updater,
+            INDArray gradients,
+            float divisor,
+            Optional<INDArray> parameters,
+            int iteration,
+            int epoch) {
+        /** Does it with ND4J's operations. */
         public void apply() {
+            if (divisor != 1) {
+                gradients.divi(divisor);
+            }
             updater.applyUpdater(gradients, iteration, epoch);
+            parameters.ifPresent(these -> these.subi(gradients.reshape(these.shape())));
         }
     }
 
     /**
-     * Makes updates of gradients, in any order or all at once.
+     * Applies updates, in any order or all at once.
      *
-     * @param updates by updaters that {@link #updater} returned, of different parameters
+     * @param updates of different parameters
      */
     default void applyAll(List<Update> updates) {
         updates.forEach(Update::apply);

@@ -1,45 +1,44 @@
 package org.dl4jamp.step;
 
-import java.util.List;
-import org.deeplearning4j.nn.gradient.Gradient;
-import org.deeplearning4j.nn.updater.UpdaterBlock;
 import org.dl4jamp.dl4j.HookedUpdater;
 import org.dl4jamp.dl4j.OptimizerCall;
+import org.dl4jamp.dl4j.UpdateSubtraction;
 import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.WorkEvent;
 import org.dl4jamp.network.AmpNetwork;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** What an updater of DL4J's does in mixed precision: nothing in a step that doesn't count, and some of its passes within those of the engine's updaters. */
+/**
+ * What a network's updater does in mixed precision: nothing in a step that doesn't count; what its plan says with gradients in the network's view; and
+ * what DL4J does with those of another network.
+ */
 final class AmpUpdate implements HookedUpdater.Hook {
     private final TrainingStep step;
     private final AmpNetwork network;
     private final HookedUpdater updater;
+    private final StepKernels kernels;
     private final INDArray view;
-    private final List<UpdaterBlock> blocks;
-    private final UpdateSubtraction subtraction;
-    private List<UpdaterTerms> terms;
-    private MinibatchDivision division;
+    private final INDArray parameters;
+    private final UpdateSubtraction subtraction = new UpdateSubtraction();
+    private StepPlan plan;
 
     /**
-     * @param updater a network's, with the engine's updaters in its blocks
+     * @param updater a network's
      * @param kernels the engine's
      */
     AmpUpdate(TrainingStep step, AmpNetwork network, HookedUpdater updater, StepKernels kernels) {
         this.step = step;
         this.network = network;
         this.updater = updater;
+        this.kernels = kernels;
         view = network.gradients();
-        blocks = updater.plain().getUpdaterBlocks();
-        subtraction = new UpdateSubtraction(network.model(), blocks, view, kernels);
-        plan(UpdaterTerms.of(blocks));
+        parameters = network.model().params();
+        plan = plan();
     }
 
-    private void plan(List<UpdaterTerms> now) {
-        terms = now;
-        division = new MinibatchDivision(blocks, now);
-        subtraction.plan(now);
+    private StepPlan plan() {
+        return new StepPlan(updater.plain(), view, parameters, kernels);
     }
 
     TrainingStep step() {
@@ -52,37 +51,46 @@ final class AmpUpdate implements HookedUpdater.Hook {
         return network.gradients() != view;
     }
 
-    UpdateSubtraction subtraction() {
-        return subtraction;
+    /** Takes over the optimizer's subtraction, if there is something to gain. */
+    void takeSubtraction() {
+        UpdateSubtraction.remove(network.model().getOptimizer());
+        if (plan.movesParameters()) {
+            subtraction.install(network.model().getOptimizer());
+        }
     }
 
     @Override
     public void update(UpdaterCall call) {
         if (isOutdated()) {
-            call.hand(step.renewUpdater());
+            call.hand(step.updater().renew());
             return;
         }
         boolean byOptimizer = OptimizerCall.isInProgress();
         if (!step.admits(call.gradient(), call.iteration(), byOptimizer)) {
             return;
         }
-        List<UpdaterTerms> now = UpdaterTerms.of(blocks);
-        if (!now.equals(terms)) {
-            plan(now);
-        }
         WorkEvent event = WorkEvent.begin(WorkEvent.UPDATER, "parameters");
-        Gradient own = OwnGradient.of(view, call.gradient());
-        UpdaterCall taken = call.with(own, step.optimizerIteration());
-        if (byOptimizer && own.gradient() == view) {
-            subtraction.around(() -> updater.updateAsDl4j(taken));
+        UpdaterCall counted = call.inIteration(step.optimizerIteration());
+        if (Memory.isSame(view, call.gradient().gradient())) {
+            run(counted, byOptimizer);
         } else {
-            updater.updateAsDl4j(taken);
+            updater.updateAsDl4j(counted);
         }
         event.commit();
     }
 
-    @Override
-    public boolean divides(boolean isExternal, int batchSize) {
-        return !isExternal && division.by(batchSize);
+    private void run(UpdaterCall call, boolean byOptimizer) {
+        if (!plan.isUpToDate()) {
+            plan = plan();
+        }
+        boolean subtracts = byOptimizer
+                && plan.movesParameters()
+                && subtraction.isLeftBy(network.model().getOptimizer())
+                && Memory.isSame(parameters, network.model().params());
+        float divisor = network.model().conf().isMiniBatch() ? call.examples() : 1;
+        plan.run(call, divisor, subtracts);
+        if (subtracts) {
+            subtraction.forestall();
+        }
     }
 }

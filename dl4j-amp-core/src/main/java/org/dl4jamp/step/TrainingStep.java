@@ -1,16 +1,11 @@
 package org.dl4jamp.step;
 
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
-import org.deeplearning4j.nn.updater.UpdaterBlock;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.dl4j.HookedUpdater;
 import org.dl4jamp.engine.StepKernels;
@@ -18,16 +13,9 @@ import org.dl4jamp.engine.WorkEvent;
 import org.dl4jamp.layer.Gate;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.StepGuard;
-import org.dl4jamp.layer.TwinLayer;
-import org.dl4jamp.layer.UnscalingVertex;
-import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.network.AmpNetwork;
-import org.dl4jamp.network.LayerPlace;
-import org.dl4jamp.network.VertexPlace;
 import org.dl4jamp.scale.LossScaler;
-import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.factory.Nd4j;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -43,6 +31,8 @@ public final class TrainingStep implements StepGuard {
     private final AmpNetwork network;
     private final LossScaler scaler;
     private final int maxConsecutiveSkips;
+    private final Culprit culprit;
+    private final InstalledUpdater updater;
     private final Gate gate = new Gate();
     private final Map<LossScalingLayer, INDArray> labels = new LinkedHashMap<>();
     private StepKernels kernels = StepKernels.nd4j();
@@ -51,10 +41,6 @@ public final class TrainingStep implements StepGuard {
     private StepCounts callsByHand = StepCounts.NONE;
     private boolean skippedLast;
     private OptimizerIterations iterations = new OptimizerIterations();
-    private BaseMultiLayerUpdater<?> replaced;
-    private BaseMultiLayerUpdater<?> updater;
-    private AmpUpdate update;
-    private boolean removed;
 
     /**
      * @param owner whose step this is
@@ -67,6 +53,8 @@ public final class TrainingStep implements StepGuard {
         this.network = network;
         this.scaler = scaler;
         this.maxConsecutiveSkips = maxConsecutiveSkips;
+        this.culprit = new Culprit(network);
+        this.updater = new InstalledUpdater(network, this::update);
     }
 
     /** Whose step this is, for whoever knows what that is. */
@@ -77,6 +65,11 @@ public final class TrainingStep implements StepGuard {
     /** The training step that an updater belongs to, empty if it's null or not one of a training step's. */
     public static Optional<TrainingStep> of(BaseMultiLayerUpdater<?> updater) {
         return HookedUpdater.hookOf(updater).filter(AmpUpdate.class::isInstance).map(hook -> ((AmpUpdate) hook).step());
+    }
+
+    /** The updater that this step has put into the network. */
+    InstalledUpdater updater() {
+        return updater;
     }
 
     /** The network that is trained. */
@@ -99,83 +92,24 @@ public final class TrainingStep implements StepGuard {
         this.kernels = engines;
     }
 
-    /** Makes the blocks of an updater use the engine's kernels. */
-    private AmpUpdate accelerate(HookedUpdater hooked) {
-        for (UpdaterBlock block : hooked.plain().getUpdaterBlocks()) {
-            block.setGradientUpdater(kernels.updater(block.getGradientUpdater()));
-        }
-        update = new AmpUpdate(this, network, hooked, kernels);
-        return update;
-    }
-
     /** Puts this step's updater into the network, over the state of the one it finds there. */
     public void installUpdater() {
-        renewUpdater();
+        updater.renew();
     }
 
-    /**
-     * Puts a new updater of this step's into the network, over the state of the one it finds there and the network's gradient view of now.
-     *
-     * @return that updater
-     */
-    BaseMultiLayerUpdater<?> renewUpdater() {
-        if (removed) {
-            throw new AmpException(
-                    "The mixed precision that this updater belongs to is closed, and the network has another gradient view"
-                            + " since; ask the network for its updater");
-        }
-        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-            BaseMultiLayerUpdater<?> found = network.updater();
-            // DL4J drops updater and state in clear(), and begins with new ones.
-            replaced = found == null ? network.plainUpdater(null) : found;
-            updater = network.hookedUpdater(replaced.getStateViewArray(), this::accelerate);
-            network.setUpdater(updater);
-            update.subtraction().install(network.model().getOptimizer());
-            return updater;
-        }
-    }
-
-    /**
-     * Gives the network back the updater that this step's has replaced, with the state of now. An updater that others have put there since, in
-     * {@code setLearningRate} for example, stays. Does nothing if nothing is installed. Call it when the layers are the network's own again.
-     */
-    @SuppressWarnings("ReferenceEquality")
+    /** Gives the network its own updater back; see {@link InstalledUpdater#remove()}. */
     public void removeUpdater() {
-        removed = true;
-        if (updater == null || network.model().params().wasClosed()) {
-            return;
-        }
-        BaseMultiLayerUpdater<?> present = network.updater();
-        if (present == null) {
-            // The network may have no optimizer, and gets one by this.
-            network.setUpdater(null);
-        }
-        UpdateSubtraction.remove(network.model().getOptimizer());
-        if (present == updater) {
-            boolean fits = !update.isOutdated() && of(replaced).isEmpty() && !isOverWrappers(replaced);
-            network.setUpdater(fits ? replaced : network.plainUpdater(updater.getStateViewArray()));
-        }
+        updater.remove();
     }
 
-    private static boolean isOverWrappers(BaseMultiLayerUpdater<?> updater) {
-        return updater.getUpdaterBlocks().stream()
-                .flatMap(block -> block.getLayersAndVariablesInBlock().stream())
-                .map(state -> StandIn.behind(state.getLayer()))
-                .anyMatch(layer -> layer instanceof TwinLayer || layer instanceof UnscalingVertex);
+    /** What an updater of this step's does when it's called. */
+    private AmpUpdate update(HookedUpdater hooked) {
+        return new AmpUpdate(this, network, hooked, kernels);
     }
 
-    // DL4J's updaters are equal if their states are; here it matters which object the network will call.
-    @SuppressWarnings("ReferenceEquality")
     @Override
     public void backwardBegins(LossScalingLayer output, INDArray batchLabels) {
-        if (network.updater() != updater || update.isOutdated()) {
-            // Another thread, which holds the monitor, may be about to close.
-            synchronized (network.model()) {
-                if (!removed) {
-                    installUpdater();
-                }
-            }
-        }
+        updater.putBack();
         labels.put(output, batchLabels);
     }
 
@@ -235,11 +169,11 @@ public final class TrainingStep implements StepGuard {
     }
 
     private void skipCallByHand(Gradient gradient, int iteration) {
-        Optional<String> culprit = firstNonFiniteParameter();
+        Optional<String> first = culprit.amongParameters();
         callsByHand = callsByHand.afterSkipped();
         leaveOut(gradient);
         String what = "gradients that the updater was given by hand in iteration " + iteration + " aren't finite"
-                + culprit.map(name -> ", first those of " + name).orElse("");
+                + first.map(name -> ", first those of " + name).orElse("");
         LOG.warn("Update skipped: {}", what);
         if (callsByHand.consecutiveSkips() >= maxConsecutiveSkips) {
             throw new AmpException(
@@ -259,9 +193,9 @@ public final class TrainingStep implements StepGuard {
 
     private void skip(Gradient gradient, int iteration, double loss) {
         double scale = scaler.scale();
-        Optional<String> badBatch = nonFiniteBatch();
+        Optional<String> badBatch = culprit.inBatch(labels.values());
         boolean overflow = badBatch.isEmpty() && Double.isFinite(loss);
-        Optional<String> culprit = overflow ? firstNonFiniteParameter() : Optional.empty();
+        Optional<String> first = overflow ? culprit.amongParameters() : Optional.empty();
         leaveOut(gradient);
         counts = counts.afterSkipped();
         String what;
@@ -278,14 +212,14 @@ public final class TrainingStep implements StepGuard {
             LOG.debug("Step skipped: {}; the loss scale is now {}", what, scaler.scale());
         }
         if (counts.consecutiveSkips() >= maxConsecutiveSkips) {
-            throw new AmpException(stuck(what, culprit, remedy(badBatch.isPresent(), Double.isFinite(loss), scale)));
+            throw new AmpException(stuck(what, first, remedy(badBatch.isPresent(), Double.isFinite(loss), scale)));
         }
     }
 
-    private String stuck(String what, Optional<String> culprit, String remedy) {
+    private String stuck(String what, Optional<String> first, String remedy) {
         return counts.consecutiveSkips() + " steps in a row were skipped (maxConsecutiveSkips(" + maxConsecutiveSkips
                 + ")); parameters and updater state are as they were before them. Last: " + what
-                + culprit.map(name -> "; first to go non-finite in the backward pass: " + name)
+                + first.map(name -> "; first to go non-finite in the backward pass: " + name)
                         .orElse("")
                 + ". "
                 + remedy;
@@ -304,50 +238,5 @@ public final class TrainingStep implements StepGuard {
                         + "Try a lower learning rate, clip gradients, or keep the layers at fault in FP32 with AmpConfig.keepFull(name)"
                 : "Activations overflowed in the forward pass, or training diverged: normalize the features, lower the learning rate,"
                         + " keep the first layers in FP32 with AmpConfig.keepFull(name), or use BFLOAT16";
-    }
-
-    private Optional<String> nonFiniteBatch() {
-        return nonFinite("features", network.features())
-                .or(() -> nonFinite("labels", new ArrayList<>(labels.values())));
-    }
-
-    private static Optional<String> nonFinite(String what, List<INDArray> arrays) {
-        for (int i = 0; i < arrays.size(); i++) {
-            Optional<String> where = FiniteCheck.firstNonFinite(arrays.get(i));
-            if (where.isPresent()) {
-                return Optional.of(what + " " + i + " contain " + where.get());
-            }
-        }
-        return Optional.empty();
-    }
-
-    /** The gradients flow from the last layer to the first. */
-    private Optional<String> firstNonFiniteParameter() {
-        List<LayerPlace> places = new ArrayList<>(network.layers());
-        Collections.reverse(places);
-        for (LayerPlace place : places) {
-            Layer layer = place.current().get();
-            INDArray view = layer.getGradientsViewArray();
-            if (view == null || FiniteCheck.isFinite(view)) {
-                continue;
-            }
-            Map<String, INDArray> gradients =
-                    layer.conf().getLayer().initializer().getGradientsFromFlattened(layer.conf(), view);
-            for (Map.Entry<String, INDArray> entry : gradients.entrySet()) {
-                if (!FiniteCheck.isFinite(entry.getValue())) {
-                    return Optional.of("parameter \"" + entry.getKey() + "\" of layer \"" + place.name() + "\"");
-                }
-            }
-        }
-        for (VertexPlace place : network.vertices()) {
-            if (StandIn.behind(place.current().get()) instanceof UnscalingVertex vertex) {
-                for (Map.Entry<String, INDArray> entry : vertex.gradients().entrySet()) {
-                    if (!FiniteCheck.isFinite(entry.getValue())) {
-                        return Optional.of("parameter \"" + entry.getKey() + "\" of vertex \"" + place.name() + "\"");
-                    }
-                }
-            }
-        }
-        return Optional.empty();
     }
 }

@@ -10,31 +10,38 @@ import org.nd4j.linalg.learning.regularization.Regularization;
 /**
  * What DL4J does to a block's gradients before its updater and to the updates after it. Users may change it in the middle of training.
  *
- * @param readsMeans whether gradient normalization, L1 or L2 look at the gradients of some parameter before the updater
+ * @param normalizes whether the gradients of some parameter's layer are normalized or clipped
+ * @param addsToGradients whether an L1 or L2 term is added to the gradients of some parameter
  * @param addsToUpdates whether weight decay is added to the updates of some parameter
  */
-record UpdaterTerms(boolean readsMeans, boolean addsToUpdates) {
+record UpdaterTerms(boolean normalizes, boolean addsToGradients, boolean addsToUpdates) {
     /** Those of each block. */
     static List<UpdaterTerms> of(List<UpdaterBlock> blocks) {
         List<UpdaterTerms> terms = new ArrayList<>(blocks.size());
         for (UpdaterBlock block : blocks) {
-            boolean readsMeans = false;
+            boolean normalizes = false;
+            boolean addsToGradients = false;
             boolean addsToUpdates = false;
             for (UpdaterBlock.ParamState parameter : block.getLayersAndVariablesInBlock()) {
                 TrainingConfig conf = parameter.getLayer().getConfig();
                 GradientNormalization normalization = conf.getGradientNormalization();
-                readsMeans |= normalization != null && normalization != GradientNormalization.None;
+                normalizes |= normalization != null && normalization != GradientNormalization.None;
                 List<Regularization> regularization = conf.getRegularizationByParam(parameter.getParamName());
                 if (regularization != null) {
                     for (Regularization term : regularization) {
                         boolean before = term.applyStep() == Regularization.ApplyStep.BEFORE_UPDATER;
-                        readsMeans |= before;
+                        addsToGradients |= before;
                         addsToUpdates |= !before;
                     }
                 }
             }
-            terms.add(new UpdaterTerms(readsMeans, addsToUpdates));
+            terms.add(new UpdaterTerms(normalizes, addsToGradients, addsToUpdates));
         }
         return terms;
+    }
+
+    /** Whether something looks at the means of the gradients before the updater does. */
+    boolean readMeans() {
+        return normalizes || addsToGradients;
     }
 }

@@ -1,0 +1,58 @@
+package org.dl4jamp.step;
+
+import java.util.List;
+import java.util.Optional;
+import org.deeplearning4j.nn.updater.UpdaterBlock;
+import org.dl4jamp.dl4j.UpdaterCall;
+import org.dl4jamp.engine.StepKernels;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.learning.config.IUpdater;
+import org.nd4j.linalg.learning.regularization.Regularization;
+
+/**
+ * A block of DL4J's updater for which the engine has a pass.
+ *
+ * @param block with its updater, whose state changes
+ * @param terms what DL4J does to gradients and updates beside
+ * @param gradients the block's, of one axis
+ * @param divides whether the pass divides the gradients by the minibatch
+ * @param parameters what the pass subtracts the updates from, of one axis; empty if something is done to the updates first
+ */
+record OnePassBlock(
+        UpdaterBlock block, UpdaterTerms terms, INDArray gradients, boolean divides, Optional<INDArray> parameters) {
+    /** What the engine is to do in a step. */
+    StepKernels.Update update(float divisor, boolean subtracts, UpdaterCall call) {
+        return new StepKernels.Update(
+                block.getGradientUpdater(),
+                gradients,
+                divides ? divisor : 1,
+                subtracts ? parameters : Optional.empty(),
+                call.iteration(),
+                call.epoch());
+    }
+
+    /** Whether a term is added. */
+    boolean isRegularized(Regularization.ApplyStep when) {
+        return when == Regularization.ApplyStep.BEFORE_UPDATER ? terms.addsToGradients() : terms.addsToUpdates();
+    }
+
+    /** Adds the terms, as DL4J's block does. */
+    void regularize(Regularization.ApplyStep when, UpdaterCall call) {
+        IUpdater conf = block.getGradientUpdater().getConfig();
+        double rate = conf.hasLearningRate() ? conf.getLearningRate(call.iteration(), call.epoch()) : 1;
+        for (UpdaterBlock.ParamState parameter : block.getLayersAndVariablesInBlock()) {
+            List<Regularization> regularization =
+                    parameter.getLayer().getConfig().getRegularizationByParam(parameter.getParamName());
+            if (regularization != null) {
+                regularization.stream()
+                        .filter(term -> term.applyStep() == when)
+                        .forEach(term -> term.apply(
+                                parameter.getParamView(),
+                                parameter.getGradView(),
+                                rate,
+                                call.iteration(),
+                                call.epoch()));
+            }
+        }
+    }
+}
