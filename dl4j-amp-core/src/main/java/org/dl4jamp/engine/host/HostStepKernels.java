@@ -5,11 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.dl4jamp.engine.StepKernels;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.learning.AdamUpdater;
 import org.nd4j.linalg.learning.GradientUpdater;
-import org.nd4j.linalg.learning.NesterovsUpdater;
-import org.nd4j.linalg.learning.NoOpUpdater;
-import org.nd4j.linalg.learning.SgdUpdater;
 
 /** Passes over gradients in host memory, as fast as memory is. What they don't cover is ND4J's. */
 public final class HostStepKernels implements StepKernels {
@@ -57,35 +53,17 @@ public final class HostStepKernels implements StepKernels {
     }
 
     @Override
-    public GradientUpdater<?> updater(GradientUpdater<?> plain) {
-        if (plain == null) {
-            return portable.updater(null);
-        }
-        // Subclasses may compute anything.
-        if (plain.getClass() == AdamUpdater.class) {
-            return new VectorizedAdam((AdamUpdater) plain);
-        }
-        if (plain.getClass() == NesterovsUpdater.class) {
-            return new VectorizedNesterovs((NesterovsUpdater) plain);
-        }
-        if (plain.getClass() == SgdUpdater.class) {
-            return new VectorizedSgd((SgdUpdater) plain);
-        }
-        return plain.getClass() == NoOpUpdater.class
-                ? new VectorizedNoOp((NoOpUpdater) plain)
-                : portable.updater(plain);
+    public boolean isOnePass(GradientUpdater<?> updater) {
+        return VectorizedUpdater.of(updater).isPresent();
     }
 
     @Override
     public void applyAll(List<Update> updates) {
         List<FlatFloats.Pass> passes = new ArrayList<>();
         for (Update update : updates) {
-            if (update.updater() instanceof VectorizedUpdater<?, ?> ours) {
-                ours.pass(update.gradients(), update.iteration(), update.epoch())
-                        .ifPresent(passes::add);
-            } else {
-                update.apply();
-            }
+            VectorizedUpdater.of(update.updater())
+                    .flatMap(vectorized -> vectorized.pass(update))
+                    .ifPresentOrElse(passes::add, update::apply);
         }
         FlatFloats.runAll(passes);
     }

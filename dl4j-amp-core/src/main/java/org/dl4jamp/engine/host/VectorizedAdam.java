@@ -12,22 +12,24 @@ import org.nd4j.linalg.learning.config.Adam;
  * (1 − β₂)g², and the update is m · α√(1 − β₂ᵗ⁺¹)/(1 − β₁ᵗ⁺¹) / (√v + ε), as in section 2 of Kingma and Ba, <a
  * href="https://arxiv.org/abs/1412.6980">Adam: A Method for Stochastic Optimization</a>.
  */
-final class VectorizedAdam extends VectorizedUpdater<Adam, AdamUpdater> {
+final class VectorizedAdam extends VectorizedUpdater {
+    private final AdamUpdater plain;
+
     /**
      * @param plain ND4J's updater, with its state
      */
     VectorizedAdam(AdamUpdater plain) {
-        super(plain);
+        this.plain = plain;
     }
 
     @Override
     List<INDArray> state() {
-        return List.of(plain().getM(), plain().getV());
+        return List.of(plain.getM(), plain.getV());
     }
 
     @Override
     Step step(int iteration, int epoch, float divisor) {
-        Adam adam = getConfig();
+        Adam adam = plain.getConfig();
         float beta1 = (float) adam.getBeta1();
         float beta2 = (float) adam.getBeta2();
         float rate = (float) adam.getLearningRate(iteration, epoch);

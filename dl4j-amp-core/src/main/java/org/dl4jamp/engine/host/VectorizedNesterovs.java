@@ -3,7 +3,6 @@ package org.dl4jamp.engine.host;
 import java.util.List;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.NesterovsUpdater;
-import org.nd4j.linalg.learning.config.Nesterovs;
 
 /**
  * ND4J's momentum of Nesterov.
@@ -11,23 +10,25 @@ import org.nd4j.linalg.learning.config.Nesterovs;
  * <p>With gradient g, learning rate α and momentum µ, in FP32: w = µv − αg, the update is µv − (1 + µ)w, and w takes the place of v. DL4J subtracts
  * updates. As in Stanford's <a href="https://cs231n.github.io/neural-networks-3/#sgd">CS231n</a>.
  */
-final class VectorizedNesterovs extends VectorizedUpdater<Nesterovs, NesterovsUpdater> {
+final class VectorizedNesterovs extends VectorizedUpdater {
+    private final NesterovsUpdater plain;
+
     /**
      * @param plain ND4J's updater, with its state
      */
     VectorizedNesterovs(NesterovsUpdater plain) {
-        super(plain);
+        this.plain = plain;
     }
 
     @Override
     List<INDArray> state() {
-        return List.of(plain().getV());
+        return List.of(plain.getV());
     }
 
     @Override
     Step step(int iteration, int epoch, float divisor) {
-        float rate = (float) getConfig().getLearningRate(iteration, epoch);
-        float momentum = (float) getConfig().currentMomentum(iteration, epoch);
+        float rate = (float) plain.getConfig().getLearningRate(iteration, epoch);
+        float momentum = (float) plain.getConfig().currentMomentum(iteration, epoch);
         return (g, state, size) -> run(g, state[0], size, rate, momentum, divisor);
     }
 

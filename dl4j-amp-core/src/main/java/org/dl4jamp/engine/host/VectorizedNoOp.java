@@ -2,18 +2,9 @@ package org.dl4jamp.engine.host;
 
 import java.util.List;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.learning.NoOpUpdater;
-import org.nd4j.linalg.learning.config.NoOp;
 
 /** ND4J's updater that leaves gradients as they are: what batch normalization has to say of its running statistics is an update already. */
-final class VectorizedNoOp extends VectorizedUpdater<NoOp, NoOpUpdater> {
-    /**
-     * @param plain ND4J's updater
-     */
-    VectorizedNoOp(NoOpUpdater plain) {
-        super(plain);
-    }
-
+final class VectorizedNoOp extends VectorizedUpdater {
     @Override
     List<INDArray> state() {
         return List.of();

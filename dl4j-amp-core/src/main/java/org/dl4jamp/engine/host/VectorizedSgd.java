@@ -3,15 +3,16 @@ package org.dl4jamp.engine.host;
 import java.util.List;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.SgdUpdater;
-import org.nd4j.linalg.learning.config.Sgd;
 
 /** ND4J's stochastic gradient descent: the update is the gradient times the learning rate, in FP32. */
-final class VectorizedSgd extends VectorizedUpdater<Sgd, SgdUpdater> {
+final class VectorizedSgd extends VectorizedUpdater {
+    private final SgdUpdater plain;
+
     /**
      * @param plain ND4J's updater
      */
     VectorizedSgd(SgdUpdater plain) {
-        super(plain);
+        this.plain = plain;
     }
 
     @Override
@@ -21,7 +22,7 @@ final class VectorizedSgd extends VectorizedUpdater<Sgd, SgdUpdater> {
 
     @Override
     Step step(int iteration, int epoch, float divisor) {
-        float rate = (float) getConfig().getLearningRate(iteration, epoch);
+        float rate = (float) plain.getConfig().getLearningRate(iteration, epoch);
         return (g, state, size) -> {
             for (int i = 0; i < size; i++) {
                 g[i] = rate * (g[i] / divisor);

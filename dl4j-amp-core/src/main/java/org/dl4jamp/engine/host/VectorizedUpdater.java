@@ -3,30 +3,36 @@ package org.dl4jamp.engine.host;
 import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import org.dl4jamp.engine.OnePassUpdater;
+import org.dl4jamp.engine.StepKernels;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.learning.AdamUpdater;
 import org.nd4j.linalg.learning.GradientUpdater;
-import org.nd4j.linalg.learning.config.IUpdater;
+import org.nd4j.linalg.learning.NesterovsUpdater;
+import org.nd4j.linalg.learning.NoOpUpdater;
+import org.nd4j.linalg.learning.SgdUpdater;
 
 /**
- * An updater of ND4J's, over its state, in vector instructions and one pass over memory, division by the minibatch and subtraction from the
- * parameters included. What is scattered in memory is left to ND4J.
- *
- * @param <T> its configuration
- * @param <U> ND4J's updater
+ * The arithmetic of an updater of ND4J's, over its state, in vector instructions and one pass over memory, division by the minibatch and subtraction from the
+ * parameters included.
  */
-abstract class VectorizedUpdater<T extends IUpdater, U extends GradientUpdater<T>> implements OnePassUpdater<T> {
-    private final U plain;
-    private int examples = 1;
-    private INDArray parameters;
-
-    /**
-     * @param plain ND4J's updater, with its state
-     */
-    VectorizedUpdater(U plain) {
-        this.plain = plain;
+abstract class VectorizedUpdater {
+    /** The same arithmetic as that of an updater of ND4J's; empty if there is none, or it's null. */
+    static Optional<VectorizedUpdater> of(GradientUpdater<?> plain) {
+        if (plain == null) {
+            return Optional.empty();
+        }
+        // Subclasses may compute anything.
+        if (plain.getClass() == AdamUpdater.class) {
+            return Optional.of(new VectorizedAdam((AdamUpdater) plain));
+        }
+        if (plain.getClass() == NesterovsUpdater.class) {
+            return Optional.of(new VectorizedNesterovs((NesterovsUpdater) plain));
+        }
+        if (plain.getClass() == SgdUpdater.class) {
+            return Optional.of(new VectorizedSgd((SgdUpdater) plain));
+        }
+        return plain.getClass() == NoOpUpdater.class ? Optional.of(new VectorizedNoOp()) : Optional.empty();
     }
 
     /** The arithmetic of one step. */
@@ -42,11 +48,6 @@ abstract class VectorizedUpdater<T extends IUpdater, U extends GradientUpdater<T
         void run(float[] g, float[][] state, int size);
     }
 
-    /** ND4J's updater. */
-    final U plain() {
-        return plain;
-    }
-
     /** The arrays of the state, each of a number for each parameter. */
     abstract List<INDArray> state();
 
@@ -57,49 +58,21 @@ abstract class VectorizedUpdater<T extends IUpdater, U extends GradientUpdater<T
      */
     abstract Step step(int iteration, int epoch, float divisor);
 
-    @Override
-    public final void divideNextBy(int count) {
-        examples = count;
-    }
-
-    @Override
-    public final void subtractNextFrom(INDArray ofThese) {
-        parameters = ofThese;
-    }
-
-    @Override
-    public final void applyUpdater(INDArray gradient, int iteration, int epoch) {
-        pass(gradient, iteration, epoch).ifPresent(pass -> FlatFloats.runAll(List.of(pass)));
-    }
-
-    /** What {@link #applyUpdater} has to do; empty if ND4J has done it. */
-    final Optional<FlatFloats.Pass> pass(INDArray gradient, int iteration, int epoch) {
-        int divisor = examples;
-        INDArray minuend = parameters;
-        examples = 1;
-        parameters = null;
+    /** What has to be done for an update; empty if numbers are scattered in memory, which is ND4J's business. */
+    final Optional<FlatFloats.Pass> pass(StepKernels.Update update) {
         List<INDArray> arrays = new ArrayList<>(state());
-        if (minuend != null) {
-            arrays.add(minuend);
-        }
-        Optional<FlatFloats> g = FlatFloats.of(gradient);
+        update.parameters().ifPresent(arrays::add);
+        Optional<FlatFloats> g = FlatFloats.of(update.gradients());
         List<FlatFloats> flat = new ArrayList<>();
         for (INDArray array : arrays) {
             FlatFloats.of(array).ifPresent(flat::add);
         }
         if (g.isEmpty() || flat.size() < arrays.size()) {
-            if (divisor != 1) {
-                gradient.divi(divisor);
-            }
-            plain.applyUpdater(gradient, iteration, epoch);
-            if (minuend != null) {
-                minuend.subi(gradient.reshape(minuend.shape()));
-            }
             return Optional.empty();
         }
-        Step step = step(iteration, epoch, divisor);
-        Step whole = minuend == null ? step : andSubtract(step, flat.size() - 1);
-        return Optional.of(new FlatFloats.Pass(gradient.length(), (start, size) -> {
+        Step step = step(update.iteration(), update.epoch(), update.divisor());
+        Step whole = update.parameters().isEmpty() ? step : andSubtract(step, flat.size() - 1);
+        return Optional.of(new FlatFloats.Pass(g.get().length(), (start, size) -> {
             FloatBuffer[] numbers = new FloatBuffer[flat.size()];
             for (int i = 0; i < numbers.length; i++) {
                 numbers[i] = flat.get(i).range(start, size);
@@ -138,25 +111,5 @@ abstract class VectorizedUpdater<T extends IUpdater, U extends GradientUpdater<T
                 others[i].put(at, chunks[i], 0, size);
             }
         }
-    }
-
-    @Override
-    public T getConfig() {
-        return plain.getConfig();
-    }
-
-    @Override
-    public void setState(Map<String, INDArray> stateMap, boolean initialize) {
-        plain.setState(stateMap, initialize);
-    }
-
-    @Override
-    public Map<String, INDArray> getState() {
-        return plain.getState();
-    }
-
-    @Override
-    public void setStateViewArray(INDArray viewArray, long[] gradientShape, char gradientOrder, boolean initialize) {
-        plain.setStateViewArray(viewArray, gradientShape, gradientOrder, initialize);
     }
 }

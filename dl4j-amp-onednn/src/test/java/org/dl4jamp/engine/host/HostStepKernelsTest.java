@@ -2,20 +2,18 @@ package org.dl4jamp.engine.host;
 
 import static org.dl4jamp.onednn.Layers.gaussian;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
-import static org.junit.jupiter.api.Assertions.assertNull;
-import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.stream.Stream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.DoubleRange;
 import net.jqwik.api.constraints.IntRange;
-import org.dl4jamp.engine.OnePassUpdater;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.onednn.Agreement;
 import org.junit.jupiter.api.Test;
@@ -37,6 +35,19 @@ import org.nd4j.linalg.schedule.ScheduleType;
 
 class HostStepKernelsTest {
     private final StepKernels kernels = new HostStepKernels(StepKernels.nd4j());
+
+    private void update(
+            GradientUpdater<?> updater, INDArray gradient, int divisor, Optional<INDArray> parameters, int iteration) {
+        kernels.applyAll(List.of(new StepKernels.Update(updater, gradient, divisor, parameters, iteration, 0)));
+    }
+
+    private void update(GradientUpdater<?> updater, INDArray gradient, int iteration) {
+        update(updater, gradient, 1, Optional.empty(), iteration);
+    }
+
+    private void updateInEpoch2(GradientUpdater<?> updater, INDArray gradient) {
+        kernels.applyAll(List.of(new StepKernels.Update(updater, gradient, 1, Optional.empty(), 3, 2)));
+    }
 
     @Property(tries = 60)
     void findsAnInfinityOrNanWhereverItIs(
@@ -74,8 +85,8 @@ class HostStepKernelsTest {
         INDArray nd4jState = Nd4j.zeros(DataType.FLOAT, 1, 2L * length);
         INDArray ourState = nd4jState.dup();
         GradientUpdater<?> nd4j = adam.instantiate(nd4jState, false);
-        GradientUpdater<?> ours = kernels.updater(adam.instantiate(ourState, false));
-        assertInstanceOf(VectorizedAdam.class, ours);
+        GradientUpdater<?> ours = adam.instantiate(ourState, false);
+        assertTrue(kernels.isOnePass(ours));
         Random random = new Random(seed);
         double[] m = new double[length];
         double[] v = new double[length];
@@ -89,7 +100,7 @@ class HostStepKernelsTest {
             INDArray nd4jUpdate = gradient.dup();
             INDArray ourUpdate = gradient.dup();
             nd4j.applyUpdater(nd4jUpdate, iteration, 0);
-            ours.applyUpdater(ourUpdate, iteration, 0);
+            update(ours, ourUpdate, iteration);
             float[] expected = nd4jUpdate.data().asFloat();
             float[] actual = ourUpdate.data().asFloat();
             double rate = learningRate
@@ -117,8 +128,7 @@ class HostStepKernelsTest {
         INDArray gradient = Nd4j.rand(DataType.FLOAT, 100);
         INDArray expected = gradient.dup();
         adam.instantiate(Nd4j.zeros(DataType.FLOAT, 1, 200), false).applyUpdater(expected, 3, 2);
-        kernels.updater(adam.instantiate(Nd4j.zeros(DataType.FLOAT, 1, 200), false))
-                .applyUpdater(gradient, 3, 2);
+        updateInEpoch2(adam.instantiate(Nd4j.zeros(DataType.FLOAT, 1, 200), false), gradient);
         Agreement.assertWithin("update", expected, gradient, 1e-6);
     }
 
@@ -133,8 +143,8 @@ class HostStepKernelsTest {
         INDArray nd4jState = Nd4j.zeros(DataType.FLOAT, 1, length);
         INDArray ourState = nd4jState.dup();
         GradientUpdater<?> nd4j = nesterovs.instantiate(nd4jState, false);
-        GradientUpdater<?> ours = kernels.updater(nesterovs.instantiate(ourState, false));
-        assertInstanceOf(VectorizedNesterovs.class, ours);
+        GradientUpdater<?> ours = nesterovs.instantiate(ourState, false);
+        assertTrue(kernels.isOnePass(ours));
         Random random = new Random(seed);
         double[] v = new double[length];
         double[] magnitude = new double[length];
@@ -144,8 +154,7 @@ class HostStepKernelsTest {
             INDArray nd4jUpdate = gradient.div(examples);
             INDArray ourUpdate = gradient.dup();
             nd4j.applyUpdater(nd4jUpdate, iteration, 0);
-            ((OnePassUpdater<?>) ours).divideNextBy(examples);
-            ours.applyUpdater(ourUpdate, iteration, 0);
+            update(ours, ourUpdate, examples, Optional.empty(), iteration);
             float[] expected = nd4jUpdate.data().asFloat();
             float[] actual = ourUpdate.data().asFloat();
             for (int i = 0; i < length; i++) {
@@ -170,53 +179,47 @@ class HostStepKernelsTest {
         INDArray gradient = gaussian(new Random(5), 1, 100);
         INDArray expected = gradient.dup();
         nesterovs.instantiate(state.dup(), false).applyUpdater(expected, 3, 2);
-        kernels.updater(nesterovs.instantiate(state.dup(), false)).applyUpdater(gradient, 3, 2);
+        updateInEpoch2(nesterovs.instantiate(state.dup(), false), gradient);
         Agreement.assertWithin("update", expected, gradient, 1e-6);
     }
 
     @ParameterizedTest
     @MethodSource
-    void dividesTheNextGradientsAndNoOthers(IUpdater conf) {
+    void dividesTheGradientsOfAnUpdateAndNoOthers(IUpdater conf) {
         INDArray state = gaussian(new Random(6), 1, 1, Math.max(1, conf.stateSize(90)))
                 .muli(0.1)
                 .addi(1);
         GradientUpdater<?> nd4j = conf.instantiate(conf.stateSize(90) == 0 ? null : state.dup(), false);
-        GradientUpdater<?> ours =
-                kernels.updater(conf.instantiate(conf.stateSize(90) == 0 ? null : state.dup(), false));
+        GradientUpdater<?> ours = conf.instantiate(conf.stateSize(90) == 0 ? null : state.dup(), false);
+        assertTrue(kernels.isOnePass(ours), conf.toString());
         for (int divisor : new int[] {7, 1}) {
             INDArray gradient = gaussian(new Random(divisor), 1, 90);
             INDArray expected = gradient.div(divisor);
             nd4j.applyUpdater(expected, 1, 0);
-            if (divisor != 1) {
-                assertInstanceOf(OnePassUpdater.class, ours, conf.toString());
-                ((OnePassUpdater<?>) ours).divideNextBy(divisor);
-            }
-            ours.applyUpdater(gradient, 1, 0);
+            update(ours, gradient, divisor, Optional.empty(), 1);
             Agreement.assertWithin("update by " + divisor, expected, gradient, 1e-6);
         }
         INDArray scattered = gaussian(new Random(8), 1, 90, 3).getColumn(1);
         INDArray expected = scattered.div(5);
         nd4j.applyUpdater(expected, 2, 0);
-        ((OnePassUpdater<?>) ours).divideNextBy(5);
-        ours.applyUpdater(scattered, 2, 0);
+        update(ours, scattered, 5, Optional.empty(), 2);
         Agreement.assertWithin("scattered update", expected, scattered, 1e-6);
     }
 
-    static Stream<IUpdater> dividesTheNextGradientsAndNoOthers() {
+    static Stream<IUpdater> dividesTheGradientsOfAnUpdateAndNoOthers() {
         return Stream.of(new Adam(0.1), new Nesterovs(0.1, 0.8), new Sgd(0.3), new NoOp());
     }
 
     @ParameterizedTest
-    @MethodSource("dividesTheNextGradientsAndNoOthers")
-    void subtractsTheNextUpdatesAndNoOthers(IUpdater conf) {
+    @MethodSource("dividesTheGradientsOfAnUpdateAndNoOthers")
+    void subtractsTheUpdatesOfACallAndNoOthers(IUpdater conf) {
         for (int length : new int[] {1, 90, 1000, 300_001}) {
             INDArray state = gaussian(new Random(6), 1, 1, Math.max(1, conf.stateSize(length)))
                     .muli(0.1)
                     .addi(1);
             GradientUpdater<?> nd4j = conf.instantiate(conf.stateSize(length) == 0 ? null : state.dup(), false);
-            OnePassUpdater<?> ours = assertInstanceOf(
-                    OnePassUpdater.class,
-                    kernels.updater(conf.instantiate(conf.stateSize(length) == 0 ? null : state.dup(), false)));
+            GradientUpdater<?> ours = conf.instantiate(conf.stateSize(length) == 0 ? null : state.dup(), false);
+            assertTrue(kernels.isOnePass(ours), conf.toString());
             INDArray parameters = gaussian(new Random(length), 1, length);
             INDArray scattered = gaussian(new Random(9), 1, length, 3).getColumn(2);
             INDArray before = parameters.dup();
@@ -226,9 +229,7 @@ class HostStepKernelsTest {
                 INDArray update = gradient.div(4);
                 nd4j.applyUpdater(update, 1, 0);
                 INDArray expected = these.sub(update);
-                ours.divideNextBy(4);
-                ours.subtractNextFrom(these);
-                ours.applyUpdater(gradient, 1, 0);
+                update(ours, gradient, 4, Optional.of(these), 1);
                 Agreement.assertWithin("update", update, gradient, 1e-6);
                 assertEquals(
                         0,
@@ -238,10 +239,7 @@ class HostStepKernelsTest {
             assertTrue(before.distance2(parameters) > 0);
             assertTrue(scatteredBefore.distance2(scattered) > 0);
             INDArray after = parameters.dup();
-            ours.applyUpdater(gaussian(new Random(2), 1, length), 2, 0);
-            ours.subtractNextFrom(parameters);
-            ours.subtractNextFrom(null);
-            ours.applyUpdater(gaussian(new Random(2), 1, length), 3, 0);
+            update(ours, gaussian(new Random(2), 1, length), 2);
             assertEquals(after, parameters);
         }
     }
@@ -252,16 +250,15 @@ class HostStepKernelsTest {
         INDArray gradient = Nd4j.rand(DataType.FLOAT, 40, 3).getColumn(1);
         INDArray expected = gradient.dup();
         adam.instantiate(Nd4j.zeros(DataType.FLOAT, 1, 80), false).applyUpdater(expected, 0, 0);
-        kernels.updater(adam.instantiate(Nd4j.zeros(DataType.FLOAT, 1, 80), false))
-                .applyUpdater(gradient, 0, 0);
+        update(adam.instantiate(Nd4j.zeros(DataType.FLOAT, 1, 80), false), gradient, 0);
         Agreement.assertWithin("update", expected, gradient, 1e-6);
     }
 
     @Test
     void leavesOtherUpdatersAlone() {
         GradientUpdater<?> rmsProp = new RmsProp(0.1).instantiate(Nd4j.zeros(DataType.FLOAT, 1, 3), true);
-        assertSame(rmsProp, kernels.updater(rmsProp));
-        assertNull(kernels.updater(null));
+        assertFalse(kernels.isOnePass(rmsProp));
+        assertFalse(kernels.isOnePass(null));
     }
 
     @Test
@@ -289,16 +286,9 @@ class HostStepKernelsTest {
                 expected.add(update);
                 INDArray these = gaussian(new Random(-i), 1, length);
                 parameters.add(these);
-                GradientUpdater<?> ours = kernels.updater(conf.instantiate(state, false));
-                if (ours instanceof OnePassUpdater<?> onePass) {
-                    onePass.divideNextBy(1 + i);
-                    onePass.subtractNextFrom(these);
-                    expectedParameters.add(these.sub(update));
-                } else {
-                    gradient.divi(1 + i);
-                    expectedParameters.add(these.dup());
-                }
-                updates.add(new StepKernels.Update(ours, gradient, 2, 0));
+                expectedParameters.add(these.sub(update));
+                updates.add(new StepKernels.Update(
+                        conf.instantiate(state, false), gradient, 1 + i, Optional.of(these), 2, 0));
             }
             kernels.applyAll(updates);
             for (int i = 0; i < updates.size(); i++) {
