@@ -18,13 +18,10 @@ import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.engine.VertexRequest;
-import org.dl4jamp.layer.DelegatingVertex;
 import org.dl4jamp.layer.FloatBackwardVertex;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.RecurrentTwinLayer;
-import org.dl4jamp.layer.Surroundings;
-import org.dl4jamp.layer.Twin;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.UnscalingVertex;
 import org.dl4jamp.layer.standin.StandIns;
@@ -33,6 +30,9 @@ import org.dl4jamp.network.LayerPlace;
 import org.dl4jamp.network.VertexPlace;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.step.TrainingStep;
+import org.dl4jamp.twin.DelegatingVertex;
+import org.dl4jamp.twin.Surroundings;
+import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /** Puts wrappers, vertex types and updater of a plan into a network, and takes them out again. */

@@ -9,9 +9,9 @@ import org.deeplearning4j.nn.conf.layers.Cnn3DLossLayer;
 import org.deeplearning4j.nn.conf.layers.CnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.LossLayer;
 import org.deeplearning4j.nn.conf.layers.RnnLossLayer;
-import org.dl4jamp.layer.Surroundings;
 import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.policy.PrecisionPlan;
+import org.dl4jamp.twin.Surroundings;
 
 /** Looks at what stands before and after each layer and vertex of a network. */
 final class Neighbours {

@@ -3,9 +3,9 @@ package org.dl4jamp.engine;
 import java.util.Optional;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.dl4jamp.Precision;
-import org.dl4jamp.layer.Casting;
-import org.dl4jamp.layer.Twin;
 import org.dl4jamp.policy.EngineAbility;
+import org.dl4jamp.twin.Casting;
+import org.dl4jamp.twin.Twin;
 
 /**
  * Computes layers in lower precision. Engines are found with {@link java.util.ServiceLoader}.

@@ -2,9 +2,9 @@ package org.dl4jamp.engine;
 
 import java.util.Optional;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
-import org.dl4jamp.layer.Gate;
-import org.dl4jamp.layer.Surroundings;
 import org.dl4jamp.policy.PrecisionPlan;
+import org.dl4jamp.twin.Gate;
+import org.dl4jamp.twin.Surroundings;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**

@@ -1,5 +1,6 @@
 package org.dl4jamp.layer;
 
+import org.dl4jamp.twin.Gate;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** What the wrappers have to know of the training step, and what the step has to hear from them. */

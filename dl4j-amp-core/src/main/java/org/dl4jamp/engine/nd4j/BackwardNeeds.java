@@ -12,7 +12,7 @@ import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.conf.layers.util.MaskLayer;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.deeplearning4j.nn.conf.layers.wrapper.BaseWrapperLayer;
-import org.dl4jamp.layer.Twin.Retention;
+import org.dl4jamp.twin.Twin.Retention;
 
 /**
  * What DL4J's layers need of their forward pass when they run backward. Those listed here read their input again and compute the rest anew,

@@ -1,6 +1,6 @@
 package org.dl4jamp.engine.nd4j;
 
-import org.dl4jamp.layer.Twin;
+import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;

@@ -1,6 +1,7 @@
 package org.dl4jamp.layer.standin;
 
 import java.lang.reflect.Field;
+import org.dl4jamp.twin.Substitute;
 import org.objenesis.ObjenesisStd;
 import org.objenesis.instantiator.ObjectInstantiator;
 

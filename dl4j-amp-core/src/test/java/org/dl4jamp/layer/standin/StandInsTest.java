@@ -23,6 +23,7 @@ import org.dl4jamp.AmpConfig;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Networks;
 import org.dl4jamp.Precision;
+import org.dl4jamp.twin.Substitute;
 import org.junit.jupiter.api.Test;
 
 class StandInsTest {

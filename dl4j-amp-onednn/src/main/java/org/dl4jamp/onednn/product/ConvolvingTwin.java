@@ -5,7 +5,7 @@ import org.deeplearning4j.nn.api.MaskState;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.layers.BaseLayer;
-import org.dl4jamp.layer.SparingTwin;
+import org.dl4jamp.twin.SparingTwin;
 import org.dl4jamp.onednn.array.Layout;
 import org.dl4jamp.onednn.array.Rejection;
 import org.dl4jamp.onednn.primitive.Eltwise;

@@ -6,7 +6,7 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.feedforward.dense.DenseLayer;
 import org.deeplearning4j.nn.params.DefaultParamInitializer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.layer.SparingTwin;
+import org.dl4jamp.twin.SparingTwin;
 import org.dl4jamp.onednn.array.ChannelAxis;
 import org.dl4jamp.onednn.array.Layout;
 import org.dl4jamp.onednn.array.Rejection;

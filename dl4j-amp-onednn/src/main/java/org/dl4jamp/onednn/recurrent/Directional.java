@@ -1,7 +1,7 @@
 package org.dl4jamp.onednn.recurrent;
 
 import org.deeplearning4j.nn.api.Layer;
-import org.dl4jamp.layer.SparingTwin;
+import org.dl4jamp.twin.SparingTwin;
 
 /** The twin of a recurrent layer, as one direction of a bidirectional layer uses it. */
 interface Directional extends Layer, SparingTwin, AutoCloseable {

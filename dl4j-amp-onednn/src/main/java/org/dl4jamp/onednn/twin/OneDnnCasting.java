@@ -2,7 +2,7 @@ package org.dl4jamp.onednn.twin;
 
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.layer.Casting;
+import org.dl4jamp.twin.Casting;
 import org.dl4jamp.onednn.array.ChannelAxis;
 import org.dl4jamp.onednn.array.Layout;
 import org.dl4jamp.onednn.array.LentGradients;

@@ -25,7 +25,7 @@ import org.deeplearning4j.util.TimeSeriesUtils;
 import org.dl4jamp.Precision;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.engine.TwinRequest;
-import org.dl4jamp.layer.ScoringOutput;
+import org.dl4jamp.twin.ScoringOutput;
 import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.onednn.Layers;
 import org.dl4jamp.onednn.OneDnnEngine;

@@ -1,4 +1,4 @@
-package org.dl4jamp.layer;
+package org.dl4jamp.twin;
 
 import java.util.Objects;
 import org.deeplearning4j.nn.api.Layer;

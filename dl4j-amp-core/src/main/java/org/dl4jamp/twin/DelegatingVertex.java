@@ -1,4 +1,4 @@
-package org.dl4jamp.layer;
+package org.dl4jamp.twin;
 
 import java.util.Map;
 import org.deeplearning4j.nn.api.Layer;
@@ -8,7 +8,6 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.graph.vertex.VertexIndices;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.layer.standin.Substitute;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.ndarray.INDArray;
 

@@ -1,4 +1,4 @@
-package org.dl4jamp.layer.standin;
+package org.dl4jamp.twin;
 
 /**
  * What works in a network in place of one of its own layers or vertices, and has its interfaces but not its class.

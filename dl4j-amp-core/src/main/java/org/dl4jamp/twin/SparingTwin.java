@@ -1,4 +1,4 @@
-package org.dl4jamp.layer;
+package org.dl4jamp.twin;
 
 /** A layer that computes in place of a network's own, and can do without the gradient of its input. */
 public interface SparingTwin {

@@ -1,4 +1,4 @@
-package org.dl4jamp.layer;
+package org.dl4jamp.twin;
 
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;

@@ -1,4 +1,4 @@
-package org.dl4jamp.layer;
+package org.dl4jamp.twin;
 
 /**
  * What stands before and after a layer or vertex in its network.

@@ -1,4 +1,4 @@
-package org.dl4jamp.layer;
+package org.dl4jamp.twin;
 
 import java.util.concurrent.locks.ReentrantLock;
 import org.dl4jamp.AmpException;
