@@ -166,7 +166,7 @@ class AmpBenchTest {
                 "bench",
                 "sine-8",
                 "--profile",
-                "--sides=amp-bf16",
+                "--sides=" + HalfPrecision.side().key(),
                 "--warmup=1",
                 "--steps=3",
                 "--seconds=0",

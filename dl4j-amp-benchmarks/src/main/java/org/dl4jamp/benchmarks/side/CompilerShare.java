@@ -2,27 +2,42 @@ package org.dl4jamp.benchmarks.side;
 
 import java.lang.management.CompilationMXBean;
 import java.lang.management.ManagementFactory;
+import java.util.function.LongSupplier;
 
 /** How much of a processor HotSpot's compiler takes. */
 final class CompilerShare {
     /** A share that leaves a training step alone. */
     static final double LOW = 0.05;
 
-    private final CompilationMXBean compiler = ManagementFactory.getCompilationMXBean();
-    private long lastNanos = System.nanoTime();
-    private long lastMillis = compilationMillis();
+    private final LongSupplier nanoTime;
+    private final LongSupplier compilationMillis;
+    private long lastNanos;
+    private long lastMillis;
 
-    /** Compilation time per time since this was asked last; 0 in a JVM that doesn't tell. */
+    /**
+     * @param nanoTime a clock
+     * @param compilationMillis how long has been compiled, as {@link #millisOfThisProcess} tells
+     */
+    CompilerShare(LongSupplier nanoTime, LongSupplier compilationMillis) {
+        this.nanoTime = nanoTime;
+        this.compilationMillis = compilationMillis;
+        lastNanos = nanoTime.getAsLong();
+        lastMillis = compilationMillis.getAsLong();
+    }
+
+    /** Compilation time per time since this was asked last. */
     double sinceLast() {
-        long nanos = System.nanoTime();
-        long millis = compilationMillis();
+        long nanos = nanoTime.getAsLong();
+        long millis = compilationMillis.getAsLong();
         double share = (millis - lastMillis) * 1e6 / (nanos - lastNanos);
         lastNanos = nanos;
         lastMillis = millis;
         return share;
     }
 
-    private long compilationMillis() {
+    /** How long HotSpot has compiled in this process; 0 in a JVM that doesn't tell. */
+    static long millisOfThisProcess() {
+        CompilationMXBean compiler = ManagementFactory.getCompilationMXBean();
         boolean tells = compiler != null && compiler.isCompilationTimeMonitoringSupported();
         return tells ? compiler.getTotalCompilationTime() : 0;
     }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.function.LongSupplier;
 
 /** Runs one repetition of a side in this process. */
 public final class Stopwatch {
@@ -13,7 +14,14 @@ public final class Stopwatch {
     /** Steps that are shorter than this share a reading of the clock: it takes time itself, and so does keeping what it says. */
     private static final double SHORTEST_READING = 1e-3;
 
-    private Stopwatch() {}
+    private final LongSupplier nanoTime;
+
+    /**
+     * @param nanoTime a clock, in nanoseconds
+     */
+    Stopwatch(LongSupplier nanoTime) {
+        this.nanoTime = nanoTime;
+    }
 
     /**
      * What was measured.
@@ -26,6 +34,11 @@ public final class Stopwatch {
 
     /** Trains as long as the schedule says. */
     public static Repetition run(Training training, Schedule schedule) throws IOException {
+        return new Stopwatch(System::nanoTime).measure(training, schedule);
+    }
+
+    /** Trains as long as the schedule says by this clock. */
+    Repetition measure(Training training, Schedule schedule) throws IOException {
         Losses losses = new Losses(schedule.lossStep());
         warmUp(training, losses, schedule);
         return repetition(training, losses, repeat(training, losses, schedule.steps(), schedule.seconds()), null);
@@ -34,19 +47,20 @@ public final class Stopwatch {
     /** Trains as long as the schedule says, and records where the time of the measured steps goes. */
     public static Repetition profile(Training training, Schedule schedule) throws IOException {
         Losses losses = new Losses(schedule.lossStep());
+        Stopwatch watch = new Stopwatch(System::nanoTime);
         try (FlightRecording recording = new FlightRecording()) {
-            warmUp(training, losses, schedule);
+            watch.warmUp(training, losses, schedule);
             recording.begin();
-            Steps steps = repeat(training, losses, schedule.steps(), schedule.seconds());
+            Steps steps = watch.repeat(training, losses, schedule.steps(), schedule.seconds());
             return repetition(training, losses, steps, recording.stop(steps.steps(), steps.seconds()));
         }
     }
 
     /** A network of many layers keeps HotSpot busy for half a minute, at the cost of the native libraries' threads. */
-    private static void warmUp(Training training, Losses losses, Schedule schedule) {
-        long begin = System.nanoTime();
+    private void warmUp(Training training, Losses losses, Schedule schedule) {
+        long begin = nanoTime.getAsLong();
         repeat(training, losses, schedule.warmUpSteps(), schedule.warmUpSeconds());
-        CompilerShare compiler = new CompilerShare();
+        CompilerShare compiler = new CompilerShare(nanoTime, CompilerShare::millisOfThisProcess);
         while (secondsSince(begin) < schedule.warmUpSeconds() * Schedule.PATIENCE) {
             repeat(training, losses, 1, schedule.warmUpSeconds() / WINDOWS);
             if (compiler.sinceLast() < CompilerShare.LOW) {
@@ -71,14 +85,14 @@ public final class Stopwatch {
                 null);
     }
 
-    private static Steps repeat(Training training, Losses losses, int steps, double seconds) {
+    private Steps repeat(Training training, Losses losses, int steps, double seconds) {
         List<Double> readings = new ArrayList<>();
         int made = 0;
         double sum = 0;
         while (made < steps || sum < seconds) {
             int together = 0;
             double reading;
-            long start = System.nanoTime();
+            long start = nanoTime.getAsLong();
             do {
                 losses.add(training.step());
                 together++;
@@ -91,8 +105,8 @@ public final class Stopwatch {
         return new Steps(readings, made, sum);
     }
 
-    private static double secondsSince(long nanoTime) {
-        return (System.nanoTime() - nanoTime) / 1e9;
+    private double secondsSince(long start) {
+        return (nanoTime.getAsLong() - start) / 1e9;
     }
 
     private static final class Losses {

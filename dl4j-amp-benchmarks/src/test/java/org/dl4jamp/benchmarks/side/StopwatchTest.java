@@ -6,9 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.atomic.AtomicLong;
 import org.dl4jamp.engine.WorkEvent;
 import org.junit.jupiter.api.Test;
 
@@ -42,41 +43,65 @@ class StopwatchTest {
         assertNull(repetition.unavailable());
     }
 
+    /** Whose steps take as long as they say, by a clock of their own. */
+    private static final class Timed extends Counting {
+        private final long nanos;
+        private long now;
+
+        private Timed(double seconds) {
+            nanos = Math.round(seconds * 1e9);
+        }
+
+        @Override
+        public double step() {
+            now += nanos;
+            return super.step();
+        }
+
+        private Repetition measure(Schedule schedule) throws IOException {
+            return new Stopwatch(() -> now).measure(this, schedule);
+        }
+    }
+
     @Test
     void aFastSideMakesMoreStepsAndReportsTheSameLoss() throws IOException {
-        Counting training = new Counting();
-        Repetition repetition = Stopwatch.run(training, new Schedule(1, 0.01, 1, 0.01));
-        assertTrue(training.steps > 10, () -> training.steps + " steps");
+        Timed training = new Timed(2e-3);
+        Repetition repetition = training.measure(new Schedule(1, 0, 1, 0.099));
+        assertEquals(50, repetition.steps());
+        assertEquals(1 + 50, ((Counting) training).steps);
         assertEquals(2, repetition.loss());
     }
 
     @Test
+    void warmingUpTakesItsSecondsAndAboutThreeTimesThemAtMost() throws IOException {
+        Timed training = new Timed(2e-3);
+        Repetition repetition = training.measure(new Schedule(1, 0.1, 5, 0));
+        int warmUp = ((Counting) training).steps - repetition.steps();
+        assertTrue(warmUp >= 50 && warmUp <= 160, () -> warmUp + " steps of 2 ms in a warm-up of 0.1 s");
+    }
+
+    @Test
     void shortStepsShareAReadingAndLongOnesDont() throws IOException {
-        Repetition counting = Stopwatch.run(new Counting(), new Schedule(1, 0, 10_000, 0.05));
-        assertTrue(counting.steps() >= 10_000, counting::toString);
-        assertTrue(
-                counting.seconds().size() * 2 < counting.steps(),
-                () -> counting.seconds().size() + " readings");
-        Training slow = new Counting() {
-            @Override
-            public double step() {
-                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(2));
-                return super.step();
-            }
-        };
-        Repetition sleeping = Stopwatch.run(slow, new Schedule(1, 0, 3, 0));
-        assertEquals(3, sleeping.steps());
-        assertEquals(3, sleeping.seconds().size());
-        assertTrue(sleeping.seconds().stream().allMatch(seconds -> seconds >= 2e-3), sleeping::toString);
+        Repetition brief = new Timed(1e-4).measure(new Schedule(1, 0, 100, 0));
+        assertEquals(100, brief.steps());
+        assertEquals(10, brief.seconds().size());
+        assertTrue(brief.seconds().stream().allMatch(seconds -> Math.abs(seconds - 1e-4) < 1e-12), brief::toString);
+        Repetition lengthy = new Timed(2e-3).measure(new Schedule(1, 0, 3, 0));
+        assertEquals(3, lengthy.steps());
+        assertEquals(List.of(2e-3, 2e-3, 2e-3), lengthy.seconds());
     }
 
     @Test
     void theCompilersShareIsOneOfTheTimeSinceTheLastQuestion() {
-        CompilerShare compiler = new CompilerShare();
-        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
-        double share = compiler.sinceLast();
-        // Each of HotSpot's compiler threads counts, and a compilation counts as a whole when it ends.
-        assertTrue(share >= 0 && Double.isFinite(share), () -> "share " + share);
+        AtomicLong nanos = new AtomicLong(7);
+        AtomicLong millis = new AtomicLong(11);
+        CompilerShare compiler = new CompilerShare(nanos::get, millis::get);
+        nanos.addAndGet(200_000_000);
+        millis.addAndGet(10);
+        assertEquals(0.05, compiler.sinceLast());
+        nanos.addAndGet(100_000_000);
+        assertEquals(0, compiler.sinceLast());
+        assertTrue(CompilerShare.millisOfThisProcess() >= 0);
     }
 
     @Test
@@ -86,7 +111,10 @@ class StopwatchTest {
             public double step() {
                 WorkEvent updater = WorkEvent.begin(WorkEvent.UPDATER, "outer");
                 WorkEvent copy = WorkEvent.begin(WorkEvent.COPY, "inner");
-                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(2));
+                long begin = System.nanoTime();
+                while (System.nanoTime() - begin < TimeUnit.MILLISECONDS.toNanos(4)) {
+                    Thread.onSpinWait();
+                }
                 copy.commit();
                 updater.commit();
                 WorkEvent.begin(WorkEvent.COPY, "later").commit();
@@ -99,6 +127,7 @@ class StopwatchTest {
         assertEquals("outer", profile.parts().get(0).what());
         assertEquals("later", profile.parts().get(1).what());
         assertEquals(1, profile.parts().get(0).timesPerStep());
+        // At least half of the four milliseconds: flight recordings have a clock of their own.
         assertTrue(profile.secondsOf(WorkEvent.UPDATER) >= 2e-3, profile.toString());
         assertTrue(profile.secondsPerStep() >= profile.secondsOf(WorkEvent.UPDATER), profile.toString());
     }
