@@ -201,6 +201,8 @@ public final class TrainingStep implements StepGuard {
         String what;
         if (badBatch.isPresent()) {
             what = badBatch.get() + " in the batch of iteration " + iteration;
+            // As in stock DL4J. oneDNN's ReLU makes zero of NaN, and the loss a number.
+            Score.set(network.model(), Double.NaN);
             warnings.warn("Step skipped: " + what + "; the loss scale stays at " + scale);
         } else if (!Double.isFinite(loss)) {
             what = "the loss of iteration " + iteration + " is " + loss + " at the finite loss scale " + scale

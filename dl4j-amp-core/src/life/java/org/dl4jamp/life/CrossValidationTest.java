@@ -1,0 +1,111 @@
+package org.dl4jamp.life;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.stream.Stream;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.dataset.api.iterator.KFoldIterator;
+import org.nd4j.linalg.learning.config.Adam;
+
+/** Programs that build a network for each fold, train and evaluate it, and drop it. Linux tells what a process occupies. */
+@EnabledOnOs(OS.LINUX)
+class CrossValidationTest {
+    private static final int FOLDS = 10;
+    private static final int ROUNDS = 20;
+
+    /** 0.6 MB of parameters, and as much for each of the gradients and Adam's two moments: a network that stays is seen. */
+    private static Model network(Kind kind) {
+        if (kind == Kind.MULTI_LAYER) {
+            return Networks.init(Networks.builder(new Adam(1e-3))
+                    .list()
+                    .layer(Networks.dense(256, Activation.RELU))
+                    .layer(Networks.dense(256, Activation.TANH))
+                    .layer(Networks.dense(256, Activation.TANH))
+                    .layer(Networks.softmax(3))
+                    .setInputType(InputType.feedForward(20))
+                    .build());
+        }
+        return Networks.init(Networks.builder(new Adam(1e-3))
+                .graphBuilder()
+                .addInputs("in")
+                .setInputTypes(InputType.feedForward(20))
+                .addLayer("first", Networks.dense(256, Activation.RELU), "in")
+                .addLayer("left", Networks.dense(256, Activation.TANH), "first")
+                .addLayer("right", Networks.dense(256, Activation.TANH), "first")
+                .addLayer("out", Networks.softmax(3), "left", "right")
+                .setOutputs("out")
+                .build());
+    }
+
+    static Stream<Arguments> everywhere() {
+        return Kind.everywhere().flatMap(each -> Stream.of(true, false)
+                .map(closes -> Arguments.of(each.get()[0], each.get()[1], closes)));
+    }
+
+    @ParameterizedTest
+    @MethodSource("everywhere")
+    void twoHundredNetworksTakeNoMoreNativeMemoryThanForty(Kind kind, Side side, boolean closes)
+            throws IOException, InterruptedException {
+        for (int round = 0; round < 4; round++) {
+            crossValidate(kind, side, closes);
+        }
+        long before = settledBytes();
+        for (int round = 0; round < ROUNDS; round++) {
+            crossValidate(kind, side, closes);
+        }
+        long grown = settledBytes() - before;
+        // A network with its gradients and moments is 2.2 MB: 200 that stay would be 440.
+        assertTrue(grown < 70L << 20, () -> "native memory has grown by " + (grown >> 20) + " MiB");
+    }
+
+    private static void crossValidate(Kind kind, Side side, boolean closes) {
+        DataSet data = Networks.vectors(FOLDS * 6, 20, 3);
+        KFoldIterator folds = new KFoldIterator(FOLDS, data);
+        while (folds.hasNext()) {
+            DataSet training = folds.next();
+            Model network = network(kind);
+            MixedPrecision amp = side.enable(network);
+            Kind.fit(network, training);
+            INDArray output = Kind.output(network, folds.testFold().getFeatures());
+            assertTrue(output.sumNumber().doubleValue() > 0);
+            if (closes) {
+                amp.close();
+            }
+        }
+        // Arrays are freed when they're collected; before that a program takes as much as it's allowed to.
+        System.gc();
+    }
+
+    /** What the process occupies when everything that nobody reaches any more has been freed, arrays by ND4J's own threads. */
+    private static long settledBytes() throws IOException, InterruptedException {
+        long bytes = Long.MAX_VALUE;
+        for (int i = 0; i < 20; i++) {
+            System.gc();
+            Thread.sleep(100);
+            bytes = Math.min(bytes, residentBytes());
+        }
+        return bytes;
+    }
+
+    private static long residentBytes() throws IOException {
+        String line = Files.readAllLines(Path.of("/proc/self/status")).stream()
+                .filter(each -> each.startsWith("VmRSS:"))
+                .findFirst()
+                .orElseThrow();
+        return Long.parseLong(line.replaceAll("[^0-9]", "")) << 10;
+    }
+}
