@@ -35,6 +35,7 @@ public final class AmpConfig {
     private final List<PrecisionRule> rules;
     private final GivenScaler givenScaler;
     private final int maxConsecutiveSkips;
+    private final GradientPenalty gradientPenalty;
 
     private AmpConfig(Builder builder) {
         this.precision = builder.precision;
@@ -43,6 +44,7 @@ public final class AmpConfig {
         this.rules = List.copyOf(builder.rules);
         this.givenScaler = builder.givenScaler;
         this.maxConsecutiveSkips = builder.maxConsecutiveSkips;
+        this.gradientPenalty = builder.gradientPenalty;
     }
 
     /** Settings that fit most networks: everything automatic. */
@@ -96,6 +98,11 @@ public final class AmpConfig {
         return maxConsecutiveSkips;
     }
 
+    /** What is added to the loss for its steepness, if anything. */
+    public Optional<GradientPenalty> gradientPenalty() {
+        return Optional.ofNullable(gradientPenalty);
+    }
+
     /** The calls that make these settings; a scaler is shown with its state. */
     @Override
     public String toString() {
@@ -108,6 +115,9 @@ public final class AmpConfig {
                 .append("\")");
         rules.forEach(rule -> calls.append('.').append(rule.describe()));
         givenScaler().ifPresent(scaler -> calls.append('.').append(scaler.describe()));
+        gradientPenalty()
+                .ifPresent(penalty ->
+                        calls.append(".gradientPenalty(").append(penalty).append(')'));
         return calls.append(".maxConsecutiveSkips(")
                 .append(maxConsecutiveSkips)
                 .append(").build()")
@@ -127,6 +137,7 @@ public final class AmpConfig {
         private final List<PrecisionRule> rules = new ArrayList<>();
         private GivenScaler givenScaler;
         private int maxConsecutiveSkips = DEFAULT_MAX_CONSECUTIVE_SKIPS;
+        private GradientPenalty gradientPenalty;
 
         private static final String LAYER_CLASS = "a class of layer configurations, such as DenseLayer.class";
         private static final String PREDICATE = "a predicate of layer configurations";
@@ -224,6 +235,15 @@ public final class AmpConfig {
                         + "): at least 1 is needed, so that endless skipping ends in a message");
             }
             this.maxConsecutiveSkips = maxConsecutiveSkips;
+            return this;
+        }
+
+        /**
+         * Adds a penalty on the norm of the gradient to the loss; none by default. Enabling it for a network with truncated backpropagation through time throws an {@link AmpException}.
+         */
+        public Builder gradientPenalty(GradientPenalty gradientPenalty) {
+            this.gradientPenalty = AmpException.ifNull(
+                    gradientPenalty, "gradientPenalty", "a GradientPenalty, or leave the call out to have none");
             return this;
         }
 

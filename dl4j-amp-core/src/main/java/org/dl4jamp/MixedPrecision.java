@@ -17,6 +17,7 @@ import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.scale.LossScaler;
 import org.dl4jamp.step.StepCounts;
+import org.dl4jamp.step.PenalizedGradient;
 import org.dl4jamp.step.TrainingStep;
 
 /**
@@ -46,7 +47,14 @@ public final class MixedPrecision implements AutoCloseable {
     private MixedPrecision(AmpNetwork network, AmpConfig config) {
         Preconditions.check(network);
         this.resolved = ResolvedConfig.of(config, network.graph());
-        this.step = new TrainingStep(this, network, resolved.scaler(), config.maxConsecutiveSkips());
+        this.step = new TrainingStep(
+                this,
+                network,
+                resolved.scaler(),
+                config.maxConsecutiveSkips(),
+                config.gradientPenalty()
+                        .map(penalty ->
+                                new PenalizedGradient(penalty.coefficient(), penalty.radius(), network.model())));
         GradientScale gradientScale = new GradientScale(resolved.scaler()::scale, resolved.hasHalfGradients());
         this.installation = new Installation(network, resolved.plan(), gradientScale, step);
         installation.install(resolved.engine().engine(), resolved.masterWeights());

@@ -56,6 +56,7 @@ class NullArgumentsTest {
             Map.entry(AmpState.class, new AmpState(AmpConfig.defaults(), SCALER, 0, 0, 0)),
             Map.entry(LossScalerState.class, SCALER),
             Map.entry(LossScaler.class, new NoLossScaler()),
+            Map.entry(GradientPenalty.class, GradientPenalty.of(0.1, 0.05)),
             Map.entry(Precision.class, Precision.HALF),
             Map.entry(OptLevel.class, OptLevel.O1),
             Map.entry(String.class, "text"),

@@ -4,6 +4,7 @@ import java.nio.charset.StandardCharsets;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
+import org.dl4jamp.GradientPenalty;
 import org.dl4jamp.OptLevel;
 import org.dl4jamp.Precision;
 import org.dl4jamp.policy.LayerKind;
@@ -25,7 +26,7 @@ import org.nd4j.shade.jackson.databind.node.ObjectNode;
  *  "maxConsecutiveSkips": 50}
  * </pre>
  *
- * <p>{@code lossScaler} is absent if dl4j-amp is to choose.
+ * <p>{@code lossScaler} is absent if dl4j-amp is to choose, {@code gradientPenalty} with {@code coefficient} and {@code radius} if there is none.
  */
 final class AmpConfigJson {
     private static final int FORMAT_VERSION = 1;
@@ -50,6 +51,9 @@ final class AmpConfigJson {
             rules.add(write(rule));
         }
         config.lossScaler().ifPresent(scaler -> json.set("lossScaler", write(scaler)));
+        config.gradientPenalty().ifPresent(penalty -> json.putObject("gradientPenalty")
+                .put("coefficient", penalty.coefficient())
+                .put("radius", penalty.radius()));
         return json.put("maxConsecutiveSkips", config.maxConsecutiveSkips());
     }
 
@@ -113,6 +117,11 @@ final class AmpConfigJson {
             }
             if (json.has("lossScaler")) {
                 builder.lossScaler(readScaler(json.object("lossScaler")));
+            }
+            if (json.has("gradientPenalty")) {
+                JsonFields penalty = json.object("gradientPenalty");
+                builder.gradientPenalty(GradientPenalty.of(penalty.number("coefficient"), penalty.number("radius")));
+                penalty.end();
             }
             json.end();
             return builder.build();

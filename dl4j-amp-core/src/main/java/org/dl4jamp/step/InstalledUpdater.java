@@ -52,6 +52,11 @@ final class InstalledUpdater {
         }
     }
 
+    /** The updater that was put into the network last. */
+    BaseMultiLayerUpdater<?> present() {
+        return updater;
+    }
+
     private AmpUpdate update(HookedUpdater hooked) {
         update = updates.apply(hooked);
         return update;

@@ -41,18 +41,26 @@ public final class TrainingStep implements StepGuard {
     private StepCounts callsByHand = StepCounts.NONE;
     private boolean skippedLast;
     private OptimizerIterations iterations = new OptimizerIterations();
+    private final Optional<PenalizedGradient> penalized;
 
     /**
      * @param owner whose step this is
      * @param network what is trained
      * @param scaler hears what becomes of each step
      * @param maxConsecutiveSkips after how many skipped steps in a row training stops
+     * @param penalized adds a penalty to the gradients of a step, if there is one
      */
-    public TrainingStep(Object owner, AmpNetwork network, LossScaler scaler, int maxConsecutiveSkips) {
+    public TrainingStep(
+            Object owner,
+            AmpNetwork network,
+            LossScaler scaler,
+            int maxConsecutiveSkips,
+            Optional<PenalizedGradient> penalized) {
         this.owner = owner;
         this.network = network;
         this.scaler = scaler;
         this.maxConsecutiveSkips = maxConsecutiveSkips;
+        this.penalized = penalized;
         this.culprit = new Culprit(network);
         this.updater = new InstalledUpdater(network, this::update);
     }
@@ -146,8 +154,13 @@ public final class TrainingStep implements StepGuard {
         boolean finite = kernels.allFinite(gradients);
         event.commit();
         if (finite && Double.isFinite(loss)) {
-            taken(byOptimizer);
-            return true;
+            Optional<String> notFinite = byOptimizer ? penalize(gradients) : Optional.empty();
+            if (notFinite.isEmpty()) {
+                taken(byOptimizer);
+                return true;
+            }
+            skipUnscaled(gradient, iteration, notFinite.get());
+            return false;
         }
         if (byOptimizer) {
             skip(gradient, iteration, loss);
@@ -155,6 +168,26 @@ public final class TrainingStep implements StepGuard {
             skipCallByHand(gradient, iteration);
         }
         return false;
+    }
+
+    /** What wasn't finite in the passes that a gradient penalty needs, if there is one. */
+    private Optional<String> penalize(INDArray gradients) {
+        return penalized.flatMap(penalty -> penalty.addTo(gradients, updater.present(), kernels));
+    }
+
+    /** Leaves a step out because of a pass that wasn't scaled: the scaler has nothing to learn from it. */
+    private void skipUnscaled(Gradient gradient, int iteration, String notFinite) {
+        Optional<String> first = culprit.amongParameters();
+        leaveOut(gradient);
+        counts = counts.afterSkipped();
+        String what = notFinite + " weren't finite in iteration " + iteration;
+        warnings.warn("Step skipped: " + what + "; the loss scale stays at " + scaler.scale());
+        if (counts.consecutiveSkips() >= maxConsecutiveSkips) {
+            throw new AmpException(stuck(
+                    what,
+                    first,
+                    "They aren't scaled: try a smaller radius of the penalty, or a lower learning rate"));
+        }
     }
 
     private void taken(boolean byOptimizer) {
