@@ -25,7 +25,7 @@ import org.dl4jamp.onednn.twin.ElementWiseLayers;
 import org.dl4jamp.onednn.twin.LayerKernels;
 
 /** Which layers have a twin. */
-public final class Coverage {
+final class Coverage {
     private static final Map<Class<?>, LayerKernels<?>> KERNELS = Stream.of(
                     ProductLayers.kernels(),
                     OutputLayers.kernels(),
@@ -46,7 +46,7 @@ public final class Coverage {
     }
 
     /** Why a layer has no twin in a precision, empty if it has one. DL4J's wrappers stay, and what they wrap gets a twin. */
-    public static Optional<String> without(Layer layer, Precision precision) {
+    static Optional<String> without(Layer layer, Precision precision) {
         if (layer instanceof LastTimeStep last) {
             return without(last.getUnderlying(), precision);
         }
