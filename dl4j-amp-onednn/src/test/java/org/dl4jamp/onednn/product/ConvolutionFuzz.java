@@ -14,7 +14,7 @@ import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
 import org.deeplearning4j.nn.conf.layers.Deconvolution3D;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.Precision;
-import org.dl4jamp.onednn.Coverage;
+import org.dl4jamp.onednn.OneDnnEngine;
 import org.dl4jamp.onednn.Layers;
 import org.dl4jamp.onednn.TwinCheck;
 import org.dl4jamp.onednn.array.Workspaces;
@@ -134,7 +134,7 @@ class ConvolutionFuzz {
         for (; seed == first || System.nanoTime() < end; seed++) {
             Case drawn = draw(seed);
             boolean covered =
-                    Coverage.without(drawn.layer(), Precision.BFLOAT16).isEmpty();
+                    new OneDnnEngine().cannot(drawn.layer(), Precision.BFLOAT16).isEmpty();
             if (!covered || !hasKernels(drawn) || !dl4jComputes(drawn)) {
                 continue;
             }
