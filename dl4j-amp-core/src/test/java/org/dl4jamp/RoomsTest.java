@@ -7,7 +7,6 @@ import com.tngtech.archunit.core.domain.Dependency;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
-import com.tngtech.archunit.core.importer.ImportOption;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -56,7 +55,8 @@ class RoomsTest {
     }
 
     private static final JavaClasses CORE = new ClassFileImporter()
-            .withImportOption(new ImportOption.DoNotIncludeTests())
+            // ArchUnit's own option knows Maven's folders by names that they don't have with another release of DL4J.
+            .withImportOption(location -> !location.contains("/test-classes/"))
             .importPackages(ROOT);
 
     private static void room(String name, String... mayName) {

@@ -5,7 +5,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
-import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.graph.vertex.BaseGraphVertex;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
@@ -14,6 +13,7 @@ import org.deeplearning4j.nn.graph.vertex.impl.LayerVertex;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.graph.ComputationGraphUpdater;
 import org.dl4jamp.dl4j.AmpGraphUpdater;
+import org.dl4jamp.dl4j.BuiltNetworks;
 import org.dl4jamp.dl4j.HiddenFields;
 import org.dl4jamp.dl4j.HookedUpdater;
 import org.dl4jamp.policy.NetworkGraph;
@@ -37,20 +37,12 @@ record GraphAmpNetwork(ComputationGraph model) implements AmpNetwork {
         List<LayerPlace> places = new ArrayList<>();
         for (NetworkGraph.Node node : graph().nodes()) {
             if (model.getVertex(node.name()) instanceof LayerVertex vertex) {
-                places.add(new LayerPlace(node.name(), vertex::getLayer, layer -> replace(vertex, layer)).innermost());
+                places.add(new LayerPlace(
+                                node.name(), vertex::getLayer, layer -> BuiltNetworks.replace(model, vertex, layer))
+                        .innermost());
             }
         }
         return places;
-    }
-
-    private void replace(LayerVertex vertex, Layer layer) {
-        Layer[] layers = model.getLayers();
-        for (int i = 0; i < layers.length; i++) {
-            if (layers[i] == vertex.getLayer()) {
-                layers[i] = layer;
-            }
-        }
-        vertex.setLayer(layer);
     }
 
     @Override
@@ -76,7 +68,9 @@ record GraphAmpNetwork(ComputationGraph model) implements AmpNetwork {
             int index = i;
             if (!vertices[i].hasLayer() && !vertices[i].isInputVertex() && !(vertices[i] instanceof FrozenVertex)) {
                 places.add(new VertexPlace(
-                        vertices[i].getVertexName(), () -> vertices[index], vertex -> vertices[index] = vertex));
+                        vertices[i].getVertexName(),
+                        () -> vertices[index],
+                        vertex -> BuiltNetworks.replace(model, index, vertex)));
             }
         }
         return places;

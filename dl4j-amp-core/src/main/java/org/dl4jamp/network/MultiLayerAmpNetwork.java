@@ -10,7 +10,7 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.MultiLayerUpdater;
 import org.dl4jamp.dl4j.AmpMultiLayerUpdater;
-import org.dl4jamp.dl4j.HiddenFields;
+import org.dl4jamp.dl4j.BuiltNetworks;
 import org.dl4jamp.dl4j.HookedUpdater;
 import org.dl4jamp.policy.NetworkGraph;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -35,16 +35,11 @@ record MultiLayerAmpNetwork(MultiLayerNetwork model) implements AmpNetwork {
         for (NetworkGraph.Node node : graph().nodes()) {
             if (node.layer() != null) {
                 int i = node.index();
-                places.add(new LayerPlace(node.name(), () -> layers[i], layer -> replace(i, layer)).innermost());
+                places.add(new LayerPlace(node.name(), () -> layers[i], layer -> BuiltNetworks.replace(model, i, layer))
+                        .innermost());
             }
         }
         return places;
-    }
-
-    private void replace(int index, Layer layer) {
-        Layer[] layers = model.getLayers();
-        HiddenFields.replaceByName(model, layers[index], layer);
-        layers[index] = layer;
     }
 
     @Override

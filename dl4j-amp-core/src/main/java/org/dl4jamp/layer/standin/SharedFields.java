@@ -6,9 +6,9 @@ import java.security.CodeSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.Set;
 import org.deeplearning4j.nn.layers.AbstractLayer;
 import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
+import org.dl4jamp.dl4j.RecurrentState;
 
 /**
  * The fields that a user's class of layers declares, held the same in a stand-in and the master: nobody hears of a field that is read or written, so before and after
@@ -20,7 +20,6 @@ import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
  */
 public final class SharedFields {
     private static final String DL4J = "org.deeplearning4j.";
-    private static final Set<String> STATE = Set.of("stateMap", "tBpttStateMap");
 
     private final List<Field> fields;
     private final Object[] holders;
@@ -53,7 +52,7 @@ public final class SharedFields {
 
         private void add(Field field) {
             all.add(field);
-            if (field.getDeclaringClass() == BaseRecurrentLayer.class && STATE.contains(field.getName())) {
+            if (RecurrentState.isIn(field)) {
                 state.add(field);
             } else if (!Modifier.isFinal(field.getModifiers()) && !isDl4js(field.getDeclaringClass())) {
                 variables.add(field);

@@ -1,0 +1,39 @@
+package org.dl4jamp.dl4j;
+
+import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.graph.vertex.GraphVertex;
+import org.deeplearning4j.nn.graph.vertex.impl.LayerVertex;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+
+/**
+ * Puts layers and vertices into networks that are initialized. DL4J hands out the very arrays that it computes with, and finds the same layer in several places: all
+ * of them have to change.
+ */
+public final class BuiltNetworks {
+    private BuiltNetworks() {}
+
+    /** Puts a layer in the place of another. */
+    public static void replace(MultiLayerNetwork network, int index, Layer layer) {
+        Layer[] layers = network.getLayers();
+        HiddenFields.replaceByName(network, layers[index], layer);
+        layers[index] = layer;
+    }
+
+    /** Puts a layer in the place of a vertex' layer. */
+    @SuppressWarnings("ReferenceEquality")
+    public static void replace(ComputationGraph graph, LayerVertex vertex, Layer layer) {
+        Layer[] layers = graph.getLayers();
+        for (int i = 0; i < layers.length; i++) {
+            if (layers[i] == vertex.getLayer()) {
+                layers[i] = layer;
+            }
+        }
+        vertex.setLayer(layer);
+    }
+
+    /** Puts a vertex without layer in the place of another. */
+    public static void replace(ComputationGraph graph, int index, GraphVertex vertex) {
+        graph.getVertices()[index] = vertex;
+    }
+}

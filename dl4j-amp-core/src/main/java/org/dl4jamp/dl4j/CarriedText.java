@@ -1,0 +1,138 @@
+package org.dl4jamp.dl4j;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.deeplearning4j.nn.api.layers.LayerConstraint;
+import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
+import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.constraint.UnitNormConstraint;
+import org.deeplearning4j.nn.conf.graph.GraphVertex;
+import org.deeplearning4j.nn.conf.graph.LayerVertex;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
+import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
+import org.deeplearning4j.nn.conf.layers.samediff.SameDiffVertex;
+import org.dl4jamp.AmpException;
+import org.nd4j.linalg.learning.config.IUpdater;
+
+/**
+ * A text inside a DL4J configuration, where it outlives JSON, YAML, {@code clone()} and DL4J's model zip.
+ *
+ * <p>DL4J's configuration classes keep no properties but their own, so the text travels in one of those: as the
+ * parameter name of a {@link UnitNormConstraint} on one layer. A constraint applies to the parameters that it names; no
+ * parameter has a name like that, so plain DL4J keeps this one, writes it, reads it, and never applies it. One thing
+ * loses it: DL4J's {@code TransferLearning} forgets the constraints of layers that it fine-tunes or freezes.
+ */
+public final class CarriedText {
+    private static final String MARKER = "dl4j-amp ";
+
+    private CarriedText() {}
+
+    /** A copy of a configuration that carries a text, instead of any that it carried before. The configuration itself stays as it is. */
+    public static MultiLayerConfiguration attach(MultiLayerConfiguration configuration, String text) {
+        MultiLayerConfiguration copy = configuration.clone();
+        attach(layers(copy).toList(), MARKER + text);
+        return copy;
+    }
+
+    /**
+     * A copy of a configuration that carries a text, instead of any that it carried before. The configuration itself stays as it is.
+     *
+     * @throws AmpException if the graph has no layers
+     */
+    public static ComputationGraphConfiguration attach(ComputationGraphConfiguration configuration, String text) {
+        ComputationGraphConfiguration copy = configuration.clone();
+        // Its clone() forgets these, and that of attention vertices what the graph's defaults had filled in.
+        configuration
+                .getVertices()
+                .forEach((name, vertex) ->
+                        copyDefaults(vertex, copy.getVertices().get(name)));
+        copy.setIterationCount(configuration.getIterationCount());
+        copy.setEpochCount(configuration.getEpochCount());
+        copy.setTopologicalOrder(configuration.getTopologicalOrder());
+        copy.setTopologicalOrderStr(configuration.getTopologicalOrderStr());
+        attach(layers(copy).toList(), MARKER + text);
+        return copy;
+    }
+
+    private static void copyDefaults(GraphVertex from, GraphVertex to) {
+        if (from instanceof SameDiffVertex source && to instanceof SameDiffVertex target) {
+            target.setRegularization(source.getRegularization());
+            target.setRegularizationBias(source.getRegularizationBias());
+            target.setUpdater(copy(source.getUpdater()));
+            target.setBiasUpdater(copy(source.getBiasUpdater()));
+            target.setGradientNormalization(source.getGradientNormalization());
+            target.setGradientNormalizationThreshold(source.getGradientNormalizationThreshold());
+            target.setDataType(source.getDataType());
+        }
+    }
+
+    private static IUpdater copy(IUpdater updater) {
+        return updater == null ? null : updater.clone();
+    }
+
+    /** The text that a configuration carries; empty if it carries none. */
+    public static Optional<String> read(MultiLayerConfiguration configuration) {
+        return read(layers(configuration));
+    }
+
+    /** The text that a configuration carries; empty if it carries none. */
+    public static Optional<String> read(ComputationGraphConfiguration configuration) {
+        return read(layers(configuration));
+    }
+
+    private static Optional<String> read(Stream<Layer> layers) {
+        return layers.flatMap(layer -> constraints(layer).stream())
+                .flatMap(constraint -> carried(constraint).stream())
+                .findFirst()
+                .map(carried -> carried.substring(MARKER.length()));
+    }
+
+    private static void attach(List<Layer> layers, String carried) {
+        for (Layer layer : layers) {
+            if (constraints(layer).stream()
+                    .anyMatch(constraint -> carried(constraint).isPresent())) {
+                layer.setConstraints(new ArrayList<>(constraints(layer).stream()
+                        .filter(constraint -> carried(constraint).isEmpty())
+                        .toList()));
+            }
+        }
+        Layer carrier = layers.stream()
+                // The constraints that are set on these replace those of the layer inside.
+                .filter(layer -> !(layer instanceof FrozenLayer) && !(layer instanceof FrozenLayerWithBackprop))
+                .findFirst()
+                .or(() -> layers.stream().findFirst())
+                .orElseThrow(() -> new AmpException(
+                        "configuration: it has no layers, so nothing could compute in half precision; add a layer"));
+        List<LayerConstraint> constraints = new ArrayList<>(constraints(carrier));
+        constraints.add(new UnitNormConstraint(new HashSet<>(Set.of(carried))));
+        carrier.setConstraints(constraints);
+    }
+
+    private static Optional<String> carried(LayerConstraint constraint) {
+        Set<String> names = constraint.getParams();
+        return names == null
+                ? Optional.empty()
+                : names.stream().filter(name -> name.startsWith(MARKER)).findFirst();
+    }
+
+    private static Collection<LayerConstraint> constraints(Layer layer) {
+        return layer.getConstraints() == null ? List.of() : layer.getConstraints();
+    }
+
+    private static Stream<Layer> layers(MultiLayerConfiguration configuration) {
+        return configuration.getConfs().stream().map(NeuralNetConfiguration::getLayer);
+    }
+
+    private static Stream<Layer> layers(ComputationGraphConfiguration configuration) {
+        return configuration.getVertices().values().stream()
+                .filter(LayerVertex.class::isInstance)
+                .map(vertex -> ((LayerVertex) vertex).getLayerConf().getLayer());
+    }
+}

@@ -1,0 +1,47 @@
+package org.dl4jamp.dl4j;
+
+import java.util.function.Supplier;
+import org.bytedeco.javacpp.Pointer;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.abstracts.DummyWorkspace;
+import org.nd4j.linalg.api.memory.enums.MemoryKind;
+import org.nd4j.linalg.api.memory.pointers.PagedPointer;
+
+/**
+ * Memory that somebody else manages, as what ND4J takes for a workspace: an array in it is attached to it, and DL4J, which checks in which workspace a layer's
+ * arrays are, leaves it where it is if it's told the workspace's name. Each array takes the memory from its beginning. ND4J's class for having no workspace
+ * answers what else a workspace is asked.
+ */
+public final class MemoryAsWorkspace extends DummyWorkspace {
+    private final String name;
+    private final Supplier<? extends Pointer> memory;
+
+    /**
+     * @param name for {@code LayerWorkspaceMgr.setNoLeverageOverride}
+     * @param memory on the host, large enough for each array
+     */
+    public MemoryAsWorkspace(String name, Supplier<? extends Pointer> memory) {
+        this.name = name;
+        this.memory = memory;
+    }
+
+    @Override
+    public String getId() {
+        return name;
+    }
+
+    @Override
+    public boolean isScopeActive() {
+        return true;
+    }
+
+    @Override
+    public PagedPointer alloc(long requiredMemory, DataType type, boolean initialize) {
+        return new PagedPointer(memory.get(), requiredMemory / type.width());
+    }
+
+    @Override
+    public PagedPointer alloc(long requiredMemory, MemoryKind kind, DataType type, boolean initialize) {
+        return alloc(requiredMemory, type, initialize);
+    }
+}

@@ -1,0 +1,85 @@
+package org.dl4jamp.dl4j;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.preprocessor.BaseInputPreProcessor;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.Networks;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.learning.config.Sgd;
+
+/** What a network was asked for, as code sees it that the network's backward pass runs. */
+class NetworkCallTest {
+    private static final List<String> SEEN = new ArrayList<>();
+
+    private final DataSet data = Networks.vectors(8, 20, 3);
+    private final MultiLayerNetwork network = Networks.init(Networks.builder(new Sgd(0.1))
+            .list()
+            .layer(Networks.dense(6, Activation.TANH))
+            .layer(Networks.softmax(3))
+            .inputPreProcessor(1, new Looking())
+            .setInputType(InputType.feedForward(20))
+            .build());
+    private final ComputationGraph graph = network.toComputationGraph();
+
+    /** Changes nothing. */
+    private static final class Looking extends BaseInputPreProcessor {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        public INDArray preProcess(INDArray input, int miniBatchSize, LayerWorkspaceMgr workspaceMgr) {
+            return workspaceMgr.dup(ArrayType.ACTIVATIONS, input);
+        }
+
+        @Override
+        public INDArray backprop(INDArray output, int miniBatchSize, LayerWorkspaceMgr workspaceMgr) {
+            SEEN.add((NetworkCall.isStep() ? "step" : "no step") + ", input's gradient "
+                    + (NetworkCall.dropsInputGradient() ? "dropped" : "read"));
+            return workspaceMgr.dup(ArrayType.ACTIVATION_GRAD, output);
+        }
+
+        @Override
+        public InputType getOutputType(InputType inputType) {
+            return inputType;
+        }
+    }
+
+    @AfterEach
+    void forget() {
+        SEEN.clear();
+    }
+
+    @Test
+    void fitMakesAStepAndDropsTheGradientOfTheInput() {
+        network.fit(data);
+        graph.fit(data);
+        assertEquals(List.of("step, input's gradient dropped", "step, input's gradient dropped"), SEEN);
+    }
+
+    @Test
+    void lossAndGradientMakeNoStep() {
+        network.setInput(data.getFeatures());
+        network.setLabels(data.getLabels());
+        network.computeGradientAndScore();
+        graph.setInputs(data.getFeatures());
+        graph.setLabels(data.getLabels());
+        graph.computeGradientAndScore();
+        assertEquals(List.of("no step, input's gradient dropped", "no step, input's gradient dropped"), SEEN);
+    }
+
+    @Test
+    void calculatedGradientsAreReadDownToTheInput() {
+        network.calculateGradients(data.getFeatures(), data.getLabels(), null, null);
+        assertEquals(List.of("no step, input's gradient read"), SEEN);
+    }
+}
