@@ -1,0 +1,77 @@
+package org.dl4jamp.parallel;
+
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.WorkspaceMode;
+import org.deeplearning4j.parallelism.ParallelWrapper;
+import org.deeplearning4j.parallelism.trainer.DefaultTrainer;
+import org.nd4j.linalg.dataset.api.DataSet;
+import org.nd4j.linalg.dataset.api.MultiDataSet;
+
+/** DL4J's trainer for averaged parameters, with a replica in mixed precision. */
+final class AveragingTrainer extends DefaultTrainer {
+    private final ReplicaTurn turn;
+
+    AveragingTrainer(
+            Model source,
+            String uuid,
+            int index,
+            WorkspaceMode mode,
+            ParallelWrapper wrapper,
+            boolean multiDataSets,
+            int averagingFrequency,
+            ReplicaTurn turn) {
+        this.originalModel = source;
+        this.uuid = uuid + "_thread_" + index;
+        this.threadId = index;
+        this.workspaceMode = mode;
+        this.parallelWrapper = wrapper;
+        this.useMDS = multiDataSets;
+        this.averagingFrequency = averagingFrequency;
+        this.turn = turn;
+        // DL4J makes the queues when they are first asked for, in the trainer's thread or in that of fit, whichever is
+        // first.
+        setupIfNeccessary();
+    }
+
+    @Override
+    protected void postInit() {
+        super.postInit();
+        turn.begin(replicatedModel);
+    }
+
+    // DL4J has a thread of its own run its trainers, which are threads only by their class.
+    @SuppressWarnings("DoNotCall")
+    @Override
+    public void run() {
+        turn.run(super::run, () -> thrownException, () -> {});
+    }
+
+    @Override
+    public void feedDataSet(DataSet dataSet, long etlTime) {
+        turn.requireAlive();
+        super.feedDataSet(dataSet, etlTime);
+    }
+
+    @Override
+    public void feedMultiDataSet(MultiDataSet dataSet, long etlTime) {
+        turn.requireAlive();
+        super.feedMultiDataSet(dataSet, etlTime);
+    }
+
+    @Override
+    public void waitTillRunning() {
+        turn.awaitIdle(running);
+    }
+
+    @Override
+    public boolean averagingRequired() {
+        turn.roundEnds();
+        return super.averagingRequired();
+    }
+
+    @Override
+    public void shutdown() {
+        shouldStop.set(true);
+        turn.awaitEnd();
+    }
+}

@@ -1,0 +1,91 @@
+package org.dl4jamp.parallel;
+
+import java.util.Optional;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.checkpoint.AmpState;
+import org.dl4jamp.scale.LossScalerState;
+
+/**
+ * The mixed precision of one replica. Its network is another one in each fit, but for replica 0, which is the source network itself; scaler state and
+ * counters go on from fit to fit. May be asked by any thread.
+ */
+final class Replica {
+    private final int index;
+    private ReplicaState last;
+    private MixedPrecision amp;
+    private boolean own;
+
+    Replica(int index) {
+        this.index = index;
+    }
+
+    int index() {
+        return index;
+    }
+
+    /** Begins to serve a network that may be enabled, otherwise with these settings, or those that its configuration carries. */
+    synchronized void begin(Model network, Optional<AmpConfig> config) {
+        begin(MixedPrecision.of(network), () -> enable(network, config));
+    }
+
+    /**
+     * Begins to serve a network, with the state that its last network ended with.
+     *
+     * @param first the state to begin with if this is its first
+     */
+    synchronized void begin(Model network, AmpState first) {
+        AmpState state = last == null ? first : last.state();
+        begin(MixedPrecision.of(network), () -> enable(network, state));
+    }
+
+    private void begin(Optional<MixedPrecision> present, java.util.function.Supplier<MixedPrecision> enable) {
+        own = present.isEmpty();
+        amp = present.orElseGet(enable);
+        state();
+    }
+
+    private static MixedPrecision enable(Model network, AmpState state) {
+        return network instanceof ComputationGraph graph
+                ? MixedPrecision.enable(graph, state)
+                : MixedPrecision.enable((MultiLayerNetwork) network, state);
+    }
+
+    private static MixedPrecision enable(Model network, Optional<AmpConfig> config) {
+        if (network instanceof ComputationGraph graph) {
+            return config.isPresent() ? MixedPrecision.enable(graph, config.get()) : MixedPrecision.enable(graph);
+        }
+        MultiLayerNetwork layers = (MultiLayerNetwork) network;
+        return config.isPresent() ? MixedPrecision.enable(layers, config.get()) : MixedPrecision.enable(layers);
+    }
+
+    /** The state of now, or that of the end of the last fit; empty before the first. */
+    synchronized Optional<ReplicaState> state() {
+        if (amp != null) {
+            last = ReplicaState.of(index, amp);
+        }
+        return Optional.ofNullable(last);
+    }
+
+    /** Goes on with another replica's scale. */
+    synchronized void take(LossScalerState scale) {
+        if (amp != null) {
+            amp.lossScaler().restore(scale);
+        }
+    }
+
+    /** Keeps the state, and closes the mixed precision if it's this replica's. */
+    synchronized void end() {
+        if (amp != null) {
+            state();
+            MixedPrecision ended = amp;
+            amp = null;
+            if (own) {
+                ended.close();
+            }
+        }
+    }
+}

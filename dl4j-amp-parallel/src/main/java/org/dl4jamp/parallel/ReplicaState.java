@@ -1,0 +1,41 @@
+package org.dl4jamp.parallel;
+
+import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Precision;
+import org.dl4jamp.checkpoint.AmpState;
+
+/**
+ * What became of one replica, in all fits of its wrapper.
+ *
+ * @param replica its index, from 0; replica 0 is the network that the wrapper was built with
+ * @param precision the precision of its layers in lower precision
+ * @param engine the name of the engine that computes them
+ * @param state its settings, loss scaler and counters
+ */
+public record ReplicaState(int replica, Precision precision, String engine, AmpState state) {
+    static ReplicaState of(int replica, MixedPrecision amp) {
+        return new ReplicaState(replica, amp.precision(), amp.engine(), amp.state());
+    }
+
+    /** By how much the loss of the replica's next step is scaled. */
+    public double lossScale() {
+        return state.scaler().scale();
+    }
+
+    /** How many steps have updated the replica's parameters. */
+    public long stepsTaken() {
+        return state.stepsTaken();
+    }
+
+    /** How many steps were skipped because something wasn't finite. */
+    public long stepsSkipped() {
+        return state.stepsSkipped();
+    }
+
+    /** One line, such as {@code replica 1: HALF on nd4j, loss scale 65536.0, 100 steps taken, 2 skipped}. */
+    @Override
+    public String toString() {
+        return "replica " + replica + ": " + precision + " on " + engine + ", loss scale " + lossScale() + ", "
+                + stepsTaken() + " steps taken, " + stepsSkipped() + " skipped";
+    }
+}

@@ -1,0 +1,167 @@
+package org.dl4jamp.parallel;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.WorkspaceMode;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.parallelism.ParallelWrapper;
+import org.deeplearning4j.parallelism.factory.SymmetricTrainerContext;
+import org.deeplearning4j.parallelism.factory.TrainerContext;
+import org.deeplearning4j.parallelism.trainer.Trainer;
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.AmpException;
+import org.dl4jamp.checkpoint.AmpState;
+import org.dl4jamp.scale.LossScalerState;
+
+/**
+ * Makes the trainers of a ParallelWrapper, anew in each fit, as DL4J does. Their replicas are in mixed precision from their first step on.
+ */
+final class ReplicaTrainers implements TrainerContext {
+    private final ParallelWrapper wrapper;
+    private final TrainerContext replaced;
+    private final Optional<AmpConfig> config;
+    private final boolean scaleAgreed;
+    private final int threads;
+    private final List<Replica> replicas = new CopyOnWriteArrayList<>();
+    private Fit fit;
+    private boolean accumulatorStuck;
+
+    ReplicaTrainers(ParallelWrapper wrapper, Optional<AmpConfig> config, boolean scaleAgreed, int threads) {
+        this.wrapper = wrapper;
+        this.replaced = wrapper.getTrainerContext();
+        this.config = config;
+        this.scaleAgreed = scaleAgreed;
+        this.threads = threads;
+        replicas.add(new Replica(0));
+    }
+
+    /** What DL4J had made the trainers with. */
+    TrainerContext replaced() {
+        return replaced;
+    }
+
+    private boolean sharesGradients() {
+        return replaced instanceof SymmetricTrainerContext;
+    }
+
+    /** Replica 0, the source network. */
+    Replica source() {
+        return replicas.get(0);
+    }
+
+    List<ReplicaState> states() {
+        return replicas.stream().map(Replica::state).flatMap(Optional::stream).toList();
+    }
+
+    /** Begins a fit, in the thread that has called it, before there are trainers. */
+    @Override
+    public void init(Model model, Object... args) {
+        if (accumulatorStuck) {
+            throw new AmpException(
+                    "fit: a replica of this ParallelWrapper has failed in an earlier fit, in the middle of an exchange of gradients"
+                            + " that DL4J's accumulator can't end; build another ParallelWrapper, and install AmpReplicas in it");
+        }
+        replaced.init(model, args);
+        enableSource();
+        while (replicas.size() < wrapper.getWorkers()) {
+            replicas.add(new Replica(replicas.size()));
+        }
+        fit = new Fit(wrapper.getWorkers());
+    }
+
+    /** Enables mixed precision on the source network, unless it is. */
+    void enableSource() {
+        Model model = wrapper.getModel();
+        // Each fit of a MultiLayerNetwork ends with the loss of its updater, in DL4J, too. Replicas ask for it, each in
+        // its thread.
+        if (model instanceof MultiLayerNetwork network) {
+            network.getUpdater();
+        } else {
+            ((ComputationGraph) model).getUpdater();
+        }
+        Replica source = source();
+        Optional<ReplicaState> last = source.state();
+        if (last.isPresent()) {
+            source.begin(model, last.get().state());
+        } else {
+            source.begin(model, config);
+        }
+    }
+
+    @Override
+    public Trainer create(
+            String uuid,
+            int thread,
+            Model model,
+            int rootDevice,
+            boolean useMDS,
+            ParallelWrapper parallelWrapper,
+            WorkspaceMode mode,
+            int averagingFrequency) {
+        ReplicaTurn turn = new ReplicaTurn(this, fit, replicas.get(thread), first(), threads());
+        return sharesGradients()
+                ? new SharingTrainer(model, uuid, thread, mode, parallelWrapper, useMDS, turn)
+                : new AveragingTrainer(model, uuid, thread, mode, parallelWrapper, useMDS, averagingFrequency, turn);
+    }
+
+    /** What a replica begins with that hasn't been there before: the source's scale. */
+    private AmpState first() {
+        AmpState state = source().state().orElseThrow().state();
+        return new AmpState(state.config(), state.scaler(), 0, 0, 0);
+    }
+
+    private int threads() {
+        return threads > 0 ? threads : Math.max(1, OpenMp.threads() / wrapper.getWorkers());
+    }
+
+    /**
+     * Hears that a replica has failed, of the thread that waits for the end of a round. What a trainer throws then DL4J wraps in exceptions of its own,
+     * but for what {@link Trainer#averagingRequired} throws, which it asks at the end of a round whose number the averaging frequency divides: 0, for
+     * example.
+     */
+    void failedRound() {
+        wrapper.getIterationsCounter().set(0);
+    }
+
+    /**
+     * The end of a round, in the thread of {@code fit}, while no replica trains.
+     *
+     * @throws RuntimeException what a replica has thrown; the wrapper is closed then, as after a fit
+     */
+    void roundEnds() {
+        if (fit.hasFailed()) {
+            accumulatorStuck = sharesGradients();
+            wrapper.shutdown();
+            fit.throwFailure();
+        }
+        boolean averages = wrapper.getIterationsCounter().get() % wrapper.getAveragingFrequency() == 0;
+        if (scaleAgreed && averages) {
+            agreeOnScale();
+        }
+    }
+
+    private void agreeOnScale() {
+        List<LossScalerState> scales = new ArrayList<>();
+        states().forEach(state -> scales.add(state.state().scaler()));
+        LossScalerState lowest = scales.stream()
+                .min(Comparator.comparingDouble(LossScalerState::scale)
+                        .thenComparingInt(LossScalerState::growthTracker))
+                .orElseThrow();
+        replicas.forEach(replica -> replica.take(lowest));
+    }
+
+    @Override
+    public void finalizeRound(Model originalModel, Model... models) {
+        replaced.finalizeRound(originalModel, models);
+    }
+
+    @Override
+    public void finalizeTraining(Model originalModel, Model... models) {
+        replaced.finalizeTraining(originalModel, models);
+    }
+}
