@@ -5,32 +5,43 @@ import java.util.Map;
 import java.util.function.Supplier;
 import org.dl4jamp.onednn.array.Resources;
 
-/** What was made for the shapes used last; what falls out is closed. */
+/**
+ * What was made for the shapes used last; what falls out is closed.
+ *
+ * <p>A primitive is planned for the number of threads that OpenMP has for its maker, which isn't the same for all threads that use a network: a replica of
+ * several takes a part of the processor, the program's main thread all of it. Each finds what was made for its number.
+ */
 public final class KernelCache<K, V extends AutoCloseable> implements AutoCloseable {
     private final int capacity;
-    private final Map<K, V> entries = new LinkedHashMap<>(16, 0.75f, true);
+    private final Map<Planned<K>, V> entries = new LinkedHashMap<>(16, 0.75f, true);
     private K lastKey;
+    private int lastThreads;
     private V last;
+
+    private record Planned<K>(K key, int threads) {}
 
     public KernelCache(int capacity) {
         this.capacity = capacity;
     }
 
     public V get(K key, Supplier<V> maker) {
+        int threads = Work.threads();
         // While shapes stay the same, it's the same one step after step.
-        if (key.equals(lastKey)) {
+        if (key.equals(lastKey) && threads == lastThreads) {
             return last;
         }
-        V found = entries.get(key);
+        Planned<K> planned = new Planned<>(key, threads);
+        V found = entries.get(planned);
         if (found == null) {
             found = maker.get();
-            entries.put(key, found);
+            entries.put(planned, found);
             if (entries.size() > capacity) {
-                K oldest = entries.keySet().iterator().next();
+                Planned<K> oldest = entries.keySet().iterator().next();
                 Resources.close(entries.remove(oldest));
             }
         }
         lastKey = key;
+        lastThreads = threads;
         last = found;
         return found;
     }
