@@ -1,0 +1,191 @@
+package org.dl4jamp.step;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+import org.deeplearning4j.nn.conf.GradientNormalization;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.BaseLayer;
+import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.Networks;
+import org.dl4jamp.dl4j.UpdaterCall;
+import org.dl4jamp.engine.StepKernels;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.learning.AdamUpdater;
+import org.nd4j.linalg.learning.GradientUpdater;
+import org.nd4j.linalg.learning.config.Adam;
+import org.nd4j.linalg.learning.config.RmsProp;
+import org.nd4j.linalg.learning.regularization.L2Regularization;
+
+/** A plan's step beside DL4J's own updater and subtraction, whatever the engine has a pass for. */
+class StepPlanTest {
+    private static final int EXAMPLES = 7;
+
+    private final DataSet data = Networks.vectors(EXAMPLES, 20, 3);
+
+    /** What an engine has a pass for, with ND4J's operations in it. */
+    private record Passes(String name, Predicate<GradientUpdater<?>> known, List<Update> updates)
+            implements StepKernels {
+        @Override
+        public boolean allFinite(INDArray gradients) {
+            return true;
+        }
+
+        @Override
+        public boolean isOnePass(GradientUpdater<?> updater) {
+            return known.test(updater);
+        }
+
+        @Override
+        public void applyAll(List<Update> these) {
+            updates.addAll(these);
+            these.forEach(Update::apply);
+        }
+
+        @Override
+        public String toString() {
+            return name;
+        }
+    }
+
+    static Stream<Passes> whateverTheEngineHasAPassForTheResultIsDl4js() {
+        return Stream.of(
+                new Passes("none", updater -> false, new ArrayList<>()),
+                new Passes("Adam", AdamUpdater.class::isInstance, new ArrayList<>()),
+                new Passes("others", updater -> !(updater instanceof AdamUpdater), new ArrayList<>()),
+                new Passes("all", updater -> true, new ArrayList<>()));
+    }
+
+    /** Adam and RMSProp, L2 and weight decay, clipping, and running statistics, each in a layer. */
+    private static MultiLayerNetwork network() {
+        BaseLayer decayed = Networks.dense(6, Activation.TANH);
+        decayed.setIUpdater(new RmsProp(0.01));
+        BaseLayer regularized = Networks.dense(5, Activation.TANH);
+        regularized.setRegularization(List.of(new L2Regularization(0.3)));
+        BaseLayer clipped = Networks.dense(4, Activation.TANH);
+        clipped.setGradientNormalization(GradientNormalization.ClipElementWiseAbsoluteValue);
+        clipped.setGradientNormalizationThreshold(0.003);
+        BaseLayer averaged = Networks.dense(8, Activation.TANH);
+        averaged.setRegularization(List.of(new org.nd4j.linalg.learning.regularization.WeightDecay(0.2, true)));
+        return Networks.init(new NeuralNetConfiguration.Builder()
+                .seed(7)
+                .updater(new Adam(0.02))
+                .list()
+                .layer(Networks.dense(9, Activation.TANH))
+                .layer(new BatchNormalization())
+                .layer(decayed)
+                .layer(regularized)
+                .layer(clipped)
+                .layer(averaged)
+                .layer(Networks.softmax(3))
+                .setInputType(InputType.feedForward(20))
+                .build());
+    }
+
+    private UpdaterCall call(MultiLayerNetwork network, int iteration) {
+        Gradient gradient = network.calculateGradients(data.getFeatures(), data.getLabels(), null, null)
+                .getFirst();
+        return new UpdaterCall(gradient, iteration, 0, EXAMPLES, LayerWorkspaceMgr.noWorkspaces());
+    }
+
+    private static BaseMultiLayerUpdater<?> updater(MultiLayerNetwork network) {
+        return (BaseMultiLayerUpdater<?>) network.getUpdater();
+    }
+
+    private static StepPlan plan(MultiLayerNetwork network, StepKernels kernels) {
+        return new StepPlan(updater(network), network.getGradientsViewArray(), network.params(), kernels);
+    }
+
+    private static double difference(INDArray expected, INDArray actual) {
+        return expected.sub(actual.reshape(expected.shape())).amaxNumber().doubleValue();
+    }
+
+    @ParameterizedTest
+    @MethodSource
+    void whateverTheEngineHasAPassForTheResultIsDl4js(Passes passes) {
+        MultiLayerNetwork expected = network();
+        MultiLayerNetwork actual = network();
+        MultiLayerNetwork notMoved = network();
+        actual.initGradientsView();
+        notMoved.initGradientsView();
+        StepPlan plan = plan(actual, passes);
+        StepPlan onlyUpdates = plan(notMoved, passes);
+        INDArray before = expected.params().dup();
+        for (int iteration = 0; iteration < 3; iteration++) {
+            UpdaterCall dl4js = call(expected, iteration);
+            call(notMoved, iteration);
+            updater(expected).update(dl4js.gradient(), iteration, 0, EXAMPLES, dl4js.workspaceMgr());
+            INDArray updates = dl4js.gradient().gradient();
+            expected.params().subi(updates.reshape(expected.params().shape()));
+            plan.run(call(actual, iteration), EXAMPLES, true);
+            INDArray parameters = notMoved.params().dup();
+            onlyUpdates.run(call(notMoved, iteration), EXAMPLES, false);
+            assertEquals(parameters, notMoved.params());
+            notMoved.params()
+                    .subi(notMoved.getGradientsViewArray()
+                            .reshape(notMoved.params().shape()));
+            assertTrue(difference(updates, actual.getGradientsViewArray()) < 1e-7, "updates " + iteration);
+        }
+        assertTrue(difference(before, expected.params()) > 0.01, "the network was to learn");
+        assertTrue(difference(expected.params(), actual.params()) < 1e-6);
+        assertTrue(difference(expected.params(), notMoved.params()) < 1e-6);
+        assertTrue(difference(
+                        updater(expected).getStateViewArray(), updater(actual).getStateViewArray())
+                < 1e-6);
+    }
+
+    @Test
+    void onlyWhereNobodyLooksInBetweenThePassDividesAndSubtracts() {
+        MultiLayerNetwork network = network();
+        network.initGradientsView();
+        Passes passes = new Passes("all", updater -> true, new ArrayList<>());
+        plan(network, passes).run(call(network, 0), EXAMPLES, true);
+        List<String> parts = new ArrayList<>();
+        for (StepKernels.Update update : passes.updates()) {
+            parts.add((update.divisor() == 1 ? "-" : "divides") + " "
+                    + (update.parameters().isEmpty() ? "-" : "subtracts"));
+        }
+        assertTrue(parts.contains("divides subtracts"), parts::toString);
+        assertTrue(parts.contains("- subtracts"), "L2, clipping, running statistics: " + parts);
+        assertTrue(parts.stream().anyMatch(part -> part.endsWith(" -")), "weight decay: " + parts);
+    }
+
+    @Test
+    void withoutAPassForAnythingSubtractingIsLeftToDl4j() {
+        MultiLayerNetwork network = network();
+        network.initGradientsView();
+        assertFalse(plan(network, StepKernels.nd4j()).movesParameters());
+        assertTrue(plan(network, new Passes("all", updater -> true, new ArrayList<>()))
+                .movesParameters());
+    }
+
+    @Test
+    void otherTermsWantAnotherPlan() {
+        MultiLayerNetwork network = network();
+        network.initGradientsView();
+        StepPlan plan = plan(network, StepKernels.nd4j());
+        assertTrue(plan.isUpToDate());
+        BaseLayer first = (BaseLayer) network.getLayer(0).conf().getLayer();
+        first.setRegularization(List.of(new L2Regularization(0.1)));
+        assertFalse(plan.isUpToDate());
+        first.setRegularization(List.of());
+        assertTrue(plan.isUpToDate());
+        first.setGradientNormalization(GradientNormalization.ClipL2PerLayer);
+        assertFalse(plan.isUpToDate());
+    }
+}
