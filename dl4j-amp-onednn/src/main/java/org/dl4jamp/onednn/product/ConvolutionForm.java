@@ -135,10 +135,12 @@ record ConvolutionForm(Window window, boolean transposed, ChannelAxis channels, 
         Layout output = Layout.channelsLast(input.type(), Workspaces.shape(input.shape()[0], nOut, geometry.output()));
         ProductKernels.Task task = new ProductKernels.Task(layer, input, weights, hasBias, output, function);
         if (transposed) {
-            return ProductKernels.make(context, new DeconvolutionPrimitives(geometry), copies, task);
+            return ProductKernels.make(
+                    context, new ConvolutionPrimitives<>(ConvolutionKind.DECONVOLUTION, geometry), copies, task);
         }
         return isGrouped() || !PixelPrimitives.suit(geometry, input.shape()[0])
-                ? ProductKernels.make(context, new ConvolutionPrimitives(geometry), copies, task)
+                ? ProductKernels.make(
+                        context, new ConvolutionPrimitives<>(ConvolutionKind.CONVOLUTION, geometry), copies, task)
                 : ProductKernels.make(context, new PixelPrimitives(geometry), copies, task);
     }
 }

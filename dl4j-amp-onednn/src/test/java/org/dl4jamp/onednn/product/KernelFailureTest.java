@@ -34,7 +34,7 @@ class KernelFailureTest {
                             AmpException.class,
                             () -> ProductKernels.make(
                                     context,
-                                    new ConvolutionPrimitives(geometry),
+                                    new ConvolutionPrimitives<>(ConvolutionKind.CONVOLUTION, geometry),
                                     copies,
                                     threeChannelsByWeightsForFive))
                     .getMessage();
