@@ -17,15 +17,11 @@ import org.deeplearning4j.nn.params.BidirectionalParamInitializer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.array.Handle;
-import org.dl4jamp.onednn.array.Layout;
 import org.dl4jamp.onednn.array.Workspaces;
-import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.primitive.Twins;
 import org.nd4j.common.base.Preconditions;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
-import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
@@ -37,15 +33,12 @@ final class BidirectionalTwin extends BidirectionalLayer implements AutoCloseabl
     private static final long serialVersionUID = 1L;
 
     private final transient Bidirectional layer;
-    private final transient OneDnnContext context;
     private final DataType type;
     private final transient Directional forwards;
     private final transient Directional backwards;
-    private final transient KernelCache<Layout, MergeKernels> merges = new KernelCache<>(Twins.SHAPES);
+    private final transient DirectionMerge merge;
     private transient INDArray parameters;
     private transient INDArray given;
-    private transient INDArray forwardOutputs;
-    private transient INDArray backwardOutputs;
 
     static BidirectionalTwin make(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         Bidirectional layer = (Bidirectional) conf.getLayer();
@@ -76,7 +69,7 @@ final class BidirectionalTwin extends BidirectionalLayer implements AutoCloseabl
             Directional backwards) {
         super(conf, forwards, backwards, Nd4j.empty(DataType.FLOAT));
         this.layer = (Bidirectional) conf.getLayer();
-        this.context = context;
+        this.merge = new DirectionMerge(layer.getMode(), type, context);
         this.type = type;
         this.forwards = forwards;
         this.backwards = backwards;
@@ -162,11 +155,6 @@ final class BidirectionalTwin extends BidirectionalLayer implements AutoCloseabl
         return to;
     }
 
-    private MergeKernels merges(INDArray array) {
-        Layout layout = Layout.of(array);
-        return merges.get(layout, () -> MergeKernels.make(context, "bidirectional layer", layout));
-    }
-
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         SequenceMemory memory = new SequenceMemory(workspaceMgr, ArrayType.FF_WORKING_MEM);
@@ -182,33 +170,7 @@ final class BidirectionalTwin extends BidirectionalLayer implements AutoCloseabl
                         null,
                         workspaceMgr);
         INDArray other = reverse(turned, memory.create(type, turned.shape()));
-        long units = one.size(2);
-        boolean both = layer.getMode() == Bidirectional.Mode.CONCAT;
-        INDArray merged = Workspaces.dense(
-                workspaceMgr, ArrayType.ACTIVATIONS, type, one.size(0), one.size(1), both ? 2 * units : units);
-        switch (layer.getMode()) {
-            case ADD -> merges(one).add(one, other, merged);
-            case AVERAGE -> merges(one).average(one, other, merged);
-            case MUL -> {
-                merges(one).multiply(one, other, merged);
-                if (training) {
-                    keep(one, other);
-                }
-            }
-            case CONCAT -> {
-                context.copy(one, merged.get(all(), all(), interval(0, units)));
-                context.copy(other, merged.get(all(), all(), interval(units, 2 * units)));
-            }
-        }
-        return featuresFirst(merged.permute(1, 2, 0));
-    }
-
-    // Like DL4J's layer: outside workspaces.
-    private void keep(INDArray one, INDArray other) {
-        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-            forwardOutputs = one.dup();
-            backwardOutputs = other.dup();
-        }
+        return featuresFirst(merge.forward(one, other, training, workspaceMgr).permute(1, 2, 0));
     }
 
     @Override
@@ -216,37 +178,20 @@ final class BidirectionalTwin extends BidirectionalLayer implements AutoCloseabl
         SequenceMemory memory = new SequenceMemory(workspaceMgr, ArrayType.BP_WORKING_MEM);
         INDArray sequences = sequences();
         INDArray error = forwards.passes().timeFirst(featuresFirst(epsilon), type, memory);
-        INDArray one = error;
-        INDArray other = error;
-        switch (layer.getMode()) {
-            case ADD -> {}
-            case AVERAGE -> {
-                one = memory.create(type, error.shape());
-                other = one;
-                merges(error).average(error, memory.zeros(type, error.shape()), one);
-            }
-            case MUL -> {
-                one = memory.create(type, error.shape());
-                other = memory.create(type, error.shape());
-                merges(error).multiply(error, backwardOutputs, one);
-                merges(error).multiply(error, forwardOutputs, other);
-            }
-            case CONCAT -> {
-                long units = error.size(2) / 2;
-                one = error.get(all(), all(), interval(0, units));
-                other = error.get(all(), all(), interval(units, 2 * units));
-            }
-        }
-        INDArray next = backward(forwards, sequences, one.permute(1, 2, 0), workspaceMgr);
+        DirectionMerge.Errors errors = merge.backward(error, memory);
+        INDArray next = backward(forwards, sequences, errors.forwards().permute(1, 2, 0), workspaceMgr);
         INDArray turned = backward(
-                backwards, reversed(sequences, memory), reversed(other.permute(1, 2, 0), memory), workspaceMgr);
+                backwards,
+                reversed(sequences, memory),
+                reversed(errors.backwards().permute(1, 2, 0), memory),
+                workspaceMgr);
         INDArray sum = Workspaces.dense(
                 workspaceMgr,
                 ArrayType.ACTIVATION_GRAD,
                 type,
                 turned.permute(2, 0, 1).shape());
         INDArray nextTimeFirst = next.permute(2, 0, 1);
-        merges(nextTimeFirst).add(nextTimeFirst, reversed(turned, memory).permute(2, 0, 1), sum);
+        merge.add(nextTimeFirst, reversed(turned, memory).permute(2, 0, 1), sum);
         return new Pair<>(gradient(), featuresFirst(sum.permute(1, 2, 0)));
     }
 
@@ -296,13 +241,12 @@ final class BidirectionalTwin extends BidirectionalLayer implements AutoCloseabl
     public void clear() {
         super.clear();
         given = null;
-        forwardOutputs = null;
-        backwardOutputs = null;
+        merge.clear();
     }
 
     @Override
     public void close() {
-        merges.close();
+        merge.close();
         forwards.close();
         backwards.close();
     }

@@ -4,10 +4,8 @@ import java.util.Map;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.recurrent.LSTM;
-import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.nd4j.common.base.Preconditions;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -20,6 +18,7 @@ final class LstmTwin extends LSTM implements Directional {
     private static final long serialVersionUID = 1L;
 
     private final transient RecurrentPasses passes;
+    private final transient RecurrentCalls calls = new RecurrentCalls(this, this::permuteIfNWC);
 
     LstmTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
@@ -48,16 +47,7 @@ final class LstmTwin extends LSTM implements Directional {
 
     private RecurrentPasses.Sequences sequences(Map<String, INDArray> state) {
         assertInputSet(false);
-        Preconditions.checkState(input.rank() == 3, "3D input expected to RNN layer expected, got " + input.rank());
-        return new RecurrentPasses.Sequences(
-                permuteIfNWC(input),
-                maskArray,
-                new RecurrentState(state.get(STATE_KEY_PREV_ACTIVATION), state.get(STATE_KEY_PREV_MEMCELL)));
-    }
-
-    private static void store(RecurrentState last, Map<String, INDArray> state) {
-        state.put(STATE_KEY_PREV_ACTIVATION, last.output());
-        state.put(STATE_KEY_PREV_MEMCELL, last.memory());
+        return calls.sequences(input, maskArray, state);
     }
 
     @Override
@@ -68,40 +58,26 @@ final class LstmTwin extends LSTM implements Directional {
 
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
-        return permuteIfNWC(passes.forward(sequences(Map.of()), parameters(), training, null, workspaceMgr));
+        return calls.forward(sequences(Map.of()), training, null, workspaceMgr);
     }
 
     @Override
     public INDArray rnnTimeStep(INDArray input, LayerWorkspaceMgr workspaceMgr) {
         setInput(input, workspaceMgr);
-        return permuteIfNWC(
-                passes.forward(sequences(stateMap), parameters(), false, last -> store(last, stateMap), workspaceMgr));
+        return calls.forward(sequences(stateMap), false, stateMap, workspaceMgr);
     }
 
     @Override
     public INDArray rnnActivateUsingStoredState(
             INDArray input, boolean training, boolean storeLastForTBPTT, LayerWorkspaceMgr workspaceMgr) {
         setInput(input, workspaceMgr);
-        return permuteIfNWC(passes.forward(
-                sequences(tBpttStateMap),
-                parameters(),
-                training,
-                storeLastForTBPTT ? last -> store(last, tBpttStateMap) : null,
-                workspaceMgr));
+        return calls.forward(
+                sequences(tBpttStateMap), training, storeLastForTBPTT ? tBpttStateMap : null, workspaceMgr);
     }
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        INDArray next = passes.backward(
-                sequences(Map.of()),
-                permuteIfNWC(epsilon),
-                -1,
-                parameters(),
-                gradients(),
-                null,
-                workspaceMgr,
-                ArrayType.ACTIVATION_GRAD);
-        return new Pair<>(gradients().asGradient(), permuteIfNWC(next));
+        return calls.backward(sequences(Map.of()), epsilon, -1, null, workspaceMgr);
     }
 
     @Override
@@ -109,16 +85,7 @@ final class LstmTwin extends LSTM implements Directional {
             INDArray epsilon, int tbpttBackwardLength, LayerWorkspaceMgr workspaceMgr) {
         // The networks copy the state of truncated BPTT to the other map after each segment: this is where the segment
         // began.
-        INDArray next = passes.backward(
-                sequences(stateMap),
-                permuteIfNWC(epsilon),
-                tbpttBackwardLength,
-                parameters(),
-                gradients(),
-                last -> store(last, tBpttStateMap),
-                workspaceMgr,
-                ArrayType.ACTIVATION_GRAD);
-        return new Pair<>(gradients().asGradient(), permuteIfNWC(next));
+        return calls.backward(sequences(stateMap), epsilon, tbpttBackwardLength, tBpttStateMap, workspaceMgr);
     }
 
     @Override

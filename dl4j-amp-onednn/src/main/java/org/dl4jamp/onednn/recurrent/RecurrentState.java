@@ -1,5 +1,7 @@
 package org.dl4jamp.onednn.recurrent;
 
+import java.util.Map;
+import org.deeplearning4j.nn.layers.recurrent.LSTM;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
@@ -10,6 +12,19 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  */
 record RecurrentState(INDArray output, INDArray memory) {
     static final RecurrentState ZERO = new RecurrentState(null, null);
+
+    /** That in one of the maps in which DL4J's layers keep it. */
+    static RecurrentState in(Map<String, INDArray> state) {
+        return new RecurrentState(state.get(LSTM.STATE_KEY_PREV_ACTIVATION), state.get(LSTM.STATE_KEY_PREV_MEMCELL));
+    }
+
+    /** Puts it into one of these maps. */
+    void putInto(Map<String, INDArray> state) {
+        state.put(LSTM.STATE_KEY_PREV_ACTIVATION, output);
+        if (memory != null) {
+            state.put(LSTM.STATE_KEY_PREV_MEMCELL, memory);
+        }
+    }
 
     /** Whether it's made of the very same arrays. */
     boolean isSameAs(RecurrentState other) {

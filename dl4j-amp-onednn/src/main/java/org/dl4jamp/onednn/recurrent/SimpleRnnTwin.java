@@ -4,10 +4,8 @@ import java.util.Map;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.recurrent.SimpleRnn;
-import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.nd4j.common.base.Preconditions;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -20,6 +18,7 @@ final class SimpleRnnTwin extends SimpleRnn implements Directional {
     private static final long serialVersionUID = 1L;
 
     private final transient RecurrentPasses passes;
+    private final transient RecurrentCalls calls = new RecurrentCalls(this, this::permuteIfNWC);
 
     SimpleRnnTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
@@ -47,53 +46,33 @@ final class SimpleRnnTwin extends SimpleRnn implements Directional {
 
     private RecurrentPasses.Sequences sequences(Map<String, INDArray> state) {
         assertInputSet(false);
-        Preconditions.checkState(input.rank() == 3, "3D input expected to RNN layer expected, got " + input.rank());
-        return new RecurrentPasses.Sequences(
-                permuteIfNWC(input), maskArray, new RecurrentState(state.get(STATE_KEY_PREV_ACTIVATION), null));
+        return calls.sequences(input, maskArray, state);
     }
 
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
-        return permuteIfNWC(passes.forward(sequences(Map.of()), parameters(), training, null, workspaceMgr));
+        return calls.forward(sequences(Map.of()), training, null, workspaceMgr);
     }
 
     @Override
     public INDArray rnnTimeStep(INDArray input, LayerWorkspaceMgr workspaceMgr) {
         setInput(input, workspaceMgr);
-        return permuteIfNWC(passes.forward(
-                sequences(stateMap),
-                parameters(),
-                false,
-                last -> stateMap.put(STATE_KEY_PREV_ACTIVATION, last.output()),
-                workspaceMgr));
+        return calls.forward(sequences(stateMap), false, stateMap, workspaceMgr);
     }
 
     @Override
     public INDArray rnnActivateUsingStoredState(
             INDArray input, boolean training, boolean storeLastForTBPTT, LayerWorkspaceMgr workspaceMgr) {
         setInput(input, workspaceMgr);
-        return permuteIfNWC(passes.forward(
-                sequences(tBpttStateMap),
-                parameters(),
-                training,
-                storeLastForTBPTT ? last -> tBpttStateMap.put(STATE_KEY_PREV_ACTIVATION, last.output()) : null,
-                workspaceMgr));
+        return calls.forward(
+                sequences(tBpttStateMap), training, storeLastForTBPTT ? tBpttStateMap : null, workspaceMgr);
     }
 
     @Override
     public Pair<Gradient, INDArray> tbpttBackpropGradient(
             INDArray epsilon, int tbpttBackLength, LayerWorkspaceMgr workspaceMgr) {
         // DL4J's layer begins its backward pass with a state of zeros.
-        INDArray next = passes.backward(
-                sequences(Map.of()),
-                permuteIfNWC(epsilon),
-                tbpttBackLength,
-                parameters(),
-                gradients(),
-                null,
-                workspaceMgr,
-                ArrayType.ACTIVATION_GRAD);
-        return new Pair<>(gradients().asGradient(), permuteIfNWC(next));
+        return calls.backward(sequences(Map.of()), epsilon, tbpttBackLength, null, workspaceMgr);
     }
 
     @Override

@@ -22,7 +22,8 @@ public abstract class ParameterlessTwin<L extends Layer> extends AbstractLayer<L
     private final transient OneDnnContext context;
     private final transient ChannelAxis channels;
 
-    protected ParameterlessTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context, ChannelAxis channels) {
+    protected ParameterlessTwin(
+            NeuralNetConfiguration conf, DataType type, OneDnnContext context, ChannelAxis channels) {
         super(conf, type);
         this.context = context;
         this.channels = channels;

@@ -27,8 +27,8 @@ import org.dl4jamp.Precision;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.onednn.Agreement;
-import org.dl4jamp.onednn.OneDnnEngine;
 import org.dl4jamp.onednn.Layers;
+import org.dl4jamp.onednn.OneDnnEngine;
 import org.dl4jamp.onednn.TwinCheck;
 import org.dl4jamp.onednn.Types;
 import org.dl4jamp.onednn.normalization.LrnTwin;
@@ -239,19 +239,24 @@ class LayersWithoutParametersTest {
 
     @Test
     void onlyLayersThatAreCoveredHaveTwins() {
-        assertFalse(new OneDnnEngine().cannot(new ActivationLayer(Activation.TANH), Precision.BFLOAT16)
+        assertFalse(new OneDnnEngine()
+                .cannot(new ActivationLayer(Activation.TANH), Precision.BFLOAT16)
                 .isPresent());
         assertEquals(
                 "it has no kernel for activation function softmax",
-                new OneDnnEngine().cannot(new ActivationLayer(Activation.SOFTMAX), Precision.BFLOAT16)
+                new OneDnnEngine()
+                        .cannot(new ActivationLayer(Activation.SOFTMAX), Precision.BFLOAT16)
                         .orElseThrow());
         IActivation prelu = new ActivationPReLU(Nd4j.ones(1, 3, 1, 1), new long[] {2, 3});
         assertEquals(
                 "it has no kernel for activation function prelu",
-                new OneDnnEngine().cannot(new ActivationLayer(prelu), Precision.BFLOAT16).orElseThrow());
+                new OneDnnEngine()
+                        .cannot(new ActivationLayer(prelu), Precision.BFLOAT16)
+                        .orElseThrow());
         assertEquals(
                 "it has no kernel for activation function prelu after products",
-                new OneDnnEngine().cannot(
+                new OneDnnEngine()
+                        .cannot(
                                 new ConvolutionLayer.Builder(3, 3)
                                         .activation(prelu)
                                         .build(),
@@ -259,7 +264,8 @@ class LayersWithoutParametersTest {
                         .orElseThrow());
         assertEquals(
                 "it has no kernel for PNORM pooling",
-                new OneDnnEngine().cannot(
+                new OneDnnEngine()
+                        .cannot(
                                 new SubsamplingLayer.Builder(PoolingType.PNORM)
                                         .pnorm(2)
                                         .build(),

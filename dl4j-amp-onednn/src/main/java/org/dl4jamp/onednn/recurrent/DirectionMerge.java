@@ -1,0 +1,116 @@
+package org.dl4jamp.onednn.recurrent;
+
+import static org.nd4j.linalg.indexing.NDArrayIndex.all;
+import static org.nd4j.linalg.indexing.NDArrayIndex.interval;
+
+import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.Workspaces;
+import org.dl4jamp.onednn.primitive.KernelCache;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.Twins;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+
+/** What becomes of the outputs of a bidirectional layer's two directions, and of the gradient of that. Arrays are {@code [time, minibatch, size]}. */
+final class DirectionMerge implements AutoCloseable {
+    private final Bidirectional.Mode mode;
+    private final DataType type;
+    private final OneDnnContext context;
+    private final KernelCache<Layout, MergeKernels> kernels = new KernelCache<>(Twins.SHAPES);
+    private INDArray forwardOutputs;
+    private INDArray backwardOutputs;
+
+    DirectionMerge(Bidirectional.Mode mode, DataType type, OneDnnContext context) {
+        this.mode = mode;
+        this.type = type;
+        this.context = context;
+    }
+
+    /** The gradients of the outputs of the two directions. */
+    record Errors(INDArray forwards, INDArray backwards) {}
+
+    private MergeKernels kernels(INDArray array) {
+        Layout layout = Layout.of(array);
+        return kernels.get(layout, () -> MergeKernels.make(context, "bidirectional layer", layout));
+    }
+
+    /** The two in one, among the activations. */
+    INDArray forward(INDArray one, INDArray other, boolean training, LayerWorkspaceMgr workspaceMgr) {
+        long units = one.size(2);
+        boolean both = mode == Bidirectional.Mode.CONCAT;
+        INDArray merged = Workspaces.dense(
+                workspaceMgr, ArrayType.ACTIVATIONS, type, one.size(0), one.size(1), both ? 2 * units : units);
+        switch (mode) {
+            case ADD -> add(one, other, merged);
+            case AVERAGE -> kernels(one).average(one, other, merged);
+            case MUL -> {
+                kernels(one).multiply(one, other, merged);
+                if (training) {
+                    keep(one, other);
+                }
+            }
+            case CONCAT -> {
+                context.copy(one, merged.get(all(), all(), interval(0, units)));
+                context.copy(other, merged.get(all(), all(), interval(units, 2 * units)));
+            }
+        }
+        return merged;
+    }
+
+    // Like DL4J's layer: outside workspaces.
+    private void keep(INDArray one, INDArray other) {
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            forwardOutputs = one.dup();
+            backwardOutputs = other.dup();
+        }
+    }
+
+    /**
+     * The backward pass.
+     *
+     * @param error the gradient of what was merged
+     */
+    Errors backward(INDArray error, SequenceMemory memory) {
+        return switch (mode) {
+            case ADD -> new Errors(error, error);
+            case AVERAGE -> {
+                INDArray half = memory.create(type, error.shape());
+                kernels(error).average(error, memory.zeros(type, error.shape()), half);
+                yield new Errors(half, half);
+            }
+            case MUL -> {
+                INDArray one = memory.create(type, error.shape());
+                INDArray other = memory.create(type, error.shape());
+                kernels(error).multiply(error, backwardOutputs, one);
+                kernels(error).multiply(error, forwardOutputs, other);
+                yield new Errors(one, other);
+            }
+            case CONCAT -> {
+                long units = error.size(2) / 2;
+                yield new Errors(
+                        error.get(all(), all(), interval(0, units)),
+                        error.get(all(), all(), interval(units, 2 * units)));
+            }
+        };
+    }
+
+    /** The sum of two arrays. */
+    void add(INDArray one, INDArray other, INDArray sum) {
+        kernels(one).add(one, other, sum);
+    }
+
+    void clear() {
+        forwardOutputs = null;
+        backwardOutputs = null;
+    }
+
+    @Override
+    public void close() {
+        kernels.close();
+    }
+}
