@@ -72,7 +72,7 @@ final class EmbeddingPasses implements AutoCloseable {
             Map<String, INDArray> views,
             LayerWorkspaceMgr workspaceMgr) {
         INDArray columns = Workspaces.dense(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, epsilon.shape());
-        context.copy(epsilon, columns);
+        context.copies().copy(epsilon, columns);
         INDArray delta = delta(rows, columns.reshape('c', epsilon.size(0), rows.count()), parameters, workspaceMgr);
         rows.mask(delta);
         Gradient gradient = new DefaultGradient();

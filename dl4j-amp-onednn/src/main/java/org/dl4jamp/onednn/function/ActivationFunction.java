@@ -60,13 +60,15 @@ public final class ActivationFunction implements AutoCloseable {
      */
     public void forward(String layer, INDArray sums, boolean training, INDArray output) {
         if (isIdentity()) {
-            context.copy(sums, output);
+            context.copies().copy(sums, output);
         } else if (eltwise == null) {
-            context.copy(
-                    activation.getActivation(Workspaces.contiguous(sums), training), Workspaces.contiguous(output));
+            context.copies()
+                    .copy(
+                            activation.getActivation(Workspaces.contiguous(sums), training),
+                            Workspaces.contiguous(output));
         } else {
             forwardFrom(layer, sums, sums);
-            context.copy(sums, output);
+            context.copies().copy(sums, output);
         }
     }
 
@@ -80,18 +82,22 @@ public final class ActivationFunction implements AutoCloseable {
      */
     public void backward(
             String layer, INDArray sums, INDArray epsilon, INDArray delta, LayerWorkspaceMgr workspaceMgr) {
-        INDArray above = context.channelsLast(epsilon, DataType.FLOAT, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray above = context.copies().channelsLast(epsilon, DataType.FLOAT, workspaceMgr, ArrayType.BP_WORKING_MEM);
         if (eltwise == null) {
             INDArray own = ownCopy(above, epsilon, workspaceMgr);
-            context.copy(
-                    activation.backprop(Workspaces.contiguous(sums), own).getFirst(), Workspaces.contiguous(delta));
+            context.copies()
+                    .copy(
+                            activation
+                                    .backprop(Workspaces.contiguous(sums), own)
+                                    .getFirst(),
+                            Workspaces.contiguous(delta));
         } else if (delta.dataType() == DataType.FLOAT) {
             backwardFrom(layer, sums, above, delta);
         } else {
             INDArray unrounded =
                     Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, above.shape());
             backwardFrom(layer, sums, above, unrounded);
-            context.copy(unrounded, delta);
+            context.copies().copy(unrounded, delta);
         }
     }
 
@@ -112,7 +118,7 @@ public final class ActivationFunction implements AutoCloseable {
             return Workspaces.contiguous(above);
         }
         INDArray own = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, above.shape());
-        context.copy(above, own);
+        context.copies().copy(above, own);
         return Workspaces.contiguous(own);
     }
 

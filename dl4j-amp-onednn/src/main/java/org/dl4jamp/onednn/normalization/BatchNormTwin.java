@@ -91,7 +91,7 @@ public final class BatchNormTwin extends BatchNormalization implements FusedRelu
             // DL4J's layer says what it thinks of the shape.
             return super.preOutput(images, training, workspaceMgr);
         }
-        INDArray x = context.channelsLast(given, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
+        INDArray x = context.copies().channelsLast(given, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
         INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, x.shape());
         INDArray handedOn = axis.fromSecond(output);
         mask = null;
@@ -146,11 +146,11 @@ public final class BatchNormTwin extends BatchNormalization implements FusedRelu
         INDArray above = axis.toSecond(epsilon);
         INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, given.shape());
         if (ofMinibatch) {
-            INDArray x = context.channelsLast(given, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+            INDArray x = context.copies().channelsLast(given, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
             kernels(x, mask != null)
                     .backward(
                             x,
-                            context.channelsLast(above, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM),
+                            context.copies().channelsLast(above, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM),
                             channels(mean.address(), variance.address()),
                             mask,
                             gradients(gradient),
@@ -185,8 +185,8 @@ public final class BatchNormTwin extends BatchNormalization implements FusedRelu
             BatchNormKernels.ParameterGradients gradients,
             INDArray next,
             LayerWorkspaceMgr workspaceMgr) {
-        INDArray x = context.channelsLast(given, DataType.FLOAT, workspaceMgr, ArrayType.BP_WORKING_MEM);
-        INDArray above = context.channelsLast(epsilon, DataType.FLOAT, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray x = context.copies().channelsLast(given, DataType.FLOAT, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray above = context.copies().channelsLast(epsilon, DataType.FLOAT, workspaceMgr, ArrayType.BP_WORKING_MEM);
         INDArray sums = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, given.shape());
         BatchNormKernels ours = kernels(x, false);
         ours.train(x, channels(mean.address(), variance.address()), sums, null);
@@ -196,7 +196,7 @@ public final class BatchNormTwin extends BatchNormalization implements FusedRelu
         float[] shift = RunningStatistics.shiftOfGradients(
                 values(mean), running, gradients.gamma(), layerConf().getEps(), given.length() / channels);
         Workspaces.contiguous(sums).reshape(-1, channels).addiRowVector(Nd4j.createFromArray(shift));
-        context.copy(sums, next);
+        context.copies().copy(sums, next);
     }
 
     private INDArray view(Gradient gradient, String parameter) {

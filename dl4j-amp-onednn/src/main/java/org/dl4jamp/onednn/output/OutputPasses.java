@@ -99,17 +99,17 @@ final class OutputPasses implements AutoCloseable {
 
     /** Rows as the kernels want them: of their type, and one after the other in memory. */
     INDArray rows(INDArray rows, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
-        return context.channelsLast(rows, type, workspaceMgr, working);
+        return context.copies().channelsLast(rows, type, workspaceMgr, working);
     }
 
     /** Sequences {@code [minibatch, nIn, time]} in the type of the products, with their channels last in memory. */
     INDArray sequences(INDArray sequences, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
-        return context.channelsLast(sequences, type, workspaceMgr, working);
+        return context.copies().channelsLast(sequences, type, workspaceMgr, working);
     }
 
     /** Labels {@code [minibatch, nOut, time]} in FP32, with their channels last in memory. */
     INDArray targets(INDArray labels, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
-        return context.channelsLast(labels, DataType.FLOAT, workspaceMgr, working);
+        return context.copies().channelsLast(labels, DataType.FLOAT, workspaceMgr, working);
     }
 
     /**
@@ -144,7 +144,7 @@ final class OutputPasses implements AutoCloseable {
         }
         // Loss functions may use the memory of what they are given.
         INDArray copy = Workspaces.dense(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, sums.shape());
-        context.copy(sums, copy);
+        context.copies().copy(sums, copy);
         ILossFunction function = conf.getLossFn();
         loss = function.computeScore(targets.labels(), copy, conf.getActivationFn(), targets.mask(), false);
         return function.computeGradient(targets.labels(), sums, conf.getActivationFn(), targets.mask());

@@ -73,7 +73,7 @@ final class GlobalPoolingTwin extends GlobalPoolingLayer implements AutoCloseabl
     }
 
     private INDArray ready(ArrayType working, LayerWorkspaceMgr workspaceMgr) {
-        return context.channelsLast(axis.toSecond(input), inputType, workspaceMgr, working);
+        return context.copies().channelsLast(axis.toSecond(input), inputType, workspaceMgr, working);
     }
 
     private RepetitionKernels sums(INDArray x) {
@@ -126,7 +126,7 @@ final class GlobalPoolingTwin extends GlobalPoolingLayer implements AutoCloseabl
                     Workspaces.dense(workspaceMgr, ArrayType.FF_WORKING_MEM, inputType, x.size(0), x.size(1));
             PoolingKernels ours = maxima(x);
             ours.forward(x, maximum, ours.places(workspaceMgr, ArrayType.FF_WORKING_MEM));
-            context.copy(maximum, output);
+            context.copies().copy(maximum, output);
         } else {
             sums(x).sum(x, output);
             average(output, x);
@@ -145,7 +145,7 @@ final class GlobalPoolingTwin extends GlobalPoolingLayer implements AutoCloseabl
             return array;
         }
         INDArray copy = Workspaces.dense(workspaceMgr, working, DataType.FLOAT, array.shape());
-        context.copy(array, copy);
+        context.copies().copy(array, copy);
         return copy;
     }
 
@@ -161,7 +161,7 @@ final class GlobalPoolingTwin extends GlobalPoolingLayer implements AutoCloseabl
         INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, inputType, x.shape());
         DataType type = isMaximum() ? inputType : DataType.FLOAT;
         INDArray own = Workspaces.dense(workspaceMgr, ArrayType.BP_WORKING_MEM, type, above.shape());
-        context.copy(above, own);
+        context.copies().copy(above, own);
         if (isMaximum()) {
             PoolingKernels ours = maxima(x);
             INDArray places = ours.places(workspaceMgr, ArrayType.BP_WORKING_MEM);

@@ -97,7 +97,7 @@ final class PoolingTwin extends ParameterlessTwin<Layer> implements InputGradien
         } else {
             INDArray unrounded = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, sums, shape);
             ours.backward(above, unrounded, found);
-            context().copy(unrounded, next);
+            context().copies().copy(unrounded, next);
         }
         return new Pair<>(new DefaultGradient(), handedOn(next));
     }

@@ -46,7 +46,8 @@ final class ArrangedGradient implements AutoCloseable {
     }
 
     private static Kernel copy(OneDnnContext context, String what, memory.desc from, memory.desc to) {
-        return context.copyKernel(what, from, to)
+        return context.copies()
+                .kernel(what, from, to)
                 .argument(dnnl.DNNL_ARG_FROM, from)
                 .argument(dnnl.DNNL_ARG_TO, to);
     }

@@ -32,7 +32,8 @@ final class ArrangedWeights implements AutoCloseable {
             return new ArrangedWeights(null, null, null);
         }
         memory held = copies.in(wanted);
-        Kernel copy = context.copyKernel(what, network, wanted)
+        Kernel copy = context.copies()
+                .kernel(what, network, wanted)
                 .argument(dnnl.DNNL_ARG_FROM, network)
                 .argument(dnnl.DNNL_ARG_TO, held);
         return new ArrangedWeights(held, copy, null);
@@ -60,7 +61,8 @@ final class ArrangedWeights implements AutoCloseable {
             return read(context, what, copies, network, wanted);
         }
         memory other = copies.in(wanted);
-        Kernel copy = context.copyKernel(what, current, wanted)
+        Kernel copy = context.copies()
+                .kernel(what, current, wanted)
                 .argument(dnnl.DNNL_ARG_FROM, held)
                 .argument(dnnl.DNNL_ARG_TO, other);
         return new ArrangedWeights(other, copy, this);

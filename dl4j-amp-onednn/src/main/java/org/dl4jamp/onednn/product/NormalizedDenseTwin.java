@@ -100,7 +100,7 @@ final class NormalizedDenseTwin extends DenseLayer implements AutoCloseable {
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
         ProductKernels kernels = products();
-        INDArray x = context.channelsLast(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
+        INDArray x = context.copies().channelsLast(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
         INDArray sums = sums(kernels, x, training, ArrayType.FF_WORKING_MEM, workspaceMgr);
         INDArray normalized = normalized(sums, ArrayType.FF_WORKING_MEM, workspaceMgr);
         INDArray output = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATIONS, dataType, sums.shape());
@@ -113,7 +113,7 @@ final class NormalizedDenseTwin extends DenseLayer implements AutoCloseable {
         assertInputSet(true);
         ProductKernels kernels = products();
         Rejection.ofEpsilon(layerId(), epsilon, kernels.outputShape());
-        INDArray x = context.channelsLast(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray x = context.copies().channelsLast(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
         INDArray sums = sums(kernels, x, true, ArrayType.BP_WORKING_MEM, workspaceMgr);
         INDArray normalized = normalized(sums, ArrayType.BP_WORKING_MEM, workspaceMgr);
         INDArray delta = floats(sums, ArrayType.BP_WORKING_MEM, workspaceMgr);
@@ -127,7 +127,7 @@ final class NormalizedDenseTwin extends DenseLayer implements AutoCloseable {
             gradient.setGradientFor(BIAS, biasGradient);
         }
         gradient.setGradientFor(GAIN, gainGradient);
-        INDArray rounded = context.channelsLast(delta, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray rounded = context.copies().channelsLast(delta, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
         INDArray weightGradient = gradientViews.get(WEIGHTS);
         kernels.backwardWeights(x, rounded, weightGradient.transpose(), null);
         gradient.setGradientFor(WEIGHTS, weightGradient);

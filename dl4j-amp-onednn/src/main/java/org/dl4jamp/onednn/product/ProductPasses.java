@@ -58,12 +58,12 @@ public final class ProductPasses implements AutoCloseable {
 
     /** The input of a forward pass as the kernels want it. */
     INDArray inputForward(INDArray input, LayerWorkspaceMgr workspaceMgr) {
-        return context.channelsLast(channels.toSecond(input), type, workspaceMgr, ArrayType.FF_WORKING_MEM);
+        return context.copies().channelsLast(channels.toSecond(input), type, workspaceMgr, ArrayType.FF_WORKING_MEM);
     }
 
     /** The input of a backward pass as the kernels want it. */
     INDArray inputBackward(INDArray input, LayerWorkspaceMgr workspaceMgr) {
-        return context.channelsLast(channels.toSecond(input), type, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        return context.copies().channelsLast(channels.toSecond(input), type, workspaceMgr, ArrayType.BP_WORKING_MEM);
     }
 
     /**
@@ -117,11 +117,11 @@ public final class ProductPasses implements AutoCloseable {
         INDArray given = channels.toSecond(epsilon);
         Rejection.ofEpsilon(kernels.layer(), given, kernels.outputShape());
         if (function.isIdentity()) {
-            return context.channelsLast(given, type, workspaceMgr, ArrayType.BP_WORKING_MEM);
+            return context.copies().channelsLast(given, type, workspaceMgr, ArrayType.BP_WORKING_MEM);
         }
         INDArray delta = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, type, given.shape());
         if (keptOutput != null) {
-            INDArray above = context.channelsLast(given, type, workspaceMgr, ArrayType.BP_WORKING_MEM);
+            INDArray above = context.copies().channelsLast(given, type, workspaceMgr, ArrayType.BP_WORKING_MEM);
             // ReLU is positive where its input was.
             function.backwardFrom(kernels.layer(), keptOutput, above, delta);
             keptOutput = null;

@@ -55,8 +55,8 @@ final class DirectionMerge implements AutoCloseable {
                 }
             }
             case CONCAT -> {
-                context.copy(one, merged.get(all(), all(), interval(0, units)));
-                context.copy(other, merged.get(all(), all(), interval(units, 2 * units)));
+                context.copies().copy(one, merged.get(all(), all(), interval(0, units)));
+                context.copies().copy(other, merged.get(all(), all(), interval(units, 2 * units)));
             }
         }
         return merged;

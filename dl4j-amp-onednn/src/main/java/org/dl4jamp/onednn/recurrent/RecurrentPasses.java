@@ -92,7 +92,7 @@ final class RecurrentPasses implements AutoCloseable {
 
     private INDArray copy(INDArray from, INDArray to) {
         if (Layout.isReadable(from)) {
-            context.copy(from, to);
+            context.copies().copy(from, to);
             return to;
         }
         return to.assign(from);
@@ -148,7 +148,7 @@ final class RecurrentPasses implements AutoCloseable {
             LayerWorkspaceMgr workspaceMgr) {
         INDArray outputs = outputs(sequences, parameters, training, lastState, workspaceMgr);
         INDArray activations = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATIONS, type, outputs.shape());
-        context.copy(outputs, activations);
+        context.copies().copy(outputs, activations);
         return activations.permute(1, 2, 0);
     }
 

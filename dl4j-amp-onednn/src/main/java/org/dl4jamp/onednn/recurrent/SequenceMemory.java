@@ -22,7 +22,7 @@ record SequenceMemory(LayerWorkspaceMgr workspaceMgr, ArrayType place) {
     /** A copy, in a type. */
     INDArray copy(OneDnnContext context, DataType type, INDArray from) {
         INDArray to = create(type, from.shape());
-        context.copy(from, to);
+        context.copies().copy(from, to);
         return to;
     }
 

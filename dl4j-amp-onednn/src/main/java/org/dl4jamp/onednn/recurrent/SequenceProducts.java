@@ -124,7 +124,8 @@ final class SequenceProducts implements AutoCloseable {
     }
 
     private static Kernel round(OneDnnContext context, String what, memory.desc from, memory.desc to) {
-        return context.copyKernel(what, from, to)
+        return context.copies()
+                .kernel(what, from, to)
                 .argument(dnnl.DNNL_ARG_FROM, from)
                 .argument(dnnl.DNNL_ARG_TO, to);
     }

@@ -64,7 +64,8 @@ final class TimeStepKernels implements AutoCloseable {
     private static Kernel copy(OneDnnContext context, String what, Layout from, Layout to) {
         memory.desc source = from.descriptor();
         memory.desc target = to.descriptor();
-        return context.copyKernel(what, source, target)
+        return context.copies()
+                .kernel(what, source, target)
                 .argument(dnnl.DNNL_ARG_FROM, source)
                 .argument(dnnl.DNNL_ARG_TO, target);
     }

@@ -51,12 +51,12 @@ final class MarginTwin extends ParameterlessTwin<Layer> {
 
     private INDArray add(INDArray from, INDArray to) {
         Workspaces.clear(to);
-        context().copyOrAssign(from, margins.inside(to));
+        context().copies().copyOrAssign(from, margins.inside(to));
         return to;
     }
 
     private INDArray cut(INDArray from, INDArray to) {
-        context().copyOrAssign(margins.inside(from), to);
+        context().copies().copyOrAssign(margins.inside(from), to);
         return to;
     }
 

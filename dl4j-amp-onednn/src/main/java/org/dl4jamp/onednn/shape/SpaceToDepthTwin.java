@@ -60,7 +60,7 @@ final class SpaceToDepthTwin extends ParameterlessTwin<SpaceToDepthLayer> {
         }
         INDArray x = ready(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
         INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, outputShape(x));
-        context().copy(blocks(x), pixels(output));
+        context().copies().copy(blocks(x), pixels(output));
         return handedOn(output);
     }
 
@@ -70,7 +70,7 @@ final class SpaceToDepthTwin extends ParameterlessTwin<SpaceToDepthLayer> {
         INDArray above = ready(epsilon, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
         Rejection.ofEpsilon(layerId(), above, outputShape(given()));
         INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, given().shape());
-        context().copy(pixels(above), blocks(next));
+        context().copies().copy(pixels(above), blocks(next));
         return new Pair<>(new DefaultGradient(), handedOn(next));
     }
 

@@ -48,7 +48,7 @@ final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner,
             function.forward(layerId(), values, training, output);
             return output;
         }
-        INDArray x = context.inEitherOrder(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
+        INDArray x = context.copies().inEitherOrder(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
         INDArray output = Workspaces.like(x, workspaceMgr, ArrayType.ACTIVATIONS);
         function.forwardFrom(layerId(), x, output);
         return output;
@@ -57,7 +57,7 @@ final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner,
     /** A copy of the input that ND4J's functions may overwrite. */
     private INDArray unrounded(LayerWorkspaceMgr workspaceMgr, ArrayType working) {
         INDArray copy = Workspaces.channelsLast(workspaceMgr, working, DataType.FLOAT, input.shape());
-        context.copyOrAssign(input, copy);
+        context.copies().copyOrAssign(input, copy);
         return copy;
     }
 
@@ -74,8 +74,8 @@ final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner,
             function.backward(layerId(), values, epsilon, next, workspaceMgr);
             return new Pair<>(new DefaultGradient(), next);
         }
-        INDArray x = context.inEitherOrder(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
-        INDArray delta = context.inOrderOf(x, epsilon, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray x = context.copies().inEitherOrder(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray delta = context.copies().inOrderOf(x, epsilon, workspaceMgr, ArrayType.BP_WORKING_MEM);
         INDArray next = Workspaces.like(x, workspaceMgr, ArrayType.ACTIVATION_GRAD);
         function.backwardFrom(layerId(), x, delta, next);
         context.lentGradients().giveBack(epsilon);

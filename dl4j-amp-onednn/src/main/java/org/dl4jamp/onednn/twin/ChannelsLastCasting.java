@@ -20,7 +20,7 @@ public record ChannelsLastCasting(OneDnnContext context) implements Casting {
             return array;
         }
         return Layout.isReadable(array) && Layout.isKnown(type)
-                ? context.channelsLast(array, type, workspaceMgr, destination)
+                ? context.copies().channelsLast(array, type, workspaceMgr, destination)
                 : Casting.ND4J.cast(array, type, workspaceMgr, destination);
     }
 }

@@ -24,19 +24,19 @@ final class DropoutTwin extends ParameterlessTwin<DropoutLayer> {
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
-        INDArray x = context().inEitherOrder(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
+        INDArray x = context().copies().inEitherOrder(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
         return masked(copy(x, ArrayType.ACTIVATIONS, workspaceMgr));
     }
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        INDArray above = context().inEitherOrder(epsilon, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray above = context().copies().inEitherOrder(epsilon, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
         return new Pair<>(new DefaultGradient(), masked(copy(above, ArrayType.ACTIVATION_GRAD, workspaceMgr)));
     }
 
     private INDArray copy(INDArray from, ArrayType place, LayerWorkspaceMgr workspaceMgr) {
         INDArray to = Workspaces.like(from, workspaceMgr, place);
-        context().copy(from, to);
+        context().copies().copy(from, to);
         return to;
     }
 

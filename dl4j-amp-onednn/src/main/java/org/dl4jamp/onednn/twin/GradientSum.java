@@ -37,7 +37,7 @@ public final class GradientSum extends NDArray {
         if (!layout.isThatOf(other)) {
             return super.addi(other);
         }
-        context.add(other, this);
+        context.sums().add(other, this);
         return this;
     }
 }

@@ -34,13 +34,13 @@ public record OneDnnCasting(OneDnnContext context, ChannelAxis channels) impleme
         INDArray cast = type == DataType.BFLOAT16 && channels == ChannelAxis.SECOND
                 ? Workspaces.channelsLast(workspaceMgr, destination, type, array.shape())
                 : Workspaces.dense(workspaceMgr, destination, type, array.shape());
-        context.copy(array, cast);
+        context.copies().copy(array, cast);
         return cast;
     }
 
     @Override
     public INDArray usualOrder(INDArray array, LayerWorkspaceMgr workspaceMgr, ArrayType destination) {
-        return array == null ? null : context.dense(array, workspaceMgr, destination);
+        return array == null ? null : context.copies().dense(array, workspaceMgr, destination);
     }
 
     @Override

@@ -40,7 +40,7 @@ public abstract class ParameterlessTwin<L extends Layer> extends AbstractLayer<L
 
     /** An array of this layer, input or epsilon, with its channels as second axis and last in memory. */
     protected final INDArray ready(INDArray array, DataType type, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
-        return context.channelsLast(channels.toSecond(array), type, workspaceMgr, working);
+        return context.copies().channelsLast(channels.toSecond(array), type, workspaceMgr, working);
     }
 
     /** Hands on what was made with the channels as second axis. */

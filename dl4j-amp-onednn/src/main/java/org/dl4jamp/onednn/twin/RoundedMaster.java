@@ -29,7 +29,7 @@ public final class RoundedMaster implements Twin.Weights {
 
     @Override
     public void stepDone() {
-        context.copy(parameters, rounded);
-        context.copy(rounded, parameters);
+        context.copies().copy(parameters, rounded);
+        context.copies().copy(rounded, parameters);
     }
 }

@@ -92,10 +92,11 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
             gradients[i] = create(workspaceMgr, ArrayType.ACTIVATION_GRAD, above.shape());
         }
         switch (operation) {
-            case Add -> Arrays.stream(gradients).forEach(gradient -> context().copy(above, gradient));
+            case Add ->
+                Arrays.stream(gradients).forEach(gradient -> context().copies().copy(above, gradient));
             case Average -> Arrays.stream(gradients).forEach(gradient -> scale(above, 1.0 / inputs.length, gradient));
             case Subtract -> {
-                context().copy(above, gradients[0]);
+                context().copies().copy(above, gradients[0]);
                 scale(above, -1, gradients[1]);
             }
             case Product -> multiply(ordered(inputs, workspaceMgr, ArrayType.BP_WORKING_MEM), above, gradients);
@@ -124,7 +125,7 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
     private void choose(List<INDArray> inputs, INDArray above, INDArray[] gradients, LayerWorkspaceMgr workspaceMgr) {
         INDArray comparison = create(workspaceMgr, ArrayType.BP_WORKING_MEM, above.shape());
         for (int i = 0; i < gradients.length; i++) {
-            context().copy(above, gradients[i]);
+            context().copies().copy(above, gradients[i]);
             for (int j = 0; j < gradients.length; j++) {
                 if (i != j) {
                     dnnl.algorithm wins = i < j ? dnnl.algorithm.binary_ge : dnnl.algorithm.binary_gt;

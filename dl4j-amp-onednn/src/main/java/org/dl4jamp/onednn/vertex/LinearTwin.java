@@ -49,7 +49,7 @@ final class LinearTwin extends VertexTwin {
         INDArray above = channelsLast(epsilon, workspaceMgr, ArrayType.BP_WORKING_MEM);
         INDArray gradient = create(workspaceMgr, ArrayType.ACTIVATION_GRAD, above.shape());
         if (factor == 1) {
-            context().copy(above, gradient);
+            context().copies().copy(above, gradient);
         } else {
             // The function's derivative doesn't depend on its input.
             kernels(above).backward(above, above, gradient);

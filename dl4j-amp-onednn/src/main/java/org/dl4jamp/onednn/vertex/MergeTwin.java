@@ -44,7 +44,7 @@ final class MergeTwin extends VertexTwin {
         INDArray output = create(workspaceMgr, ArrayType.ACTIVATIONS, shape);
         long start = 0;
         for (INDArray input : inputs) {
-            context().copy(input, Workspaces.range(output, axis, start, input.size(axis)));
+            context().copies().copy(input, Workspaces.range(output, axis, start, input.size(axis)));
             start += input.size(axis);
         }
         return output;
@@ -56,7 +56,7 @@ final class MergeTwin extends VertexTwin {
         long start = 0;
         for (int i = 0; i < inputs.length; i++) {
             gradients[i] = create(workspaceMgr, ArrayType.ACTIVATION_GRAD, inputs[i].shape());
-            context().copy(Workspaces.range(epsilon, axis, start, inputs[i].size(axis)), gradients[i]);
+            context().copies().copy(Workspaces.range(epsilon, axis, start, inputs[i].size(axis)), gradients[i]);
             start += inputs[i].size(axis);
         }
         return gradients;

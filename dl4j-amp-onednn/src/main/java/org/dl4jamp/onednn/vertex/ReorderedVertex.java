@@ -21,13 +21,13 @@ final class ReorderedVertex extends VertexTwin {
 
     @Override
     INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr) {
-        master().setInput(0, context().dense(inputs[0], workspaceMgr, ArrayType.ACTIVATIONS), workspaceMgr);
+        master().setInput(0, context().copies().dense(inputs[0], workspaceMgr, ArrayType.ACTIVATIONS), workspaceMgr);
         return master().doForward(training, workspaceMgr);
     }
 
     @Override
     INDArray[] backward(INDArray[] inputs, INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        master().setEpsilon(context().dense(epsilon, workspaceMgr, ArrayType.BP_WORKING_MEM));
+        master().setEpsilon(context().copies().dense(epsilon, workspaceMgr, ArrayType.BP_WORKING_MEM));
         return master().doBackward(false, workspaceMgr).getSecond();
     }
 

@@ -34,7 +34,7 @@ final class SubsetTwin extends VertexTwin {
     INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr) {
         INDArray range = Workspaces.range(inputs[0], CHANNELS, first, length);
         INDArray output = create(workspaceMgr, ArrayType.ACTIVATIONS, range.shape());
-        context().copy(range, output);
+        context().copies().copy(range, output);
         return output;
     }
 
@@ -42,7 +42,7 @@ final class SubsetTwin extends VertexTwin {
     INDArray[] backward(INDArray[] inputs, INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         INDArray gradient = create(workspaceMgr, ArrayType.ACTIVATION_GRAD, inputs[0].shape());
         Workspaces.contiguous(gradient).assign(0);
-        context().copy(epsilon, Workspaces.range(gradient, CHANNELS, first, length));
+        context().copies().copy(epsilon, Workspaces.range(gradient, CHANNELS, first, length));
         return new INDArray[] {gradient};
     }
 

@@ -66,7 +66,7 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
         }
         INDArray output = forward(master.getInputs(), training, workspaceMgr);
         return request.surroundings().foreignConsumer()
-                ? context.dense(output, workspaceMgr, ArrayType.ACTIVATIONS)
+                ? context.copies().dense(output, workspaceMgr, ArrayType.ACTIVATIONS)
                 : output;
     }
 
@@ -85,7 +85,7 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
         INDArray[] gradients = backward(master.getInputs(), epsilon(master), workspaceMgr);
         for (int i = 0; i < gradients.length; i++) {
             if (request.surroundings().foreignProducer()) {
-                gradients[i] = context.dense(gradients[i], workspaceMgr, ArrayType.ACTIVATION_GRAD);
+                gradients[i] = context.copies().dense(gradients[i], workspaceMgr, ArrayType.ACTIVATION_GRAD);
             }
             if (request.surroundings().inputShared()) {
                 gradients[i] = GradientSum.of(gradients[i], context());
@@ -103,7 +103,7 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
 
     /** An array in channels-last order, copied to working memory if it isn't. */
     final INDArray channelsLast(INDArray array, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
-        return context.channelsLast(array, request.type(), workspaceMgr, working);
+        return context.copies().channelsLast(array, request.type(), workspaceMgr, working);
     }
 
     /** A new array in channels-last order. */

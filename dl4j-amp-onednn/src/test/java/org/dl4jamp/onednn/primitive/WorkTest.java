@@ -72,7 +72,7 @@ class WorkTest {
             INDArray large = Nd4j.rand(DataType.FLOAT, 700, 500);
             for (INDArray from : new INDArray[] {small, large}) {
                 INDArray to = Nd4j.create(DataType.FLOAT, from.shape(), 'f');
-                context.copy(from, to);
+                context.copies().copy(from, to);
                 assertEquals(THREADS, Work.threads());
                 assertEquals(from, to);
             }
@@ -92,7 +92,8 @@ class WorkTest {
     private static Kernel copy(OneDnnContext context, long numbers) {
         return OneDnnContext.make("a copy", Work.ofNumbers(numbers), () -> {
             var array = Layout.dense(DataType.FLOAT, numbers).descriptor();
-            return context.copyKernel("a copy", array, array)
+            return context.copies()
+                    .kernel("a copy", array, array)
                     .argument(dnnl.DNNL_ARG_FROM, array)
                     .argument(dnnl.DNNL_ARG_TO, array);
         });

@@ -1,0 +1,40 @@
+package org.dl4jamp.onednn.primitive;
+
+import java.util.List;
+import org.bytedeco.dnnl.global.dnnl;
+import org.dl4jamp.onednn.array.Layout;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** Sums of gradients, which DL4J's graph asks for, maybe after the network was closed. */
+public final class Sums implements AutoCloseable {
+    private static final int MOST = 256;
+
+    private final OneDnnContext context;
+    private final KernelCache<Combination.Task, Combination> kernels = new KernelCache<>(MOST);
+    private boolean closed;
+
+    Sums(OneDnnContext context) {
+        this.context = context;
+    }
+
+    /**
+     * Adds one array to another, in place. DL4J's graph calls for it outside of layers and vertices.
+     *
+     * @param sum of the same shape, type and order
+     */
+    public synchronized void add(INDArray summand, INDArray sum) {
+        if (closed) {
+            sum.addi(summand);
+            return;
+        }
+        Combination.Task task = new Combination.Task(dnnl.algorithm.binary_add, 2, List.of(), Layout.of(sum));
+        kernels.get(task, () -> Combination.make(context, "gradients of several consumers", task))
+                .run(List.of(sum, summand), sum);
+    }
+
+    @Override
+    public synchronized void close() {
+        closed = true;
+        kernels.close();
+    }
+}
