@@ -7,7 +7,6 @@ import org.dl4jamp.onednn.array.Workspaces;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.primitive.Twins;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.activations.impl.ActivationIdentity;
 import org.nd4j.linalg.activations.impl.ActivationPReLU;
@@ -20,7 +19,7 @@ public final class ActivationFunction implements AutoCloseable {
     private final OneDnnContext context;
     private final IActivation activation;
     private final Eltwise eltwise;
-    private final KernelCache<Layout, EltwiseKernels> kernels = new KernelCache<>(Twins.SHAPES);
+    private final KernelCache<Layout, EltwiseKernels> kernels = new KernelCache<>(KernelCache.SHAPES);
 
     public ActivationFunction(OneDnnContext context, IActivation activation) {
         this.context = context;

@@ -14,7 +14,6 @@ import org.dl4jamp.onednn.array.Layout;
 import org.dl4jamp.onednn.array.Workspaces;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.primitive.Twins;
 import org.dl4jamp.onednn.twin.FusedRelu;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -32,7 +31,7 @@ public final class BatchNormTwin extends BatchNormalization implements FusedRelu
 
     private final transient OneDnnContext context;
     private final transient ChannelAxis axis;
-    private final transient KernelCache<Variant, BatchNormKernels> kernels = new KernelCache<>(Twins.SHAPES);
+    private final transient KernelCache<Variant, BatchNormKernels> kernels = new KernelCache<>(KernelCache.SHAPES);
     private final transient FloatPointer mean;
     private final transient FloatPointer variance;
     private final transient FloatPointer runningVariance;

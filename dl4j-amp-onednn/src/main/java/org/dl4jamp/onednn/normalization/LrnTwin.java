@@ -12,7 +12,6 @@ import org.dl4jamp.onednn.array.Rejection;
 import org.dl4jamp.onednn.array.Workspaces;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.primitive.Twins;
 import org.dl4jamp.onednn.twin.ParameterlessTwin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -22,7 +21,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 public final class LrnTwin extends ParameterlessTwin<LocalResponseNormalization> {
     private static final long serialVersionUID = 1L;
 
-    private final transient KernelCache<Layout, LrnKernels> kernels = new KernelCache<>(Twins.SHAPES);
+    private final transient KernelCache<Layout, LrnKernels> kernels = new KernelCache<>(KernelCache.SHAPES);
 
     LrnTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type, context, ChannelAxis.of(((LocalResponseNormalization) conf.getLayer()).getDataFormat()));

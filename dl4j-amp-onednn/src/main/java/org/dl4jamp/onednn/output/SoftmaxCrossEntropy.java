@@ -11,7 +11,6 @@ import org.dl4jamp.onednn.array.Layout;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.primitive.Twins;
 import org.dl4jamp.onednn.primitive.Work;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.activations.impl.ActivationSoftmax;
@@ -31,7 +30,7 @@ final class SoftmaxCrossEntropy implements AutoCloseable {
     private final Supplier<String> layer;
     private final float lowest;
     private final float highest;
-    private final KernelCache<Layout, Kernel> kernels = new KernelCache<>(Twins.SHAPES);
+    private final KernelCache<Layout, Kernel> kernels = new KernelCache<>(KernelCache.SHAPES);
 
     private SoftmaxCrossEntropy(OneDnnContext context, Supplier<String> layer, double clip) {
         this.context = context;

@@ -18,7 +18,6 @@ import org.dl4jamp.onednn.array.Workspaces;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.RepetitionKernels;
-import org.dl4jamp.onednn.primitive.Twins;
 import org.dl4jamp.onednn.primitive.Window;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -34,8 +33,8 @@ final class GlobalPoolingTwin extends GlobalPoolingLayer implements AutoCloseabl
     private final transient OneDnnContext context;
     private final DataType inputType;
     private final transient ChannelAxis axis;
-    private final transient KernelCache<Layout, RepetitionKernels> sums = new KernelCache<>(Twins.SHAPES);
-    private final transient KernelCache<Layout, PoolingKernels> maxima = new KernelCache<>(Twins.SHAPES);
+    private final transient KernelCache<Layout, RepetitionKernels> sums = new KernelCache<>(KernelCache.SHAPES);
+    private final transient KernelCache<Layout, PoolingKernels> maxima = new KernelCache<>(KernelCache.SHAPES);
 
     GlobalPoolingTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, DataType.FLOAT);

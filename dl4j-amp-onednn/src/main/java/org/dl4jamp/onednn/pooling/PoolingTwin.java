@@ -13,7 +13,6 @@ import org.dl4jamp.onednn.array.Rejection;
 import org.dl4jamp.onednn.array.Workspaces;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.primitive.Twins;
 import org.dl4jamp.onednn.twin.InputGradientMemory;
 import org.dl4jamp.onednn.twin.ParameterlessTwin;
 import org.dl4jamp.onednn.twin.SequenceMask;
@@ -30,7 +29,7 @@ final class PoolingTwin extends ParameterlessTwin<Layer> implements InputGradien
 
     private final transient PoolingForm form;
     private final transient InputGradientMemory inputGradient;
-    private final transient KernelCache<Layout, PoolingKernels> kernels = new KernelCache<>(Twins.SHAPES);
+    private final transient KernelCache<Layout, PoolingKernels> kernels = new KernelCache<>(KernelCache.SHAPES);
     private transient INDArray places;
 
     PoolingTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {

@@ -12,6 +12,9 @@ import org.dl4jamp.onednn.array.Resources;
  * several takes a part of the processor, the program's main thread all of it. Each finds what was made for its number.
  */
 public final class KernelCache<K, V extends AutoCloseable> implements AutoCloseable {
+    /** For how many shapes of its input a twin keeps its primitives. */
+    public static final int SHAPES = 16;
+
     private final int capacity;
     private final Map<Planned<K>, V> entries = new LinkedHashMap<>(16, 0.75f, true);
     private K lastKey;

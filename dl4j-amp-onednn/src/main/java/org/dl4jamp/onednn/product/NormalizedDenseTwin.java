@@ -14,7 +14,6 @@ import org.dl4jamp.onednn.function.ActivationFunction;
 import org.dl4jamp.onednn.normalization.LayerNormKernels;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.primitive.Twins;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -33,7 +32,7 @@ final class NormalizedDenseTwin extends DenseLayer implements AutoCloseable {
     private final transient OneDnnContext context;
     private final transient ActivationFunction function;
     private final transient ProductCache products = new ProductCache();
-    private final transient KernelCache<Layout, LayerNormKernels> norms = new KernelCache<>(Twins.SHAPES);
+    private final transient KernelCache<Layout, LayerNormKernels> norms = new KernelCache<>(KernelCache.SHAPES);
 
     NormalizedDenseTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);

@@ -3,11 +3,10 @@ package org.dl4jamp.onednn.product;
 import java.util.function.Function;
 import org.dl4jamp.onednn.array.Layout;
 import org.dl4jamp.onednn.primitive.KernelCache;
-import org.dl4jamp.onednn.primitive.Twins;
 
 /** The kernels of a layer that multiplies by weights, for the shapes of its input used last, and the copies of its weights, which they share. */
 public final class ProductCache implements AutoCloseable {
-    private final KernelCache<Layout, ProductKernels> kernels = new KernelCache<>(Twins.SHAPES);
+    private final KernelCache<Layout, ProductKernels> kernels = new KernelCache<>(KernelCache.SHAPES);
     private final WeightCopies copies = new WeightCopies();
 
     /**

@@ -10,7 +10,6 @@ import org.dl4jamp.onednn.array.Layout;
 import org.dl4jamp.onednn.array.Workspaces;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.primitive.Twins;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -21,7 +20,7 @@ final class DirectionMerge implements AutoCloseable {
     private final Bidirectional.Mode mode;
     private final DataType type;
     private final OneDnnContext context;
-    private final KernelCache<Layout, MergeKernels> kernels = new KernelCache<>(Twins.SHAPES);
+    private final KernelCache<Layout, MergeKernels> kernels = new KernelCache<>(KernelCache.SHAPES);
     private INDArray forwardOutputs;
     private INDArray backwardOutputs;
 

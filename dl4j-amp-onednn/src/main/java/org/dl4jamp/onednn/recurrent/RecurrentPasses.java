@@ -12,7 +12,6 @@ import org.dl4jamp.onednn.array.Slab;
 import org.dl4jamp.onednn.array.Workspaces;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.primitive.Twins;
 import org.nd4j.common.base.Preconditions;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
@@ -26,7 +25,7 @@ import org.nd4j.linalg.factory.Nd4j;
  */
 final class RecurrentPasses implements AutoCloseable {
     // More than other layers have: sequences come in many lengths, and all shapes share the memory for the weights.
-    private static final int SHAPES = 4 * Twins.SHAPES;
+    private static final int SHAPES = 4 * KernelCache.SHAPES;
 
     /** Makes cells. */
     interface CellMaker {

@@ -18,7 +18,6 @@ import org.dl4jamp.onednn.array.Workspaces;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.RepetitionKernels;
-import org.dl4jamp.onednn.primitive.Twins;
 import org.dl4jamp.onednn.twin.ParameterlessTwin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -33,7 +32,7 @@ final class RepetitionTwin extends ParameterlessTwin<Layer> {
 
     private final boolean ofVectors;
     private final long[] factors;
-    private final transient KernelCache<Layout, RepetitionKernels> kernels = new KernelCache<>(Twins.SHAPES);
+    private final transient KernelCache<Layout, RepetitionKernels> kernels = new KernelCache<>(KernelCache.SHAPES);
 
     RepetitionTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type, context, axis(conf.getLayer()));

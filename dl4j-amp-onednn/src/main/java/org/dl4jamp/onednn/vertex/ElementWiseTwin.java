@@ -14,7 +14,6 @@ import org.dl4jamp.onednn.primitive.Combination;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.primitive.Twins;
 import org.dl4jamp.onednn.twin.FusedRelu;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -23,8 +22,9 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
     private static final long serialVersionUID = 1L;
 
     private final Op operation;
-    private final transient KernelCache<Combination.Task, Combination> combinations = new KernelCache<>(Twins.SHAPES);
-    private final transient KernelCache<EltwiseTask, EltwiseKernels> functions = new KernelCache<>(Twins.SHAPES);
+    private final transient KernelCache<Combination.Task, Combination> combinations =
+            new KernelCache<>(KernelCache.SHAPES);
+    private final transient KernelCache<EltwiseTask, EltwiseKernels> functions = new KernelCache<>(KernelCache.SHAPES);
 
     private transient FusedRelu relu;
 

@@ -8,7 +8,6 @@ import org.dl4jamp.onednn.function.EltwiseKernels;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.primitive.Twins;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** One array, multiplied by a number and with another added. */
@@ -17,7 +16,7 @@ final class LinearTwin extends VertexTwin {
 
     private final double factor;
     private final transient Eltwise function;
-    private final transient KernelCache<Layout, EltwiseKernels> kernels = new KernelCache<>(Twins.SHAPES);
+    private final transient KernelCache<Layout, EltwiseKernels> kernels = new KernelCache<>(KernelCache.SHAPES);
 
     LinearTwin(VertexRequest request, double factor, double summand, OneDnnContext context) {
         super(request, context);
