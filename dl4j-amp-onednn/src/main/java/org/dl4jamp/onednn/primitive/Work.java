@@ -52,12 +52,12 @@ public record Work(double operations) {
     }
 
     /** How many threads OpenMP would take if this thread asked it to. */
-    static int threads() {
+    public static int threads() {
         return Native.OPS.ompGetMaxThreads();
     }
 
     /** Has OpenMP take that many when this thread asks it to. */
-    static void setThreads(int threads) {
+    public static void setThreads(int threads) {
         Native.OPS.setOmpNumThreads(threads);
     }
 

@@ -8,12 +8,12 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** A network's weights in the type and order in memory that a primitive wants: those of the network themselves where they are in it, else a copy. */
 final class ArrangedWeights implements AutoCloseable {
-    private final memory held;
+    private final WeightCopy place;
     private final Kernel copy;
     private final ArrangedWeights source;
 
-    private ArrangedWeights(memory held, Kernel copy, ArrangedWeights source) {
-        this.held = held;
+    private ArrangedWeights(WeightCopy place, Kernel copy, ArrangedWeights source) {
+        this.place = place;
         this.copy = copy;
         this.source = source;
     }
@@ -22,27 +22,22 @@ final class ArrangedWeights implements AutoCloseable {
      * Weights that a primitive reads. To be made within {@link OneDnnContext#make}.
      *
      * @param what layer, primitive and shapes, for error messages
-     * @param copies where a copy is, or goes
+     * @param place where a copy goes
      * @param network how the network's lie in memory
      * @param wanted how the primitive wants them
      */
     static ArrangedWeights read(
-            OneDnnContext context, String what, WeightCopies copies, memory.desc network, memory.desc wanted) {
-        if (wanted.equals(network)) {
-            return new ArrangedWeights(null, null, null);
-        }
-        memory held = copies.in(wanted);
-        Kernel copy = context.copies()
-                .kernel(what, network, wanted)
-                .argument(dnnl.DNNL_ARG_FROM, network)
-                .argument(dnnl.DNNL_ARG_TO, held);
-        return new ArrangedWeights(held, copy, null);
+            OneDnnContext context, String what, WeightCopy place, memory.desc network, memory.desc wanted) {
+        return wanted.equals(network)
+                ? new ArrangedWeights(null, null, null)
+                : copied(context, what, place, network, wanted, null);
     }
 
     /**
      * The same weights as another primitive reads them: these if they're in its order, else a copy. A copy of a copy takes a fraction of the time of one
      * of the network's weights, which lie so far apart that each takes a line of the cache.
      *
+     * @param other where a copy goes
      * @param network how the network's lie in memory
      * @param current how these do
      * @param wanted how the other primitive wants them
@@ -50,29 +45,31 @@ final class ArrangedWeights implements AutoCloseable {
     ArrangedWeights arranged(
             OneDnnContext context,
             String what,
-            WeightCopies copies,
+            WeightCopy other,
             memory.desc network,
             memory.desc current,
             memory.desc wanted) {
         if (wanted.equals(current)) {
             return this;
         }
-        if (held == null || wanted.equals(network)) {
-            return read(context, what, copies, network, wanted);
-        }
-        memory other = copies.in(wanted);
-        Kernel copy = context.copies()
-                .kernel(what, current, wanted)
-                .argument(dnnl.DNNL_ARG_FROM, held)
-                .argument(dnnl.DNNL_ARG_TO, other);
-        return new ArrangedWeights(other, copy, this);
+        return place == null || wanted.equals(network)
+                ? read(context, what, other, network, wanted)
+                : copied(context, what, other, current, wanted, this);
     }
 
-    /** Declares them as an argument of a kernel that wants them so. */
-    Kernel declare(Kernel kernel, memory.desc wanted) {
-        return held == null
-                ? kernel.argument(dnnl.DNNL_ARG_WEIGHTS, wanted)
-                : kernel.argument(dnnl.DNNL_ARG_WEIGHTS, held);
+    private static ArrangedWeights copied(
+            OneDnnContext context,
+            String what,
+            WeightCopy place,
+            memory.desc from,
+            memory.desc to,
+            ArrangedWeights source) {
+        place.reserve(to);
+        Kernel copy = context.copies()
+                .kernel(what, from, to)
+                .argument(dnnl.DNNL_ARG_FROM, from)
+                .argument(dnnl.DNNL_ARG_TO, to);
+        return new ArrangedWeights(place, copy, source);
     }
 
     /** Whether {@link #copy} leaves others with a copy of the same weights, too. */
@@ -80,24 +77,33 @@ final class ArrangedWeights implements AutoCloseable {
         return other == this || other == source;
     }
 
+    /** Whether nothing else has been put in the place of what was copied last. */
+    boolean areThere() {
+        return place == null || place.isOf(this);
+    }
+
     /** Prepares the next run of a kernel, which reads the network's weights or the copy of them. */
     void bind(Kernel kernel, INDArray networks) {
-        if (held == null) {
+        if (place == null) {
             kernel.bind(dnnl.DNNL_ARG_WEIGHTS, networks);
+        } else {
+            kernel.bind(dnnl.DNNL_ARG_WEIGHTS, place.address());
         }
     }
 
     /** Copies the network's weights, if these aren't the same. */
     void copy(INDArray networks) {
-        if (held == null) {
+        if (place == null) {
             return;
         }
-        if (source != null) {
-            source.copy(networks);
-        } else {
+        if (source == null) {
             copy.bind(dnnl.DNNL_ARG_FROM, networks);
+        } else {
+            source.copy(networks);
+            copy.bind(dnnl.DNNL_ARG_FROM, source.place.address());
         }
-        copy.run();
+        place.takenBy(this);
+        copy.bind(dnnl.DNNL_ARG_TO, place.address()).run();
     }
 
     @Override

@@ -81,8 +81,8 @@ public final class ProductKernels implements AutoCloseable {
         memory.desc network = descriptions.network();
         memory.desc inner = descriptions.forward().weights_desc();
         memory.desc innerBackward = descriptions.backwardData().weights_desc();
-        weightsBackward = ArrangedWeights.read(context, what, copies, network, innerBackward);
-        weights = weightsBackward.arranged(context, what, copies, network, innerBackward, inner);
+        weightsBackward = ArrangedWeights.read(context, what, copies.backward(), network, innerBackward);
+        weights = weightsBackward.arranged(context, what, copies.forward(), network, innerBackward, inner);
     }
 
     private Kernel kernel(String name, primitive_desc description) {
@@ -101,9 +101,8 @@ public final class ProductKernels implements AutoCloseable {
         if (forward == null) {
             forward = OneDnnContext.make(what, work(), () -> {
                 primitive_desc description = descriptions.forward();
-                return withBias(
-                                weights.declare(kernel(what, description), description.weights_desc()),
-                                dnnl.DNNL_ARG_BIAS)
+                return withBias(kernel(what, description), dnnl.DNNL_ARG_BIAS)
+                        .argument(dnnl.DNNL_ARG_WEIGHTS, description.weights_desc())
                         .argument(dnnl.DNNL_ARG_SRC, descriptions.input())
                         .argument(dnnl.DNNL_ARG_DST, descriptions.output());
             });
@@ -116,9 +115,8 @@ public final class ProductKernels implements AutoCloseable {
             String name = what + " in FP32";
             forwardInFloat = OneDnnContext.make(name, work(), () -> {
                 memory.desc inner = descriptions.forward().weights_desc();
-                return withBias(
-                                weights.declare(kernel(name, descriptions.forwardInFloat(inner)), inner),
-                                dnnl.DNNL_ARG_BIAS)
+                return withBias(kernel(name, descriptions.forwardInFloat(inner)), dnnl.DNNL_ARG_BIAS)
+                        .argument(dnnl.DNNL_ARG_WEIGHTS, inner)
                         .argument(dnnl.DNNL_ARG_SRC, descriptions.input())
                         .argument(dnnl.DNNL_ARG_DST, descriptions.floatOutput());
             });
@@ -131,8 +129,8 @@ public final class ProductKernels implements AutoCloseable {
             String name = what + ", backward to its input";
             backwardData = OneDnnContext.make(name, work(), () -> {
                 primitive_desc description = descriptions.backwardData();
-                return weightsBackward
-                        .declare(kernel(name, description), description.weights_desc())
+                return kernel(name, description)
+                        .argument(dnnl.DNNL_ARG_WEIGHTS, description.weights_desc())
                         .argument(dnnl.DNNL_ARG_DIFF_DST, descriptions.output())
                         .argument(dnnl.DNNL_ARG_DIFF_SRC, descriptions.input());
             });
@@ -199,7 +197,7 @@ public final class ProductKernels implements AutoCloseable {
 
     public void backwardData(INDArray delta, INDArray masters, INDArray inputGradient) {
         Kernel kernel = backwardDataKernel();
-        if (!backwardHasWeights) {
+        if (!backwardHasWeights || !weightsBackward.areThere()) {
             weightsBackward.copy(masters);
         }
         backwardHasWeights = false;

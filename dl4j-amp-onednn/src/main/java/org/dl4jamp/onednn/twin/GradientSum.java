@@ -11,6 +11,8 @@ import org.nd4j.linalg.cpu.nativecpu.buffer.LongBuffer;
  * INDArray#addi(INDArray)}. ND4J's addition takes forty times as long in that order as in its own, so oneDNN adds for this array. In all else it is the
  * array whose numbers and shape it shares.
  */
+// ND4J's own array class overrides methods of its interface without '...'.
+@SuppressWarnings("overrides")
 public final class GradientSum extends NDArray {
     private static final long serialVersionUID = 1L;
 

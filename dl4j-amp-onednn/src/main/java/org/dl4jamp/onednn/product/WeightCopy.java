@@ -1,0 +1,39 @@
+package org.dl4jamp.onednn.product;
+
+import org.bytedeco.dnnl.memory;
+import org.dl4jamp.onednn.array.AlignedMemory;
+
+/**
+ * Memory for a copy of one layer's weights, in whatever order in memory the primitive wants that reads it next. All shapes of the layer's input share
+ * it: their primitives may want it in many orders (without AVX-512 in six, for a convolution), but each pass makes the copy anew.
+ */
+final class WeightCopy implements AutoCloseable {
+    private final AlignedMemory bytes = new AlignedMemory();
+    private ArrangedWeights content;
+
+    /** Makes sure that weights in an order have room. What has been copied may be lost. */
+    void reserve(memory.desc order) {
+        content = null;
+        bytes.reserve(order.get_size());
+    }
+
+    long address() {
+        return bytes.address();
+    }
+
+    /** Says whose copy it is from now on. */
+    void takenBy(ArrangedWeights weights) {
+        content = weights;
+    }
+
+    /** Whether what these weights have copied is still there. */
+    boolean isOf(ArrangedWeights weights) {
+        return content == weights;
+    }
+
+    @Override
+    public void close() {
+        content = null;
+        bytes.close();
+    }
+}
