@@ -16,8 +16,8 @@ import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.scale.LossScaler;
-import org.dl4jamp.step.StepCounts;
 import org.dl4jamp.step.PenalizedGradient;
+import org.dl4jamp.step.StepCounts;
 import org.dl4jamp.step.TrainingStep;
 
 /**

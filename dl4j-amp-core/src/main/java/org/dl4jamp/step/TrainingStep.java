@@ -184,9 +184,7 @@ public final class TrainingStep implements StepGuard {
         warnings.warn("Step skipped: " + what + "; the loss scale stays at " + scaler.scale());
         if (counts.consecutiveSkips() >= maxConsecutiveSkips) {
             throw new AmpException(stuck(
-                    what,
-                    first,
-                    "They aren't scaled: try a smaller radius of the penalty, or a lower learning rate"));
+                    what, first, "They aren't scaled: try a smaller radius of the penalty, or a lower learning rate"));
         }
     }
 

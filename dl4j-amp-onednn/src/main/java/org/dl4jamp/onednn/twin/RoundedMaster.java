@@ -1,7 +1,7 @@
 package org.dl4jamp.onednn.twin;
 
-import org.dl4jamp.twin.Twin;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
