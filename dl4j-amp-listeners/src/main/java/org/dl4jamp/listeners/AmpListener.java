@@ -10,6 +10,7 @@ import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.ServesOneNetwork;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -28,9 +29,10 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Logs one line at INFO when it attaches, and skipped steps at INFO, at most one line in ten seconds.
  *
- * <p>Serves one network at a time and, like DL4J's own listeners, one thread.
+ * <p>Serves one network at a time and, like DL4J's own listeners, one thread. It can't do for the replicas of a {@code ParallelWrapper}: that is what {@code AmpReplicas} of
+ * dl4j-amp-parallel is for, beside which it serves the wrapper's network.
  */
-public class AmpListener extends BaseTrainingListener {
+public class AmpListener extends BaseTrainingListener implements ServesOneNetwork {
     private static final Logger LOG = LoggerFactory.getLogger(AmpListener.class);
 
     private final AmpConfig config;
