@@ -3,7 +3,6 @@ package org.dl4jamp.parallel;
 import java.util.List;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Model;
-import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.parallelism.ParallelWrapper;
 import org.deeplearning4j.parallelism.factory.DefaultTrainerContext;
@@ -184,11 +183,7 @@ public final class AmpReplicas implements AutoCloseable {
 
         private void requireSettings() {
             Model model = wrapper.getModel();
-            if (!(model instanceof MultiLayerNetwork || model instanceof ComputationGraph)) {
-                throw new AmpException(
-                        "wrapper: its model is a " + model.getClass().getName()
-                                + "; only a MultiLayerNetwork or a ComputationGraph can be trained in mixed precision");
-            }
+            Enabling.requireNetwork(model, "the wrapper's model");
             Optional<AmpConfig> present = MixedPrecision.of(model).map(MixedPrecision::config);
             if (present.isPresent()
                     && config.isPresent()

@@ -1,7 +1,9 @@
 package org.dl4jamp.parallel;
 
+import java.util.Collection;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
+import org.deeplearning4j.optimize.api.TrainingListener;
 import org.deeplearning4j.parallelism.ParallelWrapper;
 import org.deeplearning4j.parallelism.trainer.DefaultTrainer;
 import org.nd4j.linalg.dataset.api.DataSet;
@@ -37,6 +39,12 @@ final class AveragingTrainer extends DefaultTrainer {
     protected void postInit() {
         super.postInit();
         turn.begin(replicatedModel);
+    }
+
+    @Override
+    protected void configureListeners(
+            String worker, Collection<TrainingListener> ofWrapper, Collection<TrainingListener> ofReplica) {
+        super.configureListeners(worker, turn.ofReplica(ofWrapper), ofReplica);
     }
 
     // DL4J has a thread of its own run its trainers, which are threads only by their class.

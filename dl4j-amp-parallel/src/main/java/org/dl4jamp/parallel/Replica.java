@@ -1,9 +1,8 @@
 package org.dl4jamp.parallel;
 
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.Model;
-import org.deeplearning4j.nn.graph.ComputationGraph;
-import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.checkpoint.AmpState;
@@ -29,7 +28,7 @@ final class Replica {
 
     /** Begins to serve a network that may be enabled, otherwise with these settings, or those that its configuration carries. */
     synchronized void begin(Model network, Optional<AmpConfig> config) {
-        begin(MixedPrecision.of(network), () -> enable(network, config));
+        begin(MixedPrecision.of(network), () -> Enabling.enable(network, config));
     }
 
     /**
@@ -39,27 +38,13 @@ final class Replica {
      */
     synchronized void begin(Model network, AmpState first) {
         AmpState state = last == null ? first : last.state();
-        begin(MixedPrecision.of(network), () -> enable(network, state));
+        begin(MixedPrecision.of(network), () -> Enabling.enable(network, state));
     }
 
-    private void begin(Optional<MixedPrecision> present, java.util.function.Supplier<MixedPrecision> enable) {
-        own = present.isEmpty();
+    private void begin(Optional<MixedPrecision> present, Supplier<MixedPrecision> enable) {
+        own = present.isEmpty() || (own && present.get() == amp);
         amp = present.orElseGet(enable);
         state();
-    }
-
-    private static MixedPrecision enable(Model network, AmpState state) {
-        return network instanceof ComputationGraph graph
-                ? MixedPrecision.enable(graph, state)
-                : MixedPrecision.enable((MultiLayerNetwork) network, state);
-    }
-
-    private static MixedPrecision enable(Model network, Optional<AmpConfig> config) {
-        if (network instanceof ComputationGraph graph) {
-            return config.isPresent() ? MixedPrecision.enable(graph, config.get()) : MixedPrecision.enable(graph);
-        }
-        MultiLayerNetwork layers = (MultiLayerNetwork) network;
-        return config.isPresent() ? MixedPrecision.enable(layers, config.get()) : MixedPrecision.enable(layers);
     }
 
     /** The state of now, or that of the end of the last fit; empty before the first. */
@@ -74,6 +59,13 @@ final class Replica {
     synchronized void take(LossScalerState scale) {
         if (amp != null) {
             amp.lossScaler().restore(scale);
+        }
+    }
+
+    /** The end of a fit: of the source network's mixed precision nothing changes. */
+    void fitEnds() {
+        if (index != 0) {
+            end();
         }
     }
 

@@ -1,12 +1,15 @@
 package org.dl4jamp.parallel;
 
+import java.util.Collection;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.optimize.api.TrainingListener;
 import org.dl4jamp.AmpException;
+import org.dl4jamp.ServesOneNetwork;
 import org.dl4jamp.checkpoint.AmpState;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -60,7 +63,7 @@ final class ReplicaTurn {
 
     private void end() {
         try {
-            replica.end();
+            replica.fitEnds();
         } finally {
             ended.countDown();
         }
@@ -76,6 +79,15 @@ final class ReplicaTurn {
             Thread.currentThread().interrupt();
             throw new AmpException("replica " + replica.index() + " was interrupted before its first step", e);
         }
+    }
+
+    /** The wrapper's listeners that the replica gets, too. */
+    Collection<TrainingListener> ofReplica(Collection<TrainingListener> ofWrapper) {
+        return replica.index() == 0
+                ? ofWrapper
+                : ofWrapper.stream()
+                        .filter(listener -> !(listener instanceof ServesOneNetwork))
+                        .toList();
     }
 
     /** Before a trainer is given data: one that has failed would never take them. */

@@ -1,8 +1,10 @@
 package org.dl4jamp.parallel;
 
+import java.util.Collection;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.optimize.api.TrainingListener;
 import org.deeplearning4j.optimize.solvers.accumulation.GradientsAccumulator;
 import org.deeplearning4j.parallelism.ParallelWrapper;
 import org.deeplearning4j.parallelism.trainer.SymmetricTrainer;
@@ -40,6 +42,12 @@ final class SharingTrainer extends SymmetricTrainer {
         }
         super.postInit();
         turn.begin(replicatedModel);
+    }
+
+    @Override
+    protected void configureListeners(
+            String worker, Collection<TrainingListener> ofWrapper, Collection<TrainingListener> ofReplica) {
+        super.configureListeners(worker, turn.ofReplica(ofWrapper), ofReplica);
     }
 
     @Override

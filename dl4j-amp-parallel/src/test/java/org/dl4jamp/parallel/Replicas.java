@@ -20,6 +20,7 @@ import org.dl4jamp.AmpConfig;
 import org.dl4jamp.Precision;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.dataset.api.iterator.DataSetIterator;
 import org.nd4j.linalg.factory.Nd4j;
@@ -131,5 +132,19 @@ final class Replicas {
     /** What oneDNN computes best on this CPU. */
     static AmpConfig oneDnn() {
         return AmpConfig.builder().engine("onednn").build();
+    }
+
+    static void fit(Model model, DataSet batch) {
+        if (model instanceof ComputationGraph graph) {
+            graph.fit(batch);
+        } else {
+            ((MultiLayerNetwork) model).fit(batch);
+        }
+    }
+
+    static INDArray updaterState(Model model) {
+        return model instanceof ComputationGraph graph
+                ? graph.getUpdater().getStateViewArray()
+                : ((MultiLayerNetwork) model).getUpdater().getStateViewArray();
     }
 }

@@ -1,0 +1,141 @@
+package org.dl4jamp.parallel;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.parallelism.ParallelInference;
+import org.deeplearning4j.parallelism.inference.InferenceMode;
+import org.dl4jamp.MixedPrecision;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.DataSet;
+
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class AmpInferenceTest {
+    private static final int CALLERS = 4;
+
+    private final List<DataSet> batches = Replicas.batches(24, 8, 3);
+
+    private static INDArray output(Model net, INDArray features) {
+        return net instanceof ComputationGraph graph
+                ? graph.outputSingle(features)
+                : ((MultiLayerNetwork) net).output(features);
+    }
+
+    /** What the network gives in FP32 and in mixed precision. */
+    private record Expected(List<INDArray> full, List<INDArray> mixed) {
+        static Expected of(Model net, List<DataSet> batches) {
+            List<INDArray> full = outputs(net, batches);
+            try (MixedPrecision amp = Enabling.enable(net, Optional.of(Replicas.half()))) {
+                assertFalse(amp.isClosed());
+                return new Expected(full, outputs(net, batches));
+            }
+        }
+
+        private static List<INDArray> outputs(Model net, List<DataSet> batches) {
+            return batches.stream()
+                    .map(batch -> output(net, batch.getFeatures()).dup())
+                    .toList();
+        }
+    }
+
+    private void assertMixed(Expected expected, ParallelInference inference) throws Exception {
+        ExecutorService callers = Executors.newFixedThreadPool(CALLERS);
+        try {
+            List<Future<INDArray>> outputs = new ArrayList<>();
+            batches.forEach(batch -> outputs.add(
+                    callers.submit(() -> inference.output(batch.getFeatures()).dup())));
+            double fromMixed = 0;
+            double fromFull = 0;
+            for (int i = 0; i < outputs.size(); i++) {
+                INDArray output = outputs.get(i).get();
+                fromMixed += output.distance1(expected.mixed().get(i));
+                fromFull += output.distance1(expected.full().get(i));
+            }
+            // Batches of another size are summed in another order, so that single numbers round to the next one.
+            assertTrue(
+                    fromMixed < 0.3 * fromFull,
+                    fromMixed + " from mixed precision, " + fromFull + " from FP32's output");
+            assertTrue(
+                    fromFull < 1e-2 * outputs.size() * batches.get(0).numExamples(), fromFull + " from FP32's output");
+        } finally {
+            callers.shutdown();
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "SEQUENTIAL, false",
+        "SEQUENTIAL, true",
+        "BATCHED, false",
+        "BATCHED, true",
+        "INPLACE, false",
+        "INPLACE, true"
+    })
+    void everyReplicaAnswersInMixedPrecision(InferenceMode mode, boolean graph) throws Exception {
+        Model net = Replicas.initialized(graph);
+        Replicas.fit(net, batches.get(0));
+        Expected expected = Expected.of(net, batches);
+        ParallelInference inference = AmpInference.builder(net)
+                .config(Replicas.half())
+                .workers(3)
+                .inferenceMode(mode)
+                .build();
+        try {
+            assertMixed(expected, inference);
+            assertTrue(MixedPrecision.of(net).isEmpty());
+        } finally {
+            inference.shutdown();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(InferenceMode.class)
+    void anotherModelTakesTheFirstOnesPlace(InferenceMode mode) throws Exception {
+        Model net = Replicas.initialized(false);
+        Model trained = Replicas.initialized(false);
+        batches.forEach(batch -> Replicas.fit(trained, batch));
+        ParallelInference inference = AmpInference.builder(net)
+                .config(Replicas.half())
+                .workers(2)
+                .inferenceMode(mode)
+                .build();
+        try {
+            assertMixed(Expected.of(net, batches), inference);
+            inference.updateModel(trained);
+            assertMixed(Expected.of(trained, batches), inference);
+        } finally {
+            inference.shutdown();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(InferenceMode.class)
+    void settingsAreThoseOfTheNetworkUnlessOthersAreGiven(InferenceMode mode) throws Exception {
+        Model net = Replicas.initialized(false);
+        Expected expected = Expected.of(net, batches);
+        try (MixedPrecision amp = MixedPrecision.enable((MultiLayerNetwork) net, Replicas.half())) {
+            ParallelInference inference =
+                    AmpInference.builder(net).workers(2).inferenceMode(mode).build();
+            try {
+                assertMixed(expected, inference);
+                assertEquals(0, amp.stepsTaken());
+            } finally {
+                inference.shutdown();
+            }
+        }
+    }
+}
