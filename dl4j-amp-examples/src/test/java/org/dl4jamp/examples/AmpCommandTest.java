@@ -43,7 +43,7 @@ class AmpCommandTest {
 
     @ParameterizedTest
     @CsvSource({
-        "'', 'a command is needed: sine, digits or bench'",
+        "'', 'a command is needed: sine, digits, parallel or bench'",
         "sin, Did you mean: amp sine?",
         "sine --size 0, --size 0: must be at least 2",
         "sine --size many, Invalid value for option '--size'",
@@ -58,6 +58,10 @@ class AmpCommandTest {
         "sine --size, Missing required parameter for option '--size'",
         "sine --epochs 3, Unknown option",
         "digits --epochs 0, --epochs 0: must be at least 1",
+        "parallel --workers 1, --workers 1: must be at least 2",
+        "parallel --mode ring, 'expected one of [AVERAGING, SHARED_GRADIENTS] (case-insensitive) but was ''ring'''",
+        "parallel --runs 0, --runs 0: must be at least 1",
+        "parallel --threads 0, --threads 0: must be at least 1",
         "digits --precision fp8, but was 'fp8'",
         "digits --json ., can't be written",
     })
@@ -172,6 +176,30 @@ class AmpCommandTest {
             assertTrue(figures.at("/" + network + "/fp32/seconds").asDouble() > 0);
             assertTrue(figures.at("/" + network + "/amp/seconds").asDouble() > 0);
         }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"averaging, half", "shared_gradients, auto"})
+    void parallelComparesReplicasInFp32AndInMixedPrecision(String mode, String precision) throws IOException {
+        Path json = folder.resolve("parallel.json");
+        assertEquals(
+                0,
+                run("parallel", "--mode=" + mode, "--precision=" + precision, "--epochs=1", "--json=" + json),
+                err.toString());
+        JsonNode figures = read(json);
+        double fp32 = figures.at("/fp32/accuracy").asDouble();
+        // In one epoch of shared gradients nothing much is learned, in FP32 neither.
+        assertTrue(fp32 > (mode.equals("averaging") ? 0.5 : 0.03), figures.toString());
+        assertEquals(fp32, figures.at("/amp/accuracy").asDouble(), 0.2, figures.toString());
+        assertEquals(2, figures.at("/replicas").size());
+        int steps = 0;
+        for (JsonNode replica : figures.at("/replicas")) {
+            steps += replica.at("/stepsTaken").asInt()
+                    + replica.at("/stepsSkipped").asInt();
+            assertTrue(out.toString().contains("replica " + replica.at("/index").asInt() + ": "), out.toString());
+        }
+        // 1,347 images in batches of 16.
+        assertEquals(85, steps, figures.toString());
     }
 
     private int run(String... arguments) {

@@ -1,0 +1,133 @@
+package org.dl4jamp.examples.digits;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.deeplearning4j.datasets.iterator.ExistingDataSetIterator;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.parallelism.ParallelWrapper;
+import org.deeplearning4j.parallelism.ParallelWrapper.TrainingMode;
+import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.examples.cli.PrecisionOptions;
+import org.dl4jamp.examples.cli.Progress;
+import org.dl4jamp.parallel.AmpReplicas;
+import org.dl4jamp.parallel.ReplicaState;
+import org.nd4j.evaluation.classification.Evaluation;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.dataset.adapter.SingletonDataSetIterator;
+
+/** Trains the residual graph with several replicas, on the same batches in the same order, and counts the test images that it recognizes. */
+final class ParallelTraining {
+    private static final long SPLIT_SEED = 1;
+    private static final int TEST_IMAGES = 450;
+    private static final int BATCH = 16;
+    private static final int BATCH_FOR_SPEED = 64;
+
+    private final Digits train;
+    private final DataSet test;
+    private final TrainingMode mode;
+    private final int threads;
+
+    /** @param threads of OpenMP for each replica in mixed precision; 0 for an equal part of all */
+    ParallelTraining(Digits digits, TrainingMode mode, int threads) {
+        Digits shuffled = digits.shuffled(SPLIT_SEED);
+        int trainImages = digits.size() - TEST_IMAGES;
+        this.train = shuffled.range(0, trainImages);
+        this.test = shuffled.range(trainImages, digits.size()).toDataSet();
+        this.mode = mode;
+        this.threads = threads;
+    }
+
+    /** What became of one training. */
+    record Result(ParallelFigures.Side figures, List<ReplicaState> replicas) {}
+
+    /**
+     * Trains for some epochs, each of them a fit.
+     *
+     * @param choice what mixed precision is to be, empty for FP32 as in DL4J
+     * @param run begins another order of the images
+     */
+    Result train(int workers, int epochs, Optional<PrecisionOptions.Choice> choice, int run, String task) {
+        ComputationGraph net = network();
+        try (Trainer trainer = trainer(net, workers, choice);
+                Progress progress = Progress.of(task, epochs)) {
+            double seconds = 0;
+            for (int epoch = 0; epoch < epochs; epoch++) {
+                List<DataSet> batches = train.shuffled(1000L * run + epoch).batches(BATCH);
+                seconds += trainer.secondsToFit(batches);
+                progress.step();
+            }
+            double accuracy =
+                    net.doEvaluation(new SingletonDataSetIterator(test), new Evaluation(Digits.CLASSES))[0].accuracy();
+            return new Result(new ParallelFigures.Side(accuracy, net.score(test), seconds), trainer.states());
+        } finally {
+            net.close();
+        }
+    }
+
+    /** Images per second, measured after one fit that isn't. */
+    double throughput(int workers, Optional<PrecisionOptions.Choice> choice, int epochs) {
+        ComputationGraph net = network();
+        try (Trainer trainer = trainer(net, workers, choice)) {
+            trainer.secondsToFit(train.batches(BATCH_FOR_SPEED));
+            List<DataSet> batches = new ArrayList<>();
+            for (int epoch = 0; epoch < epochs; epoch++) {
+                batches.addAll(train.shuffled(epoch).batches(BATCH_FOR_SPEED));
+            }
+            return (double) epochs * train.size() / trainer.secondsToFit(batches);
+        } finally {
+            net.close();
+        }
+    }
+
+    static ComputationGraph network() {
+        ComputationGraph net = new ComputationGraph(DigitsNetworks.residual());
+        net.init();
+        return net;
+    }
+
+    private Trainer trainer(ComputationGraph net, int workers, Optional<PrecisionOptions.Choice> choice) {
+        if (workers == 1) {
+            Optional<MixedPrecision> amp = choice.map(one -> PrecisionOptions.enable(net, one.config()));
+            return new Trainer(
+                    batches -> batches.forEach(net::fit), List::of, () -> amp.ifPresent(MixedPrecision::close));
+        }
+        ParallelWrapper wrapper = new ParallelWrapper.Builder<>(net)
+                .workers(workers)
+                .averagingFrequency(1)
+                .prefetchBuffer(workers)
+                .trainingMode(mode)
+                .build();
+        Optional<AmpReplicas> amp = choice.map(one -> install(wrapper, one));
+        return new Trainer(
+                batches -> wrapper.fit(new ExistingDataSetIterator(batches)),
+                () -> amp.map(AmpReplicas::states).orElse(List.of()),
+                () -> amp.ifPresent(AmpReplicas::close));
+    }
+
+    private AmpReplicas install(ParallelWrapper wrapper, PrecisionOptions.Choice choice) {
+        AmpReplicas.Builder builder = AmpReplicas.builder(wrapper).config(choice.config());
+        return threads > 0 ? builder.threadsPerReplica(threads).install() : builder.install();
+    }
+
+    /** Trains one network in one way. */
+    private record Trainer(Consumer<List<DataSet>> fit, Supplier<List<ReplicaState>> replicas, Runnable end)
+            implements AutoCloseable {
+        double secondsToFit(List<DataSet> batches) {
+            long start = System.nanoTime();
+            fit.accept(batches);
+            return (System.nanoTime() - start) / 1e9;
+        }
+
+        List<ReplicaState> states() {
+            return replicas.get();
+        }
+
+        @Override
+        public void close() {
+            end.run();
+        }
+    }
+}
