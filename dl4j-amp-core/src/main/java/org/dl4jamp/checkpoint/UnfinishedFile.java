@@ -22,6 +22,7 @@ import java.time.Instant;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Pattern;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -38,8 +39,13 @@ final class UnfinishedFile implements Closeable {
     private static final Logger LOG = LoggerFactory.getLogger(UnfinishedFile.class);
     private static final String SUFFIX = ".unfinished";
     private static final Duration LONG_AGO = Duration.ofDays(1);
-    /** File names have at most 255 bytes, a character up to four of them, and kernel and number follow. */
+    /** File names have at most 255 bytes, a character up to three of them, and kernel and number follow. */
     private static final int LONGEST_PREFIX = 40;
+    /** In place of the rest of a longer name, which others may begin with, too. */
+    private static final String REST = "~%08x";
+    /** What follows the prefix: names of other files may begin like this one's. */
+    private static final Pattern KERNEL_AND_NUMBER =
+            Pattern.compile("\\w{8}\\.[0-9a-f]{4}-[0-9a-f]{12}" + Pattern.quote(SUFFIX));
 
     /** Tells the systems apart that are running; otherwise, where the system has no such number, processes. */
     static final String KERNEL = kernel();
@@ -126,7 +132,10 @@ final class UnfinishedFile implements Closeable {
         String prefix = prefix(replaced);
         try (DirectoryStream<Path> files = Files.newDirectoryStream(replaced.getParent(), file -> {
             String name = file.getFileName().toString();
-            return name.startsWith(prefix) && name.endsWith(SUFFIX);
+            return name.startsWith(prefix)
+                    && KERNEL_AND_NUMBER
+                            .matcher(name.substring(prefix.length()))
+                            .matches();
         })) {
             for (Path file : files) {
                 removeIfAbandoned(file, prefix + KERNEL + ".");
@@ -161,7 +170,14 @@ final class UnfinishedFile implements Closeable {
 
     private static String prefix(Path replaced) {
         String name = replaced.getFileName().toString();
-        return "." + name.substring(0, Math.min(name.length(), LONGEST_PREFIX)) + ".";
+        return "." + (name.length() > LONGEST_PREFIX ? shortened(name) : name) + ".";
+    }
+
+    private static String shortened(String name) {
+        String rest = REST.formatted(name.hashCode());
+        int kept = LONGEST_PREFIX - rest.length();
+        // Half of a pair isn't a character that a file's name may have.
+        return name.substring(0, Character.isHighSurrogate(name.charAt(kept - 1)) ? kept - 1 : kept) + rest;
     }
 
     /** Nobody may read it meanwhile who may not read the file that it replaces. */

@@ -14,6 +14,7 @@ import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -24,6 +25,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** What a process that is killed while it saves leaves behind, and who removes it. */
 class KilledSavesTest {
     private static final byte[] NEW = "new".getBytes(StandardCharsets.US_ASCII);
+
+    private final FileTime longAgo = FileTime.from(Instant.now().minus(Duration.ofDays(2)));
 
     @TempDir
     private Path folder;
@@ -75,10 +78,10 @@ class KilledSavesTest {
     @Test
     void filesOfOtherHostsGoWhenTheyAreOld() throws IOException {
         String ofAHost = ".model.zip.0ther000.8f3e-000000000001.unfinished";
-        String longAgo = ".model.zip.0ther000.8f3e-000000000002.unfinished";
+        String oldOfAHost = ".model.zip.0ther000.8f3e-000000000002.unfinished";
         Files.writeString(folder.resolve(ofAHost), "half");
-        Path old = Files.writeString(folder.resolve(longAgo), "half");
-        Files.setLastModifiedTime(old, FileTime.from(Instant.now().minus(Duration.ofDays(2))));
+        Path old = Files.writeString(folder.resolve(oldOfAHost), "half");
+        Files.setLastModifiedTime(old, longAgo);
         AtomicFile.write(file, stream -> stream.write(NEW));
         assertEquals(Set.of("model.zip", ofAHost), names());
     }
@@ -96,6 +99,73 @@ class KilledSavesTest {
         expected.add("model.zip");
         expected.add(link.getFileName().toString());
         assertEquals(expected, names());
+    }
+
+    @Test
+    void filesOfOtherSavesStayThoughTheirNamesBeginAlike() throws IOException {
+        String rest = "." + UnfinishedFile.KERNEL + ".8f3e-000000000001.unfinished";
+        String ofLongerName = ".model.zip.old" + rest;
+        Path unfinished = Files.writeString(folder.resolve(ofLongerName), "half");
+        Files.setLastModifiedTime(unfinished, longAgo);
+        AtomicFile.write(file, stream -> stream.write(NEW));
+        assertEquals(Set.of("model.zip", ofLongerName), names());
+    }
+
+    /** Names are cut, in the middle of a character of two halves, too. */
+    @Test
+    void unfinishedFilesOfLongNamesAreToldApart() throws IOException {
+        for (String begin : List.of("m".repeat(40), "\uD83D\uDE00".repeat(40), "m" + "\uD83D\uDE00".repeat(40))) {
+            Path one = folder.resolve(begin + "-1.zip");
+            Path other = folder.resolve(begin + "-2.zip");
+            AtomicFile.write(one, stream -> {
+                Set<String> before = names();
+                AtomicFile.write(other, inner -> {
+                    Set<String> added = new HashSet<>(names());
+                    added.removeAll(before);
+                    String ofOther = added.iterator().next();
+                    assertEquals(1, added.size());
+                    String beginning = ofOther.substring(0, ofOther.indexOf("." + UnfinishedFile.KERNEL));
+                    assertTrue(before.stream().noneMatch(name -> name.startsWith(beginning)), ofOther);
+                });
+            });
+            assertTrue(Files.exists(one) && Files.exists(other));
+        }
+    }
+
+    private Path folderOfAnEarlierSave(String number, String... files) throws IOException {
+        Path left = Files.createDirectory(folder.resolve(".model.zip." + number));
+        for (String name : files) {
+            Files.setLastModifiedTime(Files.writeString(left.resolve(name), "half"), longAgo);
+        }
+        Files.setLastModifiedTime(left, longAgo);
+        return left;
+    }
+
+    @Test
+    void foldersThatEarlierVersionsLeftGoWhenTheyAreOld() throws IOException {
+        folderOfAnEarlierSave("8237461", "model.zip", "zipfstmp12.tmp");
+        Path written = folderOfAnEarlierSave("5", "model.zip");
+        Files.writeString(written.resolve("model.zip"), "in use");
+        Path begun = folderOfAnEarlierSave("6", "model.zip", "zipfstmp1.tmp");
+        Files.setLastModifiedTime(begun.resolve("zipfstmp1.tmp"), FileTime.from(Instant.now()));
+        AtomicFile.write(file, stream -> stream.write(NEW));
+        assertEquals(Set.of("model.zip", ".model.zip.5", ".model.zip.6"), names());
+        assertEquals("in use", Files.readString(written.resolve("model.zip")));
+    }
+
+    @Test
+    void otherFoldersStay() throws IOException {
+        folderOfAnEarlierSave("1", "model.zip", "notes.txt");
+        folderOfAnEarlierSave("2", "other.zip");
+        folderOfAnEarlierSave("3");
+        folderOfAnEarlierSave("bak", "model.zip");
+        Path elsewhere = folderOfAnEarlierSave("elsewhere", "model.zip");
+        Files.createSymbolicLink(folder.resolve(".model.zip.4"), elsewhere);
+        Files.createDirectory(folderOfAnEarlierSave("7", "model.zip").resolve("more"));
+        Set<String> before = names();
+        AtomicFile.write(file, stream -> stream.write(NEW));
+        assertEquals(before, names());
+        assertTrue(Files.exists(elsewhere.resolve("model.zip")));
     }
 
     @Test
