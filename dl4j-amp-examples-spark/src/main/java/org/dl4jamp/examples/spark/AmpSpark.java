@@ -92,8 +92,8 @@ public final class AmpSpark implements Callable<Integer> {
         }
         PrecisionOptions.Choice choice = precisionOptions.choose(spec.commandLine(), newGraph());
         if (master != null) {
-            try (JavaSparkContext context = new JavaSparkContext(OwnCluster.configuration(master, workers)
-                    .setAppName("amp spark"))) {
+            try (JavaSparkContext context = new JavaSparkContext(
+                    OwnCluster.configuration(master, workers).setAppName("amp spark"))) {
                 new SideBySide(context, null, workers, frequency, epochs, choice).run(out);
             }
             return ExitCode.OK;
@@ -118,8 +118,8 @@ public final class AmpSpark implements Callable<Integer> {
         int train = master == null ? WORKERS : workers;
         int most = DigitsOnSpark.batchesOfAnEpoch() / train;
         if (frequency < 1 || (model == null && frequency > most)) {
-            throw wrong("--frequency " + frequency + ": must be from 1 to " + most
-                    + ", for an epoch has " + DigitsOnSpark.batchesOfAnEpoch() + " batches for " + train + " workers");
+            throw wrong("--frequency " + frequency + ": must be from 1 to " + most + ", for an epoch has "
+                    + DigitsOnSpark.batchesOfAnEpoch() + " batches for " + train + " workers");
         }
         if (model == null) {
             SparkJvm.refusal(Runtime.version().feature()).ifPresent(refusal -> {

@@ -8,7 +8,7 @@ package org.dl4jamp.examples.spark;
  * </pre>
  *
  * <p>Spark's broadcast hands pieces on from executor to executor, so its time is that of two copies on one link whatever their number; results are added up in a tree of two levels where there are more
- * than about eight of them, as {@code RDD.treeAggregate} does, and on the driver's link alone where there are less. Half precision makes {@code step} shorter and nothing else: parameters and updater state
+ * than five of them, as {@code RDD.treeAggregate} does, and on the driver's link alone where there are less. Half precision makes {@code step} shorter and nothing else: parameters and updater state
  * stay FP32.
  *
  * @param frequency steps between two averagings

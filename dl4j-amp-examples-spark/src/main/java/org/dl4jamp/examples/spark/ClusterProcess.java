@@ -24,7 +24,8 @@ final class ClusterProcess {
      * @param args the cluster's folder; a main class; its arguments
      */
     public static void main(String[] args) throws Exception {
-        Thread watch = new Thread(() -> endWithStarter(Path.of(args[0]), args[1].equals(MASTER)), "ends-with-its-starter");
+        Thread watch =
+                new Thread(() -> endWithStarter(Path.of(args[0]), args[1].equals(MASTER)), "ends-with-its-starter");
         watch.setDaemon(true);
         watch.start();
         Method main = Class.forName(args[1]).getMethod("main", String[].class);

@@ -110,8 +110,8 @@ final class DigitsOnSpark {
             context.sc().removeSparkListener(sent);
         }
         ComputationGraph graph = spark.getNetwork();
-        double accuracy = graph.doEvaluation(new SingletonDataSetIterator(test), new Evaluation(Digits.CLASSES))[0]
-                .accuracy();
+        double accuracy =
+                graph.doEvaluation(new SingletonDataSetIterator(test), new Evaluation(Digits.CLASSES))[0].accuracy();
         int splits = epochs * splitsOfAnEpoch();
         Figures figures = new Figures(
                 accuracy, graph.score(test), seconds, sent.bytes(), splits, (long) splits * workers * frequency);
@@ -127,7 +127,8 @@ final class DigitsOnSpark {
     static long stateBytes() {
         ComputationGraph graph = new ComputationGraph(DigitsNetworks.residual());
         graph.init();
-        long bytes = Float.BYTES * (graph.numParams() + graph.getUpdater().getStateViewArray().length());
+        long bytes = Float.BYTES
+                * (graph.numParams() + graph.getUpdater().getStateViewArray().length());
         graph.close();
         return bytes;
     }

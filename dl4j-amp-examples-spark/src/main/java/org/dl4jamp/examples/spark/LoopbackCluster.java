@@ -90,8 +90,8 @@ final class LoopbackCluster implements AutoCloseable {
     }
 
     private void launch(String name, String main, String... arguments) throws IOException {
-        List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx256m"));
+        List<String> command = new ArrayList<>(
+                List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx256m"));
         command.addAll(SparkJvm.OPTIONS);
         command.addAll(List.of(
                 "-Djava.io.tmpdir=" + folder,
@@ -171,10 +171,14 @@ final class LoopbackCluster implements AutoCloseable {
     private String logs() {
         try (var files = Files.list(folder)) {
             StringBuilder logs = new StringBuilder();
-            for (Path file : files.filter(each -> each.toString().endsWith(".log")).toList()) {
+            for (Path file :
+                    files.filter(each -> each.toString().endsWith(".log")).toList()) {
                 List<String> lines = Files.readAllLines(file);
                 lines.subList(Math.max(0, lines.size() - 10), lines.size())
-                        .forEach(line -> logs.append(file.getFileName()).append(": ").append(line).append('\n'));
+                        .forEach(line -> logs.append(file.getFileName())
+                                .append(": ")
+                                .append(line)
+                                .append('\n'));
             }
             return logs.toString();
         } catch (IOException e) {
@@ -196,7 +200,8 @@ final class LoopbackCluster implements AutoCloseable {
         synchronized (processes) {
             List<ProcessHandle> all = new ArrayList<>(executors());
             processes.forEach(process -> all.add(process.toHandle()));
-            // The end of their standard input has workers end in order, and take their executors along. The master would wait for that by itself.
+            // The end of their standard input has workers end in order, and take their executors along. The master
+            // would wait for that by itself.
             for (Process process : processes.subList(Math.min(1, processes.size()), processes.size())) {
                 try {
                     process.getOutputStream().close();

@@ -109,8 +109,7 @@ final class SideBySide {
     }
 
     private void print(PrintWriter out, DigitsOnSpark.Figures fp32, DigitsOnSpark.Figures mixed) {
-        out.printf(
-                "Digits on a Spark cluster after %d epochs, FP32 in DL4J and %s%n%n", epochs, choice.what());
+        out.printf("Digits on a Spark cluster after %d epochs, FP32 in DL4J and %s%n%n", epochs, choice.what());
         out.printf(ROW, "", "FP32", choice.title());
         out.printf(ROW, "accuracy", percent(fp32.accuracy()), percent(mixed.accuracy()));
         out.printf(ROW, "loss", decimal("%.4f", fp32.loss()), decimal("%.4f", mixed.loss()));
@@ -134,7 +133,8 @@ final class SideBySide {
     private void printPrediction(
             PrintWriter out, String title, double step, double emptySplit, DigitsOnSpark.Figures figures) {
         // Sending over loopback is part of the split of nothing that was measured.
-        double predicted = new ClusterModel(frequency, 0, emptySplit).splitSeconds(workers, step, Double.POSITIVE_INFINITY);
+        double predicted =
+                new ClusterModel(frequency, 0, emptySplit).splitSeconds(workers, step, Double.POSITIVE_INFINITY);
         double measured = figures.seconds() / figures.splits();
         out.printf(
                 Locale.ROOT,

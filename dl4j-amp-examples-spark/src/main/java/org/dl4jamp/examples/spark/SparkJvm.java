@@ -22,7 +22,8 @@ final class SparkJvm {
                                     "util.concurrent",
                                     "util.concurrent.atomic")
                             .map(name -> "java." + name),
-                    Stream.of("nio.ch", "nio.cs", "security.action", "util.calendar").map(name -> "sun." + name))
+                    Stream.of("nio.ch", "nio.cs", "security.action", "util.calendar")
+                            .map(name -> "sun." + name))
             .map(name -> "--add-opens=java.base/" + name + "=ALL-UNNAMED")
             .toList();
 
@@ -32,7 +33,8 @@ final class SparkJvm {
     static Optional<String> refusal(int release) {
         return release < FIRST_WITHOUT_SUBJECT
                 ? Optional.empty()
-                : Optional.of("Spark 3.5 doesn't start on JDK " + release
-                        + ", which lacks what its Hadoop calls (\"getSubject is not supported\"); set JAVA_HOME to a JDK 17");
+                : Optional.of(
+                        "Spark 3.5 doesn't start on JDK " + release
+                                + ", which lacks what its Hadoop calls (\"getSubject is not supported\"); set JAVA_HOME to a JDK 17");
     }
 }
