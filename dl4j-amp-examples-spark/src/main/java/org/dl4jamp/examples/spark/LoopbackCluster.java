@@ -190,6 +190,13 @@ final class LoopbackCluster implements AutoCloseable {
         return folder;
     }
 
+    /** The master's process and the workers'. */
+    List<ProcessHandle> processes() {
+        synchronized (processes) {
+            return processes.stream().map(Process::toHandle).toList();
+        }
+    }
+
     @Override
     public void close() {
         end();
