@@ -1,10 +1,14 @@
 package org.dl4jamp;
 
+import java.io.InvalidObjectException;
+import java.io.ObjectInputStream;
+import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Predicate;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.dl4jamp.checkpoint.SerializedConfig;
 import org.dl4jamp.policy.LayerKind;
 import org.dl4jamp.policy.PrecisionRule;
 import org.dl4jamp.scale.LossScaler;
@@ -21,8 +25,13 @@ import org.dl4jamp.scale.LossScaler;
  *         .lossScaler(DynamicLossScaler.builder().initialScale(65536).build())
  *         .build();
  * </pre>
+ *
+ * <p>Serializable, for programs that send settings to other machines, unless a rule by predicate or a loss scaler of the user's own is among them: those are code, and
+ * {@code writeObject} throws an {@link AmpException} that names them. A scaler that is {@linkplain Builder#sharedLossScaler shared} arrives as one of its own.
  */
-public final class AmpConfig {
+public final class AmpConfig implements Serializable {
+    private static final long serialVersionUID = 1L;
+
     /** What {@link Builder#engine} takes to let dl4j-amp choose. */
     public static final String AUTO_ENGINE = "auto";
 
@@ -32,10 +41,10 @@ public final class AmpConfig {
     private final Precision precision;
     private final OptLevel optLevel;
     private final String engine;
-    private final List<PrecisionRule> rules;
-    private final GivenScaler givenScaler;
+    private final transient List<PrecisionRule> rules;
+    private final transient GivenScaler givenScaler;
     private final int maxConsecutiveSkips;
-    private final GradientPenalty gradientPenalty;
+    private final transient GradientPenalty gradientPenalty;
 
     private AmpConfig(Builder builder) {
         this.precision = builder.precision;
@@ -122,6 +131,15 @@ public final class AmpConfig {
                 .append(maxConsecutiveSkips)
                 .append(").build()")
                 .toString();
+    }
+
+    private Object writeReplace() {
+        return SerializedConfig.of(this);
+    }
+
+    private void readObject(ObjectInputStream in) throws InvalidObjectException {
+        throw new InvalidObjectException(
+                "an AmpConfig is written as a SerializedConfig, and this stream holds another");
     }
 
     /**

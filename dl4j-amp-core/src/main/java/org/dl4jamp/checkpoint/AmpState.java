@@ -1,5 +1,6 @@
 package org.dl4jamp.checkpoint;
 
+import java.io.Serializable;
 import java.nio.charset.StandardCharsets;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
@@ -8,7 +9,7 @@ import org.nd4j.shade.jackson.databind.node.ObjectNode;
 
 /**
  * Everything that mixed precision needs, beside the network itself, to go on training as if it had not been
- * interrupted.
+ * interrupted. Serializable if its settings are.
  *
  * @param formatVersion version of the format that it's written in
  * @param config the settings in force
@@ -23,7 +24,8 @@ public record AmpState(
         LossScalerState scaler,
         long stepsTaken,
         long stepsSkipped,
-        int consecutiveSkips) {
+        int consecutiveSkips)
+        implements Serializable {
     /** The format version that is written, and the newest that is read. */
     public static final int FORMAT_VERSION = 1;
 

@@ -1,5 +1,6 @@
 package org.dl4jamp.scale;
 
+import java.io.Serializable;
 import org.dl4jamp.AmpException;
 
 /**
@@ -10,7 +11,8 @@ import org.dl4jamp.AmpException;
  * @param growthTracker steps without overflow since the scale changed or overflowed last
  * @param hysteresisTracker overflows that are still tolerated before the scale backs off
  */
-public record LossScalerState(String kind, double scale, int growthTracker, int hysteresisTracker) {
+public record LossScalerState(String kind, double scale, int growthTracker, int hysteresisTracker)
+        implements Serializable {
     private static final int LONGEST_KIND = 80;
 
     public LossScalerState {

@@ -23,6 +23,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
         footer = {
             "",
             "'amp bench' is the benchmark against DL4J, PyTorch and oneDNN alone; the launcher builds it with the profile benchmarks.",
+            "'amp spark' trains on a Spark cluster on this machine; the launcher builds it with the profile spark.",
             "Exit codes: 0 success, 1 failure, 2 wrong usage.",
             "'amp COMMAND --help' explains a command."
         })
@@ -38,7 +39,12 @@ public final class AmpCommand implements Runnable {
 
     /** The command line, for programs and tests that want its exit code. */
     public static CommandLine commandLine() {
-        return new CommandLine(new AmpCommand())
+        return commandLine(new AmpCommand());
+    }
+
+    /** The command line of a command, with the messages and exit codes of {@code amp}. */
+    public static CommandLine commandLine(Object command) {
+        return new CommandLine(command)
                 .setUsageHelpAutoWidth(true)
                 .setCaseInsensitiveEnumValuesAllowed(true)
                 .setParameterExceptionHandler(AmpCommand::wrongUsage)
@@ -49,7 +55,7 @@ public final class AmpCommand implements Runnable {
     public void run() {
         throw new ParameterException(
                 spec.commandLine(),
-                "a command is needed: " + String.join(", ", spec.subcommands().keySet()) + " or bench");
+                "a command is needed: " + String.join(", ", spec.subcommands().keySet()) + ", bench or spark");
     }
 
     private static int wrongUsage(ParameterException error, String[] args) {

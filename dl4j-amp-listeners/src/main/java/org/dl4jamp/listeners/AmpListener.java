@@ -1,5 +1,8 @@
 package org.dl4jamp.listeners;
 
+import java.io.IOException;
+import java.io.ObjectInputStream;
+import java.io.Serializable;
 import java.lang.ref.WeakReference;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Layer;
@@ -31,14 +34,17 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Serves one network at a time and, like DL4J's own listeners, one thread. It can't do for the replicas of a {@code ParallelWrapper}: that is what {@code AmpReplicas} of
  * dl4j-amp-parallel is for, beside which it serves the wrapper's network.
+ * Serializable: its settings travel, and the copy serves no network yet.
  */
-public class AmpListener extends BaseTrainingListener implements ServesOneNetwork {
+public class AmpListener extends BaseTrainingListener implements ServesOneNetwork, Serializable {
+    private static final long serialVersionUID = 1L;
+
     private static final Logger LOG = LoggerFactory.getLogger(AmpListener.class);
 
     private final AmpConfig config;
-    private WeakReference<Model> served = new WeakReference<>(null);
-    private MixedPrecision amp;
-    private StepReport report;
+    private transient WeakReference<Model> served = new WeakReference<>(null);
+    private transient MixedPrecision amp;
+    private transient StepReport report;
 
     /** Takes the settings that the network's configuration carries, otherwise the defaults. */
     public AmpListener() {
@@ -49,6 +55,11 @@ public class AmpListener extends BaseTrainingListener implements ServesOneNetwor
     public AmpListener(AmpConfig config) {
         this.config = AmpException.ifNull(
                 config, "config", "an AmpConfig, or none at all for that of the network or the defaults");
+    }
+
+    private void readObject(ObjectInputStream in) throws IOException, ClassNotFoundException {
+        in.defaultReadObject();
+        served = new WeakReference<>(null);
     }
 
     /**

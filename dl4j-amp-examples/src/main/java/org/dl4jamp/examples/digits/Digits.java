@@ -19,9 +19,9 @@ import org.nd4j.linalg.factory.Nd4j;
  * Handwritten digits of 8×8 pixels: the test part of the UCI set "Optical Recognition of Handwritten Digits" (E. Alpaydin, C. Kaynak,
  * 1998), whose source and licence are noted beside the data.
  */
-final class Digits {
-    static final int SIDE = 8;
-    static final int CLASSES = 10;
+public final class Digits {
+    public static final int SIDE = 8;
+    public static final int CLASSES = 10;
 
     private static final String RESOURCE = "digits.csv.gz";
     private static final float MAX_PIXEL = 16f;
@@ -35,7 +35,7 @@ final class Digits {
     }
 
     /** All 1,797 images, in the order of the file. */
-    static Digits load() {
+    public static Digits load() {
         try (InputStream resource = Digits.class.getResourceAsStream(RESOURCE);
                 BufferedReader lines = new BufferedReader(
                         new InputStreamReader(new GZIPInputStream(resource), StandardCharsets.US_ASCII))) {
@@ -59,22 +59,22 @@ final class Digits {
         }
     }
 
-    int size() {
+    public int size() {
         return labels.length;
     }
 
     /** The brightness of a pixel, from 0 to 1. */
-    float pixel(int image, int row, int column) {
+    public float pixel(int image, int row, int column) {
         return images[image][row][column];
     }
 
     /** The digit that an image shows. */
-    int label(int image) {
+    public int label(int image) {
         return labels[image];
     }
 
     /** The same images in an order that follows from a seed. */
-    Digits shuffled(long seed) {
+    public Digits shuffled(long seed) {
         List<Integer> order = new ArrayList<>();
         for (int i = 0; i < size(); i++) {
             order.add(i);
@@ -90,12 +90,12 @@ final class Digits {
     }
 
     /** The images from one index to before another. */
-    Digits range(int from, int to) {
+    public Digits range(int from, int to) {
         return new Digits(Arrays.copyOfRange(images, from, to), Arrays.copyOfRange(labels, from, to));
     }
 
     /** The images in batches, in their order; the last batch takes what is left. */
-    List<DataSet> batches(int batchSize) {
+    public List<DataSet> batches(int batchSize) {
         List<DataSet> batches = new ArrayList<>();
         for (int from = 0; from < size(); from += batchSize) {
             batches.add(range(from, Math.min(from + batchSize, size())).toDataSet());
@@ -104,7 +104,7 @@ final class Digits {
     }
 
     /** Features [images, 1, 8, 8], labels [images, 10] one-hot. */
-    DataSet toDataSet() {
+    public DataSet toDataSet() {
         float[][][][] features = new float[size()][1][][];
         float[][] oneHot = new float[size()][CLASSES];
         for (int i = 0; i < size(); i++) {

@@ -20,7 +20,7 @@ import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /** The two networks that read digits: a plain stack of layers, and a graph with a residual block. */
-final class DigitsNetworks {
+public final class DigitsNetworks {
     private static final long SEED = 20260102;
     private static final double LEARNING_RATE = 2e-3;
     private static final int RESIDUAL_CHANNELS = 24;
@@ -54,7 +54,7 @@ final class DigitsNetworks {
     }
 
     /** A convolution, then a block of two convolutions whose input is added to their output, with batch normalization after each. */
-    static ComputationGraphConfiguration residual() {
+    public static ComputationGraphConfiguration residual() {
         return base().graphBuilder()
                 .addInputs("image")
                 .addLayer("conv_in", convolution(RESIDUAL_CHANNELS).build(), "image")

@@ -1,0 +1,90 @@
+package org.dl4jamp.checkpoint;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.ObjectInputStream;
+import java.io.ObjectOutputStream;
+import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.AmpException;
+import org.dl4jamp.OptLevel;
+import org.dl4jamp.Precision;
+import org.dl4jamp.scale.DynamicLossScaler;
+import org.dl4jamp.scale.LossScalerState;
+import org.junit.jupiter.api.Test;
+
+/** Java's serialization of settings and state, which clusters send from machine to machine. */
+class SerializationTest {
+    private static final AmpConfig ALL = AmpConfig.builder()
+            .precision(Precision.HALF)
+            .optLevel(OptLevel.O2)
+            .engine("nd4j")
+            .keepFull("bn_.*")
+            .keepFull(BatchNormalization.class)
+            .lower(DenseLayer.class)
+            .lossScaler(DynamicLossScaler.builder()
+                    .initialScale(1024)
+                    .growthInterval(7)
+                    .build())
+            .maxConsecutiveSkips(3)
+            .build();
+
+    @Test
+    void settingsArriveAsTheyWere() throws Exception {
+        AmpConfig arrived = (AmpConfig) sent(ALL);
+        assertEquals(ALL.toString(), arrived.toString());
+        assertEquals(AmpConfigJson.text(ALL), AmpConfigJson.text(arrived));
+        assertEquals(AmpConfig.defaults().toString(), sent(AmpConfig.defaults()).toString());
+    }
+
+    @Test
+    void stateArrivesAsItWas() throws Exception {
+        AmpState state = new AmpState(ALL, new LossScalerState(DynamicLossScaler.KIND, 512, 5, 1), 70, 8, 2);
+        AmpState arrived = (AmpState) sent(state);
+        assertEquals(state.scaler(), arrived.scaler());
+        assertEquals(70, arrived.stepsTaken());
+        assertEquals(8, arrived.stepsSkipped());
+        assertEquals(2, arrived.consecutiveSkips());
+        assertEquals(ALL.toString(), arrived.config().toString());
+    }
+
+    @Test
+    void sharedScalerArrivesAsOneOfItsOwn() throws Exception {
+        AmpConfig shared = AmpConfig.builder()
+                .sharedLossScaler(DynamicLossScaler.builder().initialScale(64).build())
+                .build();
+        AmpConfig arrived = (AmpConfig) sent(shared);
+        assertFalse(arrived.isLossScalerShared());
+        assertEquals(64, arrived.lossScaler().orElseThrow().scale());
+    }
+
+    @Test
+    void whatIsCodeIsRefusedByName() {
+        AmpException predicate = assertThrows(
+                AmpException.class,
+                () -> sent(AmpConfig.builder().keepFull(layer -> true).build()));
+        assertTrue(predicate.getMessage().contains("keepFull(predicate)"), predicate.getMessage());
+        AmpException scaler = assertThrows(
+                AmpException.class,
+                () -> sent(
+                        AmpConfig.builder().lossScaler(new UserWrittenScaler()).build()));
+        assertTrue(scaler.getMessage().contains(UserWrittenScaler.class.getName()), scaler.getMessage());
+    }
+
+    private static Object sent(Object value) throws IOException, ClassNotFoundException {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (ObjectOutputStream out = new ObjectOutputStream(bytes)) {
+            out.writeObject(value);
+        }
+        try (ObjectInputStream in = new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray()))) {
+            return in.readObject();
+        }
+    }
+}

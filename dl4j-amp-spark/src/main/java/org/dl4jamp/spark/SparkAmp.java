@@ -1,0 +1,94 @@
+package org.dl4jamp.spark;
+
+import java.util.Optional;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.deeplearning4j.spark.api.TrainingHook;
+import org.dl4jamp.AmpException;
+import org.dl4jamp.checkpoint.AmpState;
+
+/**
+ * The mixed precision of one network that is trained on a Spark cluster, seen from the driver.
+ *
+ * <pre>
+ * SparkAmp amp = SparkAmp.on(sparkContext);
+ * var master = new ParameterAveragingTrainingMaster.Builder(workers, 32).trainingHooks(amp.hook()).build();
+ * var spark = new SparkDl4jMultiLayer(sparkContext, MixedPrecision.configure(conf, config), master);
+ * spark.fit(rdd);
+ * System.out.println(amp.report());
+ * </pre>
+ *
+ * <p>Every task trains in mixed precision from its first iteration, with the settings that the network's configuration carries, or the defaults. DL4J makes a new
+ * network in each task of parameter averaging; the loss scale goes on from the lowest that the tasks of the split before it ended with, on replacements of lost executors, too, and
+ * Adam counts the steps that were taken. Each executor takes the engine and, with {@code Precision.AUTO}, the precision that suit its machine; where they differ the log says so once.
+ *
+ * <p>One for each network: several on one context don't know of each other. Thread-safe.
+ */
+public final class SparkAmp {
+    private final JavaSparkContext context;
+    private final TaskReports reports;
+
+    private SparkAmp(JavaSparkContext context, TaskReports reports) {
+        this.context = context;
+        this.reports = reports;
+    }
+
+    /**
+     * For a network whose training begins.
+     *
+     * @throws AmpException if the context is null or stopped
+     */
+    public static SparkAmp on(JavaSparkContext context) {
+        return on(context, new Ledger(StageEnd.BEGINNING));
+    }
+
+    /**
+     * For a network whose training goes on, with the loss scale and the counts of a state that {@link #state()} or
+     * {@link org.dl4jamp.MixedPrecision#state()} returned. What {@link #report()} counts begins at zero.
+     *
+     * @throws AmpException if the context is null or stopped, or the state is null
+     */
+    public static SparkAmp on(JavaSparkContext context, AmpState state) {
+        AmpException.ifNull(state, "state", "an AmpState, such as one that SparkAmp.state() returned");
+        return on(context, new Ledger(StageEnd.of(state)));
+    }
+
+    private static SparkAmp on(JavaSparkContext context, Ledger ledger) {
+        requireRunning(AmpException.ifNull(context, "sparkContext", "a JavaSparkContext that runs"));
+        TaskReports reports = new TaskReports(ledger);
+        context.sc().register(reports, "dl4j-amp");
+        context.sc().addSparkListener(new MissingClasses());
+        return new SparkAmp(context, reports);
+    }
+
+    /**
+     * The hook for {@code ParameterAveragingTrainingMaster.Builder.trainingHooks}.
+     *
+     * @throws AmpException if the context is stopped
+     */
+    public TrainingHook hook() {
+        requireRunning(context);
+        return new AmpTrainingHook(reports);
+    }
+
+    /** What the executors have done so far, of all tasks whose results counted: one that Spark has run again is counted once. */
+    public SparkReport report() {
+        return reports.ledger().report();
+    }
+
+    /**
+     * What has to be kept to go on from here: with {@link #on(JavaSparkContext, AmpState)} on a cluster, or on one machine with {@code MixedPrecision.enable(spark.getNetwork(), state)}, whose Adam
+     * then counts the steps that were taken, too. The loss scale is the lowest of the last split; steps are those of an average worker.
+     *
+     * @return empty before a task has ended
+     */
+    public Optional<AmpState> state() {
+        return reports.ledger().state();
+    }
+
+    private static void requireRunning(JavaSparkContext context) {
+        if (context.sc().isStopped()) {
+            throw new AmpException("sparkContext: application \"" + context.appName()
+                    + "\" is stopped; make a new JavaSparkContext and call SparkAmp.on with it");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+package org.dl4jamp.spark;
+
+import java.io.Serializable;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
+import org.dl4jamp.checkpoint.AmpState;
+import org.dl4jamp.scale.LossScalerState;
+
+/**
+ * How far training was when all tasks of a stage had ended. What the tasks of the next stage begin with.
+ *
+ * @param stage Spark's number of the stage
+ * @param scalers by kind of loss scaler, for executors may differ, the state with the lowest scale
+ * @param taken steps that an average worker has taken since training began
+ * @param skipped steps that an average worker has skipped since training began
+ * @param consecutiveSkips how many of them were the last ones in each task
+ */
+record StageEnd(int stage, Map<String, LossScalerState> scalers, double taken, double skipped, int consecutiveSkips)
+        implements Serializable {
+    /** Before any stage. */
+    static final StageEnd BEGINNING = new StageEnd(-1, Map.of(), 0, 0, 0);
+
+    private static final Comparator<LossScalerState> LOWEST =
+            Comparator.comparingDouble(LossScalerState::scale).thenComparingInt(LossScalerState::growthTracker);
+
+    StageEnd {
+        scalers = Map.copyOf(scalers);
+    }
+
+    /** Before the first stage of a training that goes on from a state. */
+    static StageEnd of(AmpState state) {
+        return new StageEnd(
+                BEGINNING.stage(),
+                Map.of(state.scaler().kind(), state.scaler()),
+                state.stepsTaken(),
+                state.stepsSkipped(),
+                state.consecutiveSkips());
+    }
+
+    /**
+     * The end that a stage begins with.
+     *
+     * @param ends in the order of their stages, perhaps with that of the stage itself, which is run again, among them
+     */
+    static StageEnd before(int stage, List<StageEnd> ends) {
+        return ends.stream()
+                .filter(end -> end.stage() < stage)
+                .reduce((earlier, later) -> later)
+                .orElse(BEGINNING);
+    }
+
+    /** After one stage more. */
+    StageEnd then(int next, Collection<TaskReport> reports) {
+        Map<String, LossScalerState> lowest = reports.stream()
+                .map(report -> report.end().scaler())
+                .collect(Collectors.toMap(
+                        LossScalerState::kind,
+                        state -> state,
+                        (one, other) -> LOWEST.compare(one, other) <= 0 ? one : other));
+        return new StageEnd(
+                next,
+                lowest,
+                taken + mean(reports, TaskReport::taken),
+                skipped + mean(reports, TaskReport::skipped),
+                reports.stream()
+                        .mapToInt(report -> report.end().consecutiveSkips())
+                        .min()
+                        .orElse(consecutiveSkips));
+    }
+
+    private static double mean(Collection<TaskReport> reports, ToLongFunction<TaskReport> steps) {
+        return reports.stream().mapToLong(steps).average().orElse(0);
+    }
+
+    /** The lowest scale of all kinds of scalers that scale at all, as the state of one machine that goes on. */
+    LossScalerState lowestScaler() {
+        return scalers.values().stream()
+                .filter(state -> state.scale() != 1)
+                .min(LOWEST)
+                .orElseGet(() -> scalers.values().iterator().next());
+    }
+}

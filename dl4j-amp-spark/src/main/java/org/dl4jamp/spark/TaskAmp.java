@@ -1,0 +1,77 @@
+package org.dl4jamp.spark;
+
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.TaskContext;
+import org.apache.spark.util.TaskCompletionListener;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.AmpException;
+import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.checkpoint.AmpState;
+import org.dl4jamp.scale.LossScalerState;
+
+/** The mixed precision of a task's network: goes on where the stage before has ended, and reports when the task has ended. */
+final class TaskAmp {
+    private TaskAmp() {}
+
+    /**
+     * Enables mixed precision for the rest of a task. DL4J tells its hooks nothing after the last step, so the report is made when Spark completes the task: parameters and updater state are on their way by then.
+     *
+     * @param ends where the stages before the task's own have ended, perhaps with some of later ones
+     */
+    static void begin(Model model, TaskContext task, List<StageEnd> ends, TaskReports reports) {
+        MixedPrecision amp = enable(model, StageEnd.before(task.stageId(), ends));
+        AmpState begin = amp.state();
+        task.addTaskCompletionListener((TaskCompletionListener) context -> {
+            reports.add(TaskReport.of(context, amp, begin));
+            amp.close();
+        });
+    }
+
+    /** Enables mixed precision on a network that has none, in the state that training has. */
+    static MixedPrecision enable(Model model, StageEnd end) {
+        MixedPrecision amp = enable(model);
+        Map<String, LossScalerState> scalers = end.scalers();
+        if (scalers.isEmpty()) {
+            return amp;
+        }
+        // Which kind of scaler this executor has is known only now: its precision may be another than that of those
+        // that reported.
+        AmpState fresh = amp.state();
+        LossScalerState scaler = scalers.getOrDefault(fresh.scaler().kind(), fresh.scaler());
+        long skipped = Math.round(end.skipped());
+        if (scaler.equals(fresh.scaler()) && skipped == 0) {
+            return amp;
+        }
+        amp.close();
+        // The network has counted the skipped steps among its iterations: what is left are those that Adam has seen.
+        long taken = Math.max(0, iterations(model) - skipped);
+        int consecutive = (int) Math.min(skipped, end.consecutiveSkips());
+        return enable(model, new AmpState(fresh.config(), scaler, taken, skipped, consecutive));
+    }
+
+    private static int iterations(Model model) {
+        return model instanceof MultiLayerNetwork network
+                ? network.getIterationCount()
+                : ((ComputationGraph) model).getIterationCount();
+    }
+
+    private static MixedPrecision enable(Model model) {
+        if (model instanceof MultiLayerNetwork network) {
+            return MixedPrecision.enable(network);
+        }
+        if (model instanceof ComputationGraph graph) {
+            return MixedPrecision.enable(graph);
+        }
+        throw new AmpException("SparkAmp: can't train a " + model.getClass().getName()
+                + " in mixed precision; only MultiLayerNetwork and ComputationGraph");
+    }
+
+    private static MixedPrecision enable(Model model, AmpState state) {
+        return model instanceof MultiLayerNetwork network
+                ? MixedPrecision.enable(network, state)
+                : MixedPrecision.enable((ComputationGraph) model, state);
+    }
+}

@@ -1,0 +1,131 @@
+package org.dl4jamp.spark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import java.util.List;
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.Precision;
+import org.dl4jamp.checkpoint.AmpState;
+import org.dl4jamp.scale.DynamicLossScaler;
+import org.dl4jamp.scale.LossScalerState;
+import org.dl4jamp.scale.NoLossScaler;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+/** The driver's book, by itself: what Spark does to it on good and on bad days. */
+class LedgerTest {
+    private final Ledger ledger = new Ledger(StageEnd.BEGINNING);
+
+    @Test
+    void partThatIsRunAgainReplacesWhatItReportedBefore() {
+        ledger.take(task(3, 0, "1", 1024, 4, 1));
+        ledger.take(task(3, 1, "2", 512, 3, 2));
+        ledger.take(task(3, 1, "4", 256, 2, 3));
+        SparkReport report = ledger.report();
+        assertEquals(4 + 2, report.stepsTaken());
+        assertEquals(1 + 3, report.stepsSkipped());
+        assertEquals(
+                List.of("1", "4"),
+                report.executors().stream().map(ExecutorReport::executor).toList());
+    }
+
+    @Test
+    void nextStageBeginsAtTheLowestScaleAndWithTheSkipsOfAnAverageWorker() {
+        ledger.take(task(3, 0, "1", 1024, 4, 1));
+        ledger.take(task(3, 1, "2", 512, 2, 3));
+        ledger.take(task(7, 0, "1", 512, 5, 0));
+        StageEnd end = StageEnd.before(7, ledger.ends());
+        assertEquals(3, end.stage());
+        assertEquals(512, end.scalers().get(DynamicLossScaler.KIND).scale());
+        assertEquals(3, end.taken());
+        assertEquals(2, end.skipped());
+    }
+
+    @Test
+    void stageThatIsRunAgainBeginsWhereItBegan() {
+        ledger.take(task(3, 0, "1", 1024, 5, 0));
+        StageEnd begin = StageEnd.before(7, ledger.ends());
+        ledger.take(task(7, 0, "1", 2, 0, 5));
+        assertEquals(begin, StageEnd.before(7, ledger.ends()));
+        assertEquals(StageEnd.BEGINNING, StageEnd.before(3, ledger.ends()));
+    }
+
+    @Test
+    void aThousandStagesAreCountedToTheLastStepAndTheBookStaysShort() {
+        for (int stage = 0; stage < 1000; stage++) {
+            ledger.take(task(stage, 0, "1", 64, 4, 1));
+            ledger.take(task(stage, 1, "2", 32, 5, 0));
+        }
+        assertEquals(9000, ledger.report().stepsTaken());
+        assertEquals(1000, ledger.report().stepsSkipped());
+        assertEquals(1000, ledger.report().executors().get(0).tasks());
+        assertTrue(ledger.ends().size() < 20);
+        AmpState state = ledger.state().orElseThrow();
+        assertEquals(4500, state.stepsTaken());
+        assertEquals(500, state.stepsSkipped());
+        assertEquals(32, state.scaler().scale());
+    }
+
+    @Test
+    void executorsWithoutScalingDoNotLowerTheScaleOfOthers() {
+        ledger.take(task(3, 0, "1", 1024, 5, 0));
+        ledger.take(unscaled(3, 1, "2"));
+        StageEnd end = StageEnd.before(4, ledger.ends());
+        assertEquals(1024, end.scalers().get(DynamicLossScaler.KIND).scale());
+        assertEquals(1, end.scalers().get(NoLossScaler.KIND).scale());
+        assertEquals(1024, ledger.state().orElseThrow().scaler().scale());
+    }
+
+    @Test
+    void executorsThatDifferAreWarnedOfOnce() {
+        Logger logger = (Logger) LoggerFactory.getLogger(SparkAmp.class);
+        ListAppender<ILoggingEvent> lines = new ListAppender<>();
+        lines.start();
+        logger.addAppender(lines);
+        try {
+            ledger.take(task(3, 0, "1", 1024, 5, 0));
+            assertEquals(List.of(), lines.list);
+            ledger.take(unscaled(3, 1, "2"));
+            ledger.take(unscaled(4, 0, "2"));
+            ledger.take(task(4, 1, "1", 1024, 5, 0));
+        } finally {
+            logger.detachAppender(lines);
+        }
+        assertEquals(1, lines.list.size());
+        String line = lines.list.get(0).getFormattedMessage();
+        assertTrue(
+                line.contains(
+                        "executor 1 on host-1 trains in HALF on engine \"nd4j\", but executor 2 on host-2 trains in FLOAT on engine \"dl4j\""),
+                line);
+    }
+
+    @Test
+    void reportIsATable() {
+        ledger.take(task(3, 0, "1", 1024, 5, 0));
+        ledger.take(task(3, 1, "12", 512, 4, 1));
+        List<String> lines = ledger.report().toString().lines().toList();
+        assertEquals(
+                List.of(
+                        "executor  host     engine  precision  loss scale  steps taken  skipped  tasks",
+                        "1         host-1   nd4j    HALF       1024.0      5            0        1",
+                        "12        host-12  nd4j    HALF       512.0       4            1        1",
+                        "all                                               9            1        2"),
+                lines);
+    }
+
+    private static TaskReport task(int stage, int partition, String executor, double scale, int taken, int skipped) {
+        AmpState end = new AmpState(
+                AmpConfig.defaults(), new LossScalerState(DynamicLossScaler.KIND, scale, 0, 1), taken, skipped, 0);
+        return new TaskReport(
+                stage, partition, executor, "host-" + executor, Precision.HALF, "nd4j", end, taken, skipped);
+    }
+
+    private static TaskReport unscaled(int stage, int partition, String executor) {
+        AmpState end = new AmpState(AmpConfig.defaults(), new LossScalerState(NoLossScaler.KIND, 1, 0, 0), 5, 0, 0);
+        return new TaskReport(stage, partition, executor, "host-" + executor, Precision.FLOAT, "dl4j", end, 5, 0);
+    }
+}
