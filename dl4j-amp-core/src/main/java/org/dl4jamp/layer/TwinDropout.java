@@ -1,6 +1,8 @@
 package org.dl4jamp.layer;
 
 import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.conf.RNNFormat;
+import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.twin.Twin;
@@ -36,10 +38,11 @@ final class TwinDropout {
             return;
         }
         INDArray whole = input.array();
-        INDArray from = twin.casting().cast(whole, type(), workspaceMgr, working);
-        INDArray to = workspaceMgr.createUninitialized(working, from.dataType(), from.shape(), orderOfDl4j(whole));
-        INDArray dropped =
-                twin.dropout().applyDropout(from, to, master.getIterationCount(), master.getEpochCount(), workspaceMgr);
+        INDArray from = asDropped(twin.casting().cast(whole, type(), workspaceMgr, working));
+        char order = orderOfDl4j(asDropped(whole));
+        INDArray to = workspaceMgr.createUninitialized(working, from.dataType(), from.shape(), order);
+        INDArray dropped = asDropped(twin.dropout()
+                .applyDropout(from, to, master.getIterationCount(), master.getEpochCount(), workspaceMgr));
         input.replace(dropped, workspaceMgr, working);
         applied = true;
     }
@@ -53,8 +56,15 @@ final class TwinDropout {
         if (twin.dropout() == null || gradient == null) {
             return gradient;
         }
-        INDArray cast = twin.casting().cast(gradient, type(), workspaceMgr, ArrayType.BP_WORKING_MEM);
-        return twin.dropout().backprop(cast, cast, master.getIterationCount(), master.getEpochCount());
+        INDArray cast = asDropped(twin.casting().cast(gradient, type(), workspaceMgr, ArrayType.BP_WORKING_MEM));
+        return asDropped(twin.dropout().backprop(cast, cast, master.getIterationCount(), master.getEpochCount()));
+    }
+
+    /** An array as DL4J drops from it, and back again: its LSTM has features second then, whatever order of axes it was given. */
+    private INDArray asDropped(INDArray array) {
+        return master.conf().getLayer() instanceof LSTM lstm && lstm.getRnnDataFormat() == RNNFormat.NWC
+                ? array.permute(0, 2, 1)
+                : array;
     }
 
     /**
