@@ -36,7 +36,7 @@ public interface StepKernels {
      * from parameters.
      *
      * @param updater with its state, which changes
-     * @param gradients FLOAT, of one axis, without gaps
+     * @param gradients FLOAT, without gaps, in the shape that the updater takes: one axis, or one row in older releases of DL4J
      * @param divisor what the gradients are divided by before the updater sees them, such as the size of the minibatch; 1 if they're means
      * @param parameters FLOAT, as many as there are gradients; empty if somebody else subtracts the updates
      * @param iteration how many updates there were before

@@ -14,7 +14,7 @@ import org.nd4j.linalg.learning.regularization.Regularization;
  *
  * @param block with its updater, whose state changes
  * @param terms what DL4J does to gradients and updates beside
- * @param gradients the block's, of one axis
+ * @param gradients the block's, in the shape that its updater takes
  * @param divides whether the pass divides the gradients by the minibatch
  * @param parameters what the pass subtracts the updates from, of one axis; empty if something is done to the updates first
  */

@@ -78,7 +78,7 @@ final class StepPlan {
         return Optional.of(new OnePassBlock(
                 block,
                 ofBlock,
-                gradients.reshape(gradients.length()),
+                gradients,
                 divides,
                 ofBlock.addsToUpdates() ? Optional.empty() : Optional.of(parameters)));
     }
