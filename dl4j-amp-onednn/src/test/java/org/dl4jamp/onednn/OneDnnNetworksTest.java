@@ -472,12 +472,15 @@ class OneDnnNetworksTest {
         long before = outsideTheHeap();
         openAndClose(network, data, 500);
         assertEquals(held, AlignedMemory.held());
-        // The rounded weights of the two layers are 2.5 MiB, each time.
+        // The rounded weights of the two layers are 2.5 MiB, each time: 1250 in all.
         long grown = (outsideTheHeap() - before) >> 20;
-        assertTrue(grown < 250, "grew by " + grown + " MiB");
+        assertTrue(grown < 625, "grew by " + grown + " MiB");
     }
 
-    /** How far the heap grows meanwhile is the garbage collector's affair. */
+    /**
+     * How far the heap grows meanwhile is the garbage collector's affair, and how much of what it grew by earlier is used for the first time: that may be
+     * hundreds of MiB.
+     */
     private static long outsideTheHeap() {
         return Pointer.physicalBytes() - Runtime.getRuntime().totalMemory();
     }
