@@ -4,6 +4,7 @@ import static org.dl4jamp.onednn.Layers.gaussian;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
+import java.util.List;
 import java.util.Random;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
@@ -30,6 +31,7 @@ public final class TwinCheck {
     private INDArray mask;
     private double outputRoundings;
     private double deltaRoundings;
+    private List<DataType> types = Types.here();
 
     private TwinCheck(org.deeplearning4j.nn.conf.layers.Layer conf, Class<?> expectedTwin, Random random) {
         this.conf = conf;
@@ -62,6 +64,12 @@ public final class TwinCheck {
         return this;
     }
 
+    /** Only in FP32. */
+    public TwinCheck inFloat() {
+        types = List.of(DataType.FLOAT);
+        return this;
+    }
+
     public void agrees(INDArray input) {
         INDArray params = params();
         Layer dl4j = Layers.dl4j(conf, params);
@@ -70,7 +78,7 @@ public final class TwinCheck {
                 gaussian(random, 1, dl4j.activate(input.dup(), true, NONE).shape());
         Layers.Result expected = Layers.run(dl4j, input.dup(), epsilon);
         Layers.Result magnitudes = deltaRoundings == 0 ? null : magnitudes(params, input, epsilon);
-        for (DataType type : Types.here()) {
+        for (DataType type : types) {
             try (EngineSession session = new OneDnnEngine().session(params == null ? 0 : params.length(), true)) {
                 TwinLayer twin = Layers.twin(session, conf, params, type);
                 twin.setMaskArray(mask);

@@ -58,17 +58,6 @@ public final class Window {
                 && Arrays.stream(strides).anyMatch(stride -> stride > 1);
     }
 
-    /**
-     * Whether it moves in steps, and the window or a step is larger than what oneDNN's BFLOAT16 gradients of the weights of deconvolutions along three
-     * axes are right for. They were found to be wrong, on small arrays, with kernels from 4 on and with strides from 3 on.
-     */
-    public boolean isBeyondHalfGradientsOfSpreading() {
-        boolean moves = Arrays.stream(strides).anyMatch(stride -> stride > 1);
-        return moves
-                && (Arrays.stream(kernel).anyMatch(size -> size > 3)
-                        || Arrays.stream(strides).anyMatch(stride -> stride > 2));
-    }
-
     /** Whether DL4J's formula for the padding of the mode Same may be negative. */
     public boolean cropsInSame() {
         for (int axis = 0; axis < axes(); axis++) {
