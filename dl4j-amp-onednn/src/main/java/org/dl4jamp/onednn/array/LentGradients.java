@@ -8,10 +8,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Predicate;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.nd4j.linalg.api.buffer.DataType;
-import org.nd4j.linalg.api.memory.abstracts.DummyWorkspace;
-import org.nd4j.linalg.api.memory.enums.MemoryKind;
-import org.nd4j.linalg.api.memory.pointers.PagedPointer;
+import org.dl4jamp.dl4j.MemoryAsWorkspace;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
@@ -26,8 +24,10 @@ public final class LentGradients implements AutoCloseable {
     private static final int SHAPES = 64;
 
     /** Memory that is lent as one array at a time: what DL4J takes for a workspace of that array. */
-    private static final class Piece extends DummyWorkspace {
+    private static final class Piece {
         private final AlignedMemory memory = new AlignedMemory();
+        private final MemoryWorkspace workspace =
+                new MemoryAsWorkspace(WORKSPACE, () -> new Handle().at(memory.address()));
         private final long bytes;
         private final Map<Layout, INDArray> arrays = new HashMap<>();
         private Object lender;
@@ -38,26 +38,6 @@ public final class LentGradients implements AutoCloseable {
             memory.reserve(bytes);
         }
 
-        @Override
-        public String getId() {
-            return WORKSPACE;
-        }
-
-        @Override
-        public boolean isScopeActive() {
-            return true;
-        }
-
-        @Override
-        public PagedPointer alloc(long requiredMemory, DataType type, boolean initialize) {
-            return new PagedPointer(new Handle().at(memory.address()), requiredMemory / type.width());
-        }
-
-        @Override
-        public PagedPointer alloc(long requiredMemory, MemoryKind kind, DataType type, boolean initialize) {
-            return alloc(requiredMemory, type, initialize);
-        }
-
         boolean isFree() {
             return lender == null;
         }
@@ -66,7 +46,7 @@ public final class LentGradients implements AutoCloseable {
             if (arrays.size() == SHAPES) {
                 arrays.clear();
             }
-            lent = arrays.computeIfAbsent(layout, key -> Workspaces.in(this, key));
+            lent = arrays.computeIfAbsent(layout, key -> Workspaces.in(workspace, key));
             lender = to;
             return lent;
         }
