@@ -1,6 +1,7 @@
 package org.dl4jamp.scale;
 
 import java.io.Serializable;
+import java.util.Comparator;
 import org.dl4jamp.AmpException;
 
 /**
@@ -13,6 +14,10 @@ import org.dl4jamp.AmpException;
  */
 public record LossScalerState(String kind, double scale, int growthTracker, int hysteresisTracker)
         implements Serializable {
+    /** The lowest scale first, of equal ones that which grows last: networks that agree on a scale take the first. */
+    public static final Comparator<LossScalerState> LOWEST_FIRST =
+            Comparator.comparingDouble(LossScalerState::scale).thenComparingInt(LossScalerState::growthTracker);
+
     private static final int LONGEST_KIND = 80;
 
     public LossScalerState {

@@ -1,7 +1,5 @@
 package org.dl4jamp.parallel;
 
-import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -146,11 +144,9 @@ final class ReplicaTrainers implements TrainerContext {
     }
 
     private void agreeOnScale() {
-        List<LossScalerState> scales = new ArrayList<>();
-        states().forEach(state -> scales.add(state.state().scaler()));
-        LossScalerState lowest = scales.stream()
-                .min(Comparator.comparingDouble(LossScalerState::scale)
-                        .thenComparingInt(LossScalerState::growthTracker))
+        LossScalerState lowest = states().stream()
+                .map(state -> state.state().scaler())
+                .min(LossScalerState.LOWEST_FIRST)
                 .orElseThrow();
         replicas.forEach(replica -> replica.take(lowest));
     }

@@ -2,9 +2,9 @@ package org.dl4jamp.spark;
 
 import java.io.Serializable;
 import java.util.Collection;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BinaryOperator;
 import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 import org.dl4jamp.checkpoint.AmpState;
@@ -23,9 +23,6 @@ record StageEnd(int stage, Map<String, LossScalerState> scalers, double taken, d
         implements Serializable {
     /** Before any stage. */
     static final StageEnd BEGINNING = new StageEnd(-1, Map.of(), 0, 0, 0);
-
-    private static final Comparator<LossScalerState> LOWEST =
-            Comparator.comparingDouble(LossScalerState::scale).thenComparingInt(LossScalerState::growthTracker);
 
     StageEnd {
         scalers = Map.copyOf(scalers);
@@ -58,9 +55,7 @@ record StageEnd(int stage, Map<String, LossScalerState> scalers, double taken, d
         Map<String, LossScalerState> lowest = reports.stream()
                 .map(report -> report.end().scaler())
                 .collect(Collectors.toMap(
-                        LossScalerState::kind,
-                        state -> state,
-                        (one, other) -> LOWEST.compare(one, other) <= 0 ? one : other));
+                        LossScalerState::kind, state -> state, BinaryOperator.minBy(LossScalerState.LOWEST_FIRST)));
         return new StageEnd(
                 next,
                 lowest,
@@ -80,7 +75,7 @@ record StageEnd(int stage, Map<String, LossScalerState> scalers, double taken, d
     LossScalerState lowestScaler() {
         return scalers.values().stream()
                 .filter(state -> state.scale() != 1)
-                .min(LOWEST)
+                .min(LossScalerState.LOWEST_FIRST)
                 .orElseGet(() -> scalers.values().iterator().next());
     }
 }
