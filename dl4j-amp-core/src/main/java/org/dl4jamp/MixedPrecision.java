@@ -64,65 +64,20 @@ public final class MixedPrecision implements AutoCloseable {
     /**
      * Enables mixed precision with the settings that the network's configuration carries, or the defaults.
      *
-     * @see #enable(MultiLayerNetwork, AmpConfig)
+     * @param network a MultiLayerNetwork or a ComputationGraph
+     * @throws AmpException as {@link #enable(Model, AmpConfig)}
      */
-    public static MixedPrecision enable(MultiLayerNetwork network) {
-        return enableCarried(network);
-    }
-
-    /**
-     * Enables mixed precision on a network.
-     *
-     * @throws AmpException if it can't be done, with the reason; the network is then as it was. Reasons: the network isn't initialized, its
-     *     parameters aren't FLOAT, its optimization algorithm isn't SGD, mixed precision is enabled already, there is no such engine or it can't
-     *     compute in the precision, a rule matches no layer, or a listener calls it within a pass of the network
-     */
-    public static MixedPrecision enable(MultiLayerNetwork network, AmpConfig config) {
-        return enable((Model) network, config);
-    }
-
-    /**
-     * Enables mixed precision with the settings that the network's configuration carries, or the defaults.
-     *
-     * @see #enable(MultiLayerNetwork, AmpConfig)
-     */
-    public static MixedPrecision enable(ComputationGraph network) {
-        return enableCarried(network);
-    }
-
-    /**
-     * Enables mixed precision on a graph.
-     *
-     * @see #enable(MultiLayerNetwork, AmpConfig)
-     */
-    public static MixedPrecision enable(ComputationGraph network, AmpConfig config) {
-        return enable((Model) network, config);
-    }
-
-    private static MixedPrecision enableCarried(Model network) {
+    public static MixedPrecision enable(Model network) {
         return enable(network, CarriedConfig.of(AmpNetwork.of(network).model()).orElseGet(AmpConfig::defaults));
     }
 
     /**
      * Enables mixed precision on a network that was saved with it, and goes on from the saved state.
      *
-     * @throws AmpException as {@link #enable(MultiLayerNetwork, AmpConfig)}, or if the loss scaler can't have the saved state; the network is then
-     *     as it was
+     * @param network a MultiLayerNetwork or a ComputationGraph
+     * @throws AmpException as {@link #enable(Model, AmpConfig)}, or if the loss scaler can't have the saved state; the network is then as it was
      */
-    public static MixedPrecision enable(MultiLayerNetwork network, AmpState state) {
-        return enable((Model) network, state);
-    }
-
-    /**
-     * Enables mixed precision on a graph that was saved with it, and goes on from the saved state.
-     *
-     * @see #enable(MultiLayerNetwork, AmpState)
-     */
-    public static MixedPrecision enable(ComputationGraph network, AmpState state) {
-        return enable((Model) network, state);
-    }
-
-    private static MixedPrecision enable(Model network, AmpState state) {
+    public static MixedPrecision enable(Model network, AmpState state) {
         AmpException.ifNull(state, "state", "an AmpState, such as one that MixedPrecision.state() returned");
         synchronized (AmpNetwork.of(network).model()) {
             MixedPrecision amp = enable(network, state.config());
@@ -141,7 +96,15 @@ public final class MixedPrecision implements AutoCloseable {
         step.restore(new StepCounts(state.stepsTaken(), state.stepsSkipped(), state.consecutiveSkips()));
     }
 
-    private static MixedPrecision enable(Model network, AmpConfig config) {
+    /**
+     * Enables mixed precision on a network.
+     *
+     * @param network a MultiLayerNetwork or a ComputationGraph
+     * @throws AmpException if it can't be done, with the reason; the network is then as it was. Reasons: the network is of another kind or isn't initialized, its
+     *     parameters aren't FLOAT, its optimization algorithm isn't SGD, mixed precision is enabled already, there is no such engine or it can't
+     *     compute in the precision, a rule matches no layer, or a listener calls it within a pass of the network
+     */
+    public static MixedPrecision enable(Model network, AmpConfig config) {
         AmpException.ifNull(config, "config", "an AmpConfig, such as AmpConfig.defaults()");
         AmpNetwork view = AmpNetwork.of(network);
         PassInProgress.refuse("MixedPrecision.enable", network);
@@ -182,7 +145,7 @@ public final class MixedPrecision implements AutoCloseable {
 
     /**
      * A copy of a configuration that carries settings of mixed precision: through {@code toJson}, YAML, {@code clone} and saved models. DL4J
-     * without dl4j-amp ignores them; {@link #network(MultiLayerConfiguration)}, {@link #enable(MultiLayerNetwork)} and listeners without settings
+     * without dl4j-amp ignores them; {@link #network(MultiLayerConfiguration)}, {@link #enable(Model)} and listeners without settings
      * of their own take them.
      *
      * @throws AmpException if the settings hold a rule by predicate or a loss scaler of the user's own, which can't be written
@@ -266,7 +229,7 @@ public final class MixedPrecision implements AutoCloseable {
         return step.counts().skipped();
     }
 
-    /** What has to be saved beside the network to go on from here, see {@link #enable(MultiLayerNetwork, AmpState)}. */
+    /** What has to be saved beside the network to go on from here, see {@link #enable(Model, AmpState)}. */
     public AmpState state() {
         StepCounts counts = step.counts();
         return new AmpState(

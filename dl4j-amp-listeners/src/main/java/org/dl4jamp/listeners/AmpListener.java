@@ -104,7 +104,8 @@ public class AmpListener extends BaseTrainingListener implements ServesOneNetwor
         if (model == served.get() && present.isEmpty()) {
             return false;
         }
-        amp = present.isPresent() ? present.get() : enable(model);
+        amp = present.orElseGet(
+                () -> config == null ? MixedPrecision.enable(model) : MixedPrecision.enable(model, config));
         served = new WeakReference<>(model);
         report = new StepReport(LOG, System::nanoTime, amp.stepsSkipped(), amp.lossScale());
         LOG.info(AttachReport.of(amp, model instanceof ComputationGraph, present.isPresent()));
@@ -123,16 +124,5 @@ public class AmpListener extends BaseTrainingListener implements ServesOneNetwor
     /** DL4J tells listeners of a network of each layer that it pretrains as if that were the model. Pretraining is in FP32. */
     private static boolean isLayerOfNetwork(Model model) {
         return model instanceof Layer && !(model instanceof MultiLayerNetwork);
-    }
-
-    private MixedPrecision enable(Model model) {
-        if (model instanceof MultiLayerNetwork network) {
-            return config == null ? MixedPrecision.enable(network) : MixedPrecision.enable(network, config);
-        }
-        if (model instanceof ComputationGraph graph) {
-            return config == null ? MixedPrecision.enable(graph) : MixedPrecision.enable(graph, config);
-        }
-        throw new AmpException("AmpListener: can't train a " + model.getClass().getName()
-                + " in mixed precision; only MultiLayerNetwork and ComputationGraph");
     }
 }

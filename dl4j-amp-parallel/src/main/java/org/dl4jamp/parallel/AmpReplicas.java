@@ -3,7 +3,6 @@ package org.dl4jamp.parallel;
 import java.util.List;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Model;
-import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.parallelism.ParallelWrapper;
 import org.deeplearning4j.parallelism.factory.DefaultTrainerContext;
 import org.deeplearning4j.parallelism.factory.SymmetricTrainerContext;
@@ -144,7 +143,7 @@ public final class AmpReplicas implements AutoCloseable {
          * Installs it.
          *
          * @throws AmpException if the wrapper has been fitted or stopped before, its trainers aren't DL4J's, its network is enabled with other settings, the settings
-         *     have one scaler for several networks, or for the reasons of {@link MixedPrecision#enable(MultiLayerNetwork, AmpConfig)}; wrapper and
+         *     have one scaler for several networks, or for the reasons of {@link MixedPrecision#enable(Model, AmpConfig)}; wrapper and
          *     network are then as they were
          */
         public AmpReplicas install() {

@@ -38,7 +38,7 @@ final class Replica {
      */
     synchronized void begin(Model network, AmpState first) {
         AmpState state = last == null ? first : last.state();
-        begin(MixedPrecision.of(network), () -> Enabling.enable(network, state));
+        begin(MixedPrecision.of(network), () -> MixedPrecision.enable(network, state));
     }
 
     private void begin(Optional<MixedPrecision> present, Supplier<MixedPrecision> enable) {

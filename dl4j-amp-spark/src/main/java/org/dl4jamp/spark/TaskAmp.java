@@ -7,7 +7,6 @@ import org.apache.spark.util.TaskCompletionListener;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
-import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.checkpoint.AmpState;
 import org.dl4jamp.scale.LossScalerState;
@@ -32,7 +31,7 @@ final class TaskAmp {
 
     /** Enables mixed precision on a network that has none, in the state that training has. */
     static MixedPrecision enable(Model model, StageEnd end) {
-        MixedPrecision amp = enable(model);
+        MixedPrecision amp = MixedPrecision.enable(model);
         Map<String, LossScalerState> scalers = end.scalers();
         if (scalers.isEmpty()) {
             return amp;
@@ -49,29 +48,12 @@ final class TaskAmp {
         // The network has counted the skipped steps among its iterations: what is left are those that Adam has seen.
         long taken = Math.max(0, iterations(model) - skipped);
         int consecutive = (int) Math.min(skipped, end.consecutiveSkips());
-        return enable(model, new AmpState(fresh.config(), scaler, taken, skipped, consecutive));
+        return MixedPrecision.enable(model, new AmpState(fresh.config(), scaler, taken, skipped, consecutive));
     }
 
     private static int iterations(Model model) {
         return model instanceof MultiLayerNetwork network
                 ? network.getIterationCount()
                 : ((ComputationGraph) model).getIterationCount();
-    }
-
-    private static MixedPrecision enable(Model model) {
-        if (model instanceof MultiLayerNetwork network) {
-            return MixedPrecision.enable(network);
-        }
-        if (model instanceof ComputationGraph graph) {
-            return MixedPrecision.enable(graph);
-        }
-        throw new AmpException("SparkAmp: can't train a " + model.getClass().getName()
-                + " in mixed precision; only MultiLayerNetwork and ComputationGraph");
-    }
-
-    private static MixedPrecision enable(Model model, AmpState state) {
-        return model instanceof MultiLayerNetwork network
-                ? MixedPrecision.enable(network, state)
-                : MixedPrecision.enable((ComputationGraph) model, state);
     }
 }

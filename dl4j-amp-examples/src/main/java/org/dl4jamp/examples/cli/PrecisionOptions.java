@@ -2,9 +2,8 @@ package org.dl4jamp.examples.cli;
 
 import java.util.Optional;
 import java.util.ServiceLoader;
+import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.api.NeuralNetwork;
-import org.deeplearning4j.nn.graph.ComputationGraph;
-import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
@@ -111,10 +110,8 @@ public final class PrecisionOptions {
         }
     }
 
-    /** {@link MixedPrecision#enable} for either kind of network. */
+    /** {@link MixedPrecision#enable} for what DL4J calls a network of either kind where it is to be trained. */
     public static MixedPrecision enable(NeuralNetwork network, AmpConfig config) {
-        return network instanceof ComputationGraph graph
-                ? MixedPrecision.enable(graph, config)
-                : MixedPrecision.enable((MultiLayerNetwork) network, config);
+        return MixedPrecision.enable((Model) network, config);
     }
 }
