@@ -6,6 +6,7 @@ import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.function.Predicate;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.checkpoint.SerializedConfig;
@@ -45,6 +46,10 @@ public final class AmpConfig implements Serializable {
     private final transient GivenScaler givenScaler;
     private final int maxConsecutiveSkips;
     private final transient GradientPenalty gradientPenalty;
+    private final int microBatches;
+    private final PartialGroup partialGroup;
+    private final transient OptionalDouble clipGradientNorm;
+    private final transient OptionalDouble clipGradientValue;
 
     private AmpConfig(Builder builder) {
         this.precision = builder.precision;
@@ -54,6 +59,10 @@ public final class AmpConfig implements Serializable {
         this.givenScaler = builder.givenScaler;
         this.maxConsecutiveSkips = builder.maxConsecutiveSkips;
         this.gradientPenalty = builder.gradientPenalty;
+        this.microBatches = builder.microBatches;
+        this.partialGroup = builder.partialGroup;
+        this.clipGradientNorm = builder.clipGradientNorm;
+        this.clipGradientValue = builder.clipGradientValue;
     }
 
     /** Settings that fit most networks: everything automatic. */
@@ -112,6 +121,26 @@ public final class AmpConfig implements Serializable {
         return Optional.ofNullable(gradientPenalty);
     }
 
+    /** How many calls of {@code fit} make one step of the optimizer; 1 if each does. */
+    public int accumulate() {
+        return microBatches;
+    }
+
+    /** What becomes of fewer micro-batches at the end of an epoch. */
+    public PartialGroup partialGroup() {
+        return partialGroup;
+    }
+
+    /** The largest Euclidean norm of a step's gradients over the whole network, if there is a limit. */
+    public OptionalDouble clipGradientNorm() {
+        return clipGradientNorm;
+    }
+
+    /** The largest magnitude of each of a step's gradients, if there is a limit. */
+    public OptionalDouble clipGradientValue() {
+        return clipGradientValue;
+    }
+
     /** The calls that make these settings; a scaler is shown with its state. */
     @Override
     public String toString() {
@@ -127,6 +156,17 @@ public final class AmpConfig implements Serializable {
         gradientPenalty()
                 .ifPresent(penalty ->
                         calls.append(".gradientPenalty(").append(penalty).append(')'));
+        if (microBatches > 1) {
+            calls.append(".accumulate(")
+                    .append(microBatches)
+                    .append(", PartialGroup.")
+                    .append(partialGroup)
+                    .append(')');
+        }
+        clipGradientNorm.ifPresent(
+                norm -> calls.append(".clipGradientNorm(").append(norm).append(')'));
+        clipGradientValue.ifPresent(
+                value -> calls.append(".clipGradientValue(").append(value).append(')'));
         return calls.append(".maxConsecutiveSkips(")
                 .append(maxConsecutiveSkips)
                 .append(").build()")
@@ -156,6 +196,10 @@ public final class AmpConfig implements Serializable {
         private GivenScaler givenScaler;
         private int maxConsecutiveSkips = DEFAULT_MAX_CONSECUTIVE_SKIPS;
         private GradientPenalty gradientPenalty;
+        private int microBatches = 1;
+        private PartialGroup partialGroup = PartialGroup.APPLY;
+        private OptionalDouble clipGradientNorm = OptionalDouble.empty();
+        private OptionalDouble clipGradientValue = OptionalDouble.empty();
 
         private static final String LAYER_CLASS = "a class of layer configurations, such as DenseLayer.class";
         private static final String PREDICATE = "a predicate of layer configurations";
@@ -263,6 +307,61 @@ public final class AmpConfig implements Serializable {
             this.gradientPenalty = AmpException.ifNull(
                     gradientPenalty, "gradientPenalty", "a GradientPenalty, or leave the call out to have none");
             return this;
+        }
+
+        /** As {@link #accumulate(int, PartialGroup)}, with {@link PartialGroup#APPLY}. */
+        public Builder accumulate(int microBatches) {
+            return accumulate(microBatches, PartialGroup.APPLY);
+        }
+
+        /**
+         * Has several calls of {@code fit} make one step of the optimizer, of a batch that wouldn't fit into memory: their gradients are added up in FP32, in one more array of the parameters'
+         * size. Minibatch division, gradient normalization, clipping, L1, L2 and weight decay, updaters and schedules by iteration see one batch of all their examples. The loss scale
+         * is constant meanwhile, and one micro-batch that isn't finite skips them all. Batch normalization sees each micro-batch for itself, and moves its running statistics with each.
+         *
+         * <p>In truncated backpropagation through time each segment is a micro-batch. Gradients that a program asks for, or updates by hand, aren't part of it.
+         *
+         * @param microBatches how many make a step, at least 1; default 1
+         * @param partialGroup what becomes of fewer at the end of an epoch; without epochs, as in {@code fit(DataSet)}, there is {@link MixedPrecision#applyPartialGroup()}
+         */
+        public Builder accumulate(int microBatches, PartialGroup partialGroup) {
+            if (microBatches < 1) {
+                throw new AmpException("accumulate(" + microBatches
+                        + "): at least 1 is needed; with 1 each call of fit is a step of its own");
+            }
+            this.partialGroup = AmpException.ifNull(partialGroup, "partialGroup", "APPLY or CARRY_OVER");
+            this.microBatches = microBatches;
+            return this;
+        }
+
+        /**
+         * Limits the Euclidean norm of a step's gradients over the whole network: where it's larger all of them are made smaller by the same factor. They are the true FP32 gradients, means over the
+         * effective batch, and DL4J's own gradient normalization, L1 and L2 come after. Running statistics of batch normalization aren't gradients. As PyTorch's {@code clip_grad_norm_}.
+         *
+         * @param maxNorm above 0, finite; none by default
+         */
+        public Builder clipGradientNorm(double maxNorm) {
+            this.clipGradientNorm = OptionalDouble.of(limit("clipGradientNorm", maxNorm));
+            return this;
+        }
+
+        /**
+         * Limits the magnitude of each of a step's gradients, after their norm was limited, if it is. As PyTorch's {@code clip_grad_value_}.
+         *
+         * @param maxValue above 0, finite; none by default
+         */
+        public Builder clipGradientValue(double maxValue) {
+            this.clipGradientValue = OptionalDouble.of(limit("clipGradientValue", maxValue));
+            return this;
+        }
+
+        private static double limit(String name, double limit) {
+            if (!(limit > 0 && limit <= Float.MAX_VALUE)) {
+                throw new AmpException(
+                        name + "(" + limit
+                                + "): a finite number above 0 is needed, within the range of FP32; leave the call out to have no limit");
+            }
+            return limit;
         }
 
         public AmpConfig build() {

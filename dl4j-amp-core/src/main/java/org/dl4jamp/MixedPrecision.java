@@ -1,6 +1,7 @@
 package org.dl4jamp;
 
 import java.util.Optional;
+import java.util.OptionalDouble;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
@@ -16,6 +17,8 @@ import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.scale.LossScaler;
+import org.dl4jamp.step.Clipping;
+import org.dl4jamp.step.GradientTerms;
 import org.dl4jamp.step.PenalizedGradient;
 import org.dl4jamp.step.StepCounts;
 import org.dl4jamp.step.TrainingStep;
@@ -48,17 +51,20 @@ public final class MixedPrecision implements AutoCloseable {
         Preconditions.check(network);
         this.resolved = ResolvedConfig.of(config, network.graph());
         this.step = new TrainingStep(
-                this,
-                network,
-                resolved.scaler(),
-                config.maxConsecutiveSkips(),
-                config.gradientPenalty()
-                        .map(penalty ->
-                                new PenalizedGradient(penalty.coefficient(), penalty.radius(), network.model())));
+                this, network, resolved.scaler(), config.maxConsecutiveSkips(), terms(config, network.model()));
         GradientScale gradientScale = new GradientScale(resolved.scaler()::scale, resolved.hasHalfGradients());
         this.installation = new Installation(network, resolved.plan(), gradientScale, step);
         installation.install(resolved.engine().engine(), resolved.masterWeights());
         resolved.announce();
+    }
+
+    private static GradientTerms terms(AmpConfig config, Model network) {
+        return new GradientTerms(
+                config.gradientPenalty()
+                        .map(penalty -> new PenalizedGradient(penalty.coefficient(), penalty.radius(), network)),
+                config.accumulate(),
+                config.partialGroup() == PartialGroup.APPLY,
+                new Clipping(config.clipGradientNorm(), config.clipGradientValue()));
     }
 
     /**
@@ -93,7 +99,7 @@ public final class MixedPrecision implements AutoCloseable {
             close();
             throw e;
         }
-        step.restore(new StepCounts(state.stepsTaken(), state.stepsSkipped(), state.consecutiveSkips()));
+        step.restore(new StepCounts(state.stepsTaken(), state.stepsSkipped(), state.consecutiveSkips(), 0));
     }
 
     /**
@@ -219,7 +225,7 @@ public final class MixedPrecision implements AutoCloseable {
         return lossScaler().scale();
     }
 
-    /** How many steps have updated the parameters: those of DL4J's optimizer. Calls of the updater by hand aren't counted. */
+    /** How many steps have updated the parameters: those of DL4J's optimizer, with accumulation one for each group of micro-batches. Calls of the updater by hand aren't counted. */
     public long stepsTaken() {
         return step.counts().taken();
     }
@@ -227,6 +233,35 @@ public final class MixedPrecision implements AutoCloseable {
     /** How many steps of DL4J's optimizer were skipped because something wasn't finite. */
     public long stepsSkipped() {
         return step.counts().skipped();
+    }
+
+    /**
+     * The Euclidean norm of the last step's gradients over the whole network, before clipping: of the true FP32 gradients of the effective batch, means over its examples, without L1 and L2. With a gradient penalty its
+     * gradient is included. Running statistics of batch normalization aren't gradients.
+     *
+     * @return empty before the first step that counted; one that was skipped leaves it as it was
+     */
+    public OptionalDouble gradientNorm() {
+        return step.gradientNorm();
+    }
+
+    /**
+     * Makes a step of the micro-batches that wait for more of {@link AmpConfig.Builder#accumulate(int)}, as the end of an epoch does with {@link PartialGroup#APPLY}: for programs that have epochs of their own. The
+     * network's count of iterations stays.
+     *
+     * @return whether any were waiting
+     * @throws AmpException if mixed precision is closed, or it's called within a pass of the network
+     */
+    public boolean applyPartialGroup() {
+        PassInProgress.refuse("MixedPrecision.applyPartialGroup", step.network());
+        synchronized (step.network()) {
+            if (closed) {
+                throw new AmpException(
+                        "applyPartialGroup: this mixed precision is closed, and its network trains without;"
+                                + " call it before close(), or ask MixedPrecision.of(network) for the one in force");
+            }
+            return step.applyGroup();
+        }
     }
 
     /** What has to be saved beside the network to go on from here, see {@link #enable(Model, AmpState)}. */

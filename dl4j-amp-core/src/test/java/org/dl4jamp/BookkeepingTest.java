@@ -17,7 +17,7 @@ import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataBuffer;
 import org.nd4j.linalg.api.memory.deallocation.DeallocatorService;
 import org.nd4j.linalg.api.ops.executioner.OpExecutioner.ProfilingMode;
-import org.nd4j.linalg.api.ops.impl.reduce.floating.Norm1;
+import org.nd4j.linalg.api.ops.impl.reduce.floating.Norm2;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
@@ -77,7 +77,7 @@ class BookkeepingTest {
         warmUp(network, DATA);
         AtomicInteger checks = new AtomicInteger();
         OpProfiler.OpProfilerListener listener = op -> {
-            if (op instanceof Norm1) {
+            if (op instanceof Norm2) {
                 checks.incrementAndGet();
             }
         };

@@ -33,6 +33,7 @@ class RoomsTest {
             AmpConfig.class.getName(),
             GivenScaler.class.getName(),
             GradientPenalty.class.getName(),
+            PartialGroup.class.getName(),
             ROOT + ".checkpoint.AmpConfigJson",
             ROOT + ".checkpoint.JsonFields",
             ROOT + ".checkpoint.SerializedConfig");

@@ -22,6 +22,46 @@ public interface StepKernels {
     boolean allFinite(INDArray gradients);
 
     /**
+     * The Euclidean norm of the elements of several arrays, to FP32 precision: finite if, and only if, all elements are.
+     *
+     * @param gradients FLOAT, of one axis each, without gaps
+     */
+    double norm2(List<INDArray> gradients);
+
+    /**
+     * Moves gradients to sums, and leaves zeros in their place.
+     *
+     * @param gradients FLOAT, of one axis each, without gaps
+     * @param sums as many, of the same lengths
+     * @param first whether they take the place of what is there, in place of being added to it
+     * @return whether all sums are finite
+     */
+    default boolean move(List<INDArray> gradients, List<INDArray> sums, boolean first) {
+        boolean finite = true;
+        for (int i = 0; i < sums.size(); i++) {
+            INDArray sum = sums.get(i);
+            INDArray moved = first ? sum.assign(gradients.get(i)) : sum.addi(gradients.get(i));
+            finite &= allFinite(moved);
+            gradients.get(i).assign(0);
+        }
+        return finite;
+    }
+
+    /**
+     * Adds sums to gradients.
+     *
+     * @param sums FLOAT, of one axis each, without gaps
+     * @param gradients as many, of the same lengths
+     * @return the {@linkplain #norm2 norm} of the gradients
+     */
+    default double add(List<INDArray> sums, List<INDArray> gradients) {
+        for (int i = 0; i < sums.size(); i++) {
+            gradients.get(i).addi(sums.get(i));
+        }
+        return norm2(gradients);
+    }
+
+    /**
      * Whether {@link #applyAll} does all that an {@link Update} by an updater consists of in one pass. For other updaters it would take a pass for each
      * part, so that the division of all gradients, and the subtraction of all updates, are better done at once.
      *

@@ -57,6 +57,11 @@ final class InstalledUpdater {
         return updater;
     }
 
+    /** What that updater does. */
+    AmpUpdate presentUpdate() {
+        return update;
+    }
+
     private AmpUpdate update(HookedUpdater hooked) {
         update = updates.apply(hooked);
         return update;

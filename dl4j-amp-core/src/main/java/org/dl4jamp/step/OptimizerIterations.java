@@ -1,7 +1,7 @@
 package org.dl4jamp.step;
 
 /**
- * Counts the iterations that an updater has seen, for Adam's bias correction and schedules: those of the network, without the skipped ones. What
+ * Counts the iterations that an updater has seen, for Adam's bias correction and schedules: those of the network, without those in which it did nothing. What
  * the network counts is what it says when the updater is called: a step that ended in an exception it hasn't counted, and users may set it.
  */
 final class OptimizerIterations {
@@ -18,7 +18,7 @@ final class OptimizerIterations {
     void begin(int iteration, StepCounts counts) {
         if (last < 0) {
             // Without iterations of its own, such as a clone, the network has none that were skipped either.
-            skipped = Math.min(counts.skipped(), Math.max(0, iteration - counts.taken()));
+            skipped = Math.min(counts.withoutUpdate(), Math.max(0, iteration - counts.taken()));
         } else if (iteration < last) {
             skipped = 0;
         } else if (iteration > last && skippedLast) {
@@ -28,9 +28,14 @@ final class OptimizerIterations {
         skippedLast = false;
     }
 
-    /** Hears that the step is skipped. */
+    /** Hears that the updater does nothing in this iteration. */
     void skip() {
         skippedLast = true;
+    }
+
+    /** Hears that the updater does something in this iteration after all. */
+    void skipNot() {
+        skippedLast = false;
     }
 
     /** The iterations that the updater has seen before this one. */

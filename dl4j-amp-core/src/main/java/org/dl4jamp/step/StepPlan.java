@@ -24,6 +24,7 @@ final class StepPlan {
     private final BaseMultiLayerUpdater<?> updater;
     private final List<UpdaterTerms> terms;
     private final StepKernels kernels;
+    private final Clipping clipping;
     private final List<OnePassBlock> onePass = new ArrayList<>();
     private final List<UpdaterBlock> left = new ArrayList<>();
     private final List<INDArray> sums;
@@ -37,10 +38,17 @@ final class StepPlan {
      * @param gradients its view of the network's gradients
      * @param parameters the network's
      * @param kernels the engine's
+     * @param clipping limits of the network's gradients
      */
-    StepPlan(BaseMultiLayerUpdater<?> updater, INDArray gradients, INDArray parameters, StepKernels kernels) {
+    StepPlan(
+            BaseMultiLayerUpdater<?> updater,
+            INDArray gradients,
+            INDArray parameters,
+            StepKernels kernels,
+            Clipping clipping) {
         this.updater = updater;
         this.kernels = kernels;
+        this.clipping = clipping;
         terms = UpdaterTerms.of(updater.getUpdaterBlocks());
         INDArray flatParameters = parameters.reshape(parameters.length());
         Intervals dividedBefore = new Intervals();
@@ -54,7 +62,7 @@ final class StepPlan {
             }
             if (!known.map(OnePassBlock::divides).orElse(false)) {
                 block.getLayersAndVariablesInBlock().stream()
-                        .filter(StepPlan::isSum)
+                        .filter(GradientParts::isSum)
                         .forEach(sum -> dividedBefore.add(sum.getParamOffsetStart(), sum.getParamOffsetEnd()));
             }
             if (known.flatMap(OnePassBlock::parameters).isEmpty()) {
@@ -71,8 +79,9 @@ final class StepPlan {
         if (gradients == null || block.isPretrainUpdaterBlock() || !kernels.isOnePass(block.getGradientUpdater())) {
             return Optional.empty();
         }
-        boolean divides = !ofBlock.readMeans()
-                && block.getLayersAndVariablesInBlock().stream().allMatch(StepPlan::isSum);
+        boolean divides = !clipping.clipsValues()
+                && !ofBlock.readMeans()
+                && block.getLayersAndVariablesInBlock().stream().allMatch(GradientParts::isSum);
         INDArray parameters =
                 flatParameters.get(NDArrayIndex.interval(block.getParamOffsetStart(), block.getParamOffsetEnd()));
         return Optional.of(new OnePassBlock(
@@ -81,11 +90,6 @@ final class StepPlan {
                 gradients,
                 divides,
                 ofBlock.addsToUpdates() ? Optional.empty() : Optional.of(parameters)));
-    }
-
-    /** Not so for batch normalization's running statistics, which travel as gradients. */
-    private static boolean isSum(UpdaterBlock.ParamState parameter) {
-        return parameter.getLayer().updaterDivideByMinibatch(parameter.getParamName());
     }
 
     /** Whether DL4J would still do what the plan was made for: users may change normalization and regularization in the middle of training. */
@@ -102,13 +106,14 @@ final class StepPlan {
      * Takes a step.
      *
      * @param call what the updater is called with, its gradients in the view
-     * @param divisor what makes means of the gradients that are sums
+     * @param divisor what makes means, within the limit of their norm, of the gradients that are sums
      * @param subtracts whether the parameters are moved, too
      */
     void run(UpdaterCall call, float divisor, boolean subtracts) {
         if (divisor != 1) {
             sums.forEach(sum -> sum.divi(divisor));
         }
+        clipping.clipValues(sums);
         if (terms.stream().anyMatch(UpdaterTerms::normalizes)) {
             GradientNormalizations.apply(updater, call);
         }

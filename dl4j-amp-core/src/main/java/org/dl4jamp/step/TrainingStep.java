@@ -3,11 +3,12 @@ package org.dl4jamp.step;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import org.deeplearning4j.nn.api.Model;
-import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.dl4j.HookedUpdater;
+import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.WorkEvent;
 import org.dl4jamp.layer.LossScalingLayer;
@@ -15,14 +16,16 @@ import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.scale.LossScaler;
 import org.dl4jamp.twin.Gate;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Decides in each training step whether it counts. A step with a non-finite gradient or loss is skipped: its gradients become zero, and
  * parameters, updater state and running statistics stay as they were. If the loss was finite the scale was too large, and the scaler hears of
- * an overflow; otherwise the scale isn't to blame and stays.
+ * an overflow; otherwise the scale isn't to blame and stays. The micro-batches of a {@linkplain GradientGroup group} are one step, which counts or doesn't.
  */
 public final class TrainingStep implements StepGuard {
     private static final Logger LOG = LoggerFactory.getLogger(TrainingStep.class);
@@ -31,15 +34,19 @@ public final class TrainingStep implements StepGuard {
     private final AmpNetwork network;
     private final LossScaler scaler;
     private final int maxConsecutiveSkips;
+    private final SkippedSteps skippedSteps;
+    private final GradientGroup group;
+    private final Optional<EpochEnd> epochEnd;
+    private final Clipping clipping;
     private final Culprit culprit;
     private final InstalledUpdater updater;
     private final Gate gate = new Gate();
     private final Map<LossScalingLayer, INDArray> labels = new LinkedHashMap<>();
     private StepKernels kernels = StepKernels.nd4j();
     private StepCounts counts = StepCounts.NONE;
-    private final SkipWarnings warnings = new SkipWarnings(LOG, System::nanoTime);
     private StepCounts callsByHand = StepCounts.NONE;
     private boolean skippedLast;
+    private OptionalDouble gradientNorm = OptionalDouble.empty();
     private OptimizerIterations iterations = new OptimizerIterations();
     private final Optional<PenalizedGradient> penalized;
 
@@ -48,19 +55,21 @@ public final class TrainingStep implements StepGuard {
      * @param network what is trained
      * @param scaler hears what becomes of each step
      * @param maxConsecutiveSkips after how many skipped steps in a row training stops
-     * @param penalized adds a penalty to the gradients of a step, if there is one
+     * @param gradients what becomes of gradients on their way to the updater
      */
     public TrainingStep(
-            Object owner,
-            AmpNetwork network,
-            LossScaler scaler,
-            int maxConsecutiveSkips,
-            Optional<PenalizedGradient> penalized) {
+            Object owner, AmpNetwork network, LossScaler scaler, int maxConsecutiveSkips, GradientTerms gradients) {
         this.owner = owner;
         this.network = network;
         this.scaler = scaler;
         this.maxConsecutiveSkips = maxConsecutiveSkips;
-        this.penalized = penalized;
+        this.penalized = gradients.penalty();
+        this.clipping = gradients.clipping();
+        this.group = new GradientGroup(gradients.microBatches());
+        this.epochEnd = group.collects() && gradients.appliesPartialGroups()
+                ? Optional.of(new EpochEnd(network.model(), this::applyGroup))
+                : Optional.empty();
+        this.skippedSteps = new SkippedSteps(LOG, scaler, maxConsecutiveSkips);
         this.culprit = new Culprit(network);
         this.updater = new InstalledUpdater(network, this::update);
     }
@@ -103,16 +112,18 @@ public final class TrainingStep implements StepGuard {
     /** Puts this step's updater into the network, over the state of the one it finds there. */
     public void installUpdater() {
         updater.renew();
+        epochEnd.ifPresent(EpochEnd::putBack);
     }
 
     /** Gives the network its own updater back; see {@link InstalledUpdater#remove()}. */
     public void removeUpdater() {
+        epochEnd.ifPresent(EpochEnd::remove);
         updater.remove();
     }
 
     /** What an updater of this step's does when it's called. */
     private AmpUpdate update(HookedUpdater hooked) {
-        return new AmpUpdate(this, network, hooked, kernels);
+        return new AmpUpdate(this, network, hooked, kernels, clipping);
     }
 
     @Override
@@ -132,77 +143,125 @@ public final class TrainingStep implements StepGuard {
     }
 
     /**
-     * The iteration that DL4J's updater is told: without the skipped ones, so that Adam's bias correction and schedules don't advance.
+     * The iteration that DL4J's updater is told: without those that moved nothing, so that Adam's bias correction and schedules don't advance.
      */
     int optimizerIteration() {
         return iterations.seen();
     }
 
+    /** The norm of the last step's gradients, before they were clipped; empty before there was a step that counted. */
+    public OptionalDouble gradientNorm() {
+        return gradientNorm;
+    }
+
+    /** What makes means of gradients that are sums over examples. */
+    float divisor(long examples) {
+        return network.model().conf().isMiniBatch() ? examples : 1;
+    }
+
     /**
-     * Whether the updater may go on.
+     * Decides on the gradients that an updater is called with.
      *
      * <p>A call by anybody but DL4J's optimizer isn't a step: nobody counts it, and since nothing was scaled for it, the scaler doesn't hear of it.
      *
+     * @param parts what they consist of
+     * @param gradients become those of the effective batch; where there is no update zeros, but for what is an update already
      * @param byOptimizer whether DL4J's optimizer has called it: then the network's score is the loss that the gradients belong to
+     * @return what the updater is to make an update of; empty if it has to wait, or the step doesn't count
      * @throws AmpException if too many steps in a row were skipped
      */
-    boolean admits(Gradient gradient, int iteration, boolean byOptimizer) {
-        iterations.begin(iteration, counts);
-        INDArray gradients = gradient.gradient();
-        double loss = byOptimizer ? network.model().score() : 0;
-        WorkEvent event = WorkEvent.begin(WorkEvent.CHECK, "gradients");
-        boolean finite = kernels.allFinite(gradients);
-        event.commit();
-        if (finite && Double.isFinite(loss)) {
-            Optional<String> notFinite = byOptimizer ? penalize(gradients) : Optional.empty();
-            if (notFinite.isEmpty()) {
-                taken(byOptimizer);
-                return true;
-            }
-            skipUnscaled(gradient, iteration, notFinite.get());
-            return false;
+    Optional<EffectiveBatch> decide(
+            UpdaterCall call, GradientParts parts, GradientParts.Parted gradients, boolean byOptimizer) {
+        iterations.begin(call.iteration(), counts);
+        if (!byOptimizer) {
+            return byHand(call, gradients);
         }
-        if (byOptimizer) {
-            skip(gradient, iteration, loss);
-        } else {
-            skipCallByHand(gradient, iteration);
-        }
-        return false;
-    }
-
-    /** What wasn't finite in the passes that a gradient penalty needs, if there is one. */
-    private Optional<String> penalize(INDArray gradients) {
-        return penalized.flatMap(penalty -> penalty.addTo(gradients, updater.present(), kernels));
-    }
-
-    /** Leaves a step out because of a pass that wasn't scaled: the scaler has nothing to learn from it. */
-    private void skipUnscaled(Gradient gradient, int iteration, String notFinite) {
-        Optional<String> first = culprit.amongParameters();
-        leaveOut(gradient);
-        counts = counts.afterSkipped();
-        String what = notFinite + " weren't finite in iteration " + iteration;
-        warnings.warn("Step skipped: " + what + "; the loss scale stays at " + scaler.scale());
-        if (counts.consecutiveSkips() >= maxConsecutiveSkips) {
-            throw new AmpException(stuck(
-                    what, first, "They aren't scaled: try a smaller radius of the penalty, or a lower learning rate"));
-        }
-    }
-
-    private void taken(boolean byOptimizer) {
-        skippedLast = false;
+        epochEnd.ifPresent(EpochEnd::putBack);
+        Optional<Skip> skip = take(call, parts, gradients);
         labels.clear();
-        if (byOptimizer) {
-            counts = counts.afterTaken();
-            scaler.update(false);
-        } else {
-            callsByHand = StepCounts.NONE;
+        if (skip.isPresent()) {
+            gradients.all().assign(0);
         }
+        if (!group.count(call.examples(), skip)) {
+            counts = counts.afterCollected();
+            moveNothing();
+            return Optional.empty();
+        }
+        return end(gradients);
     }
 
-    private void skipCallByHand(Gradient gradient, int iteration) {
+    /** Takes the gradients of a backward pass, unless something isn't finite. */
+    private Optional<Skip> take(UpdaterCall call, GradientParts parts, GradientParts.Parted gradients) {
+        double loss = network.model().score();
+        if (penalized.isPresent()) {
+            if (!isFinite(gradients) || !Double.isFinite(loss)) {
+                return Optional.of(skip(call.iteration(), loss));
+            }
+            Optional<String> notFinite = penalized.get().addTo(gradients.all(), updater.present(), kernels);
+            if (notFinite.isPresent()) {
+                return Optional.of(new Skip(
+                        Skip.Cause.UNSCALED,
+                        notFinite.get() + " weren't finite in iteration " + call.iteration(),
+                        culprit.amongParameters()));
+            }
+        }
+        WorkEvent event = WorkEvent.begin(WorkEvent.CHECK, "gradients");
+        boolean finite = group.take(parts, gradients, kernels);
+        event.commit();
+        return finite && Double.isFinite(loss) ? Optional.empty() : Optional.of(skip(call.iteration(), loss));
+    }
+
+    private boolean isFinite(GradientParts.Parted gradients) {
+        WorkEvent event = WorkEvent.begin(WorkEvent.CHECK, "gradients");
+        boolean finite = kernels.allFinite(gradients.all());
+        event.commit();
+        return finite;
+    }
+
+    /** Ends a group with a step, or without. */
+    private Optional<EffectiveBatch> end(GradientParts.Parted gradients) {
+        EffectiveBatch batch = group.batch();
+        Optional<Skip> failure = group.failure();
+        group.clear();
+        if (failure.isPresent()) {
+            gradients.sums().forEach(sum -> sum.assign(0));
+            counts = counts.afterSkipped();
+            moveNothing();
+            skippedSteps.add(failure.get(), counts);
+            return Optional.empty();
+        }
+        skippedLast = false;
+        counts = counts.afterTaken();
+        gradientNorm = OptionalDouble.of(batch.norm() / divisor(batch.examples()));
+        scaler.update(false);
+        return Optional.of(batch);
+    }
+
+    private void moveNothing() {
+        iterations.skip();
+        skippedLast = true;
+    }
+
+    private Optional<EffectiveBatch> byHand(UpdaterCall call, GradientParts.Parted gradients) {
+        WorkEvent event = WorkEvent.begin(WorkEvent.CHECK, "gradients");
+        double norm = kernels.norm2(gradients.sums());
+        boolean finite = Double.isFinite(norm) && gradients.updates().stream().allMatch(kernels::allFinite);
+        event.commit();
+        labels.clear();
+        if (finite) {
+            skippedLast = false;
+            callsByHand = StepCounts.NONE;
+            return Optional.of(new EffectiveBatch(call.examples(), norm));
+        }
+        skipCallByHand(gradients, call.iteration());
+        return Optional.empty();
+    }
+
+    private void skipCallByHand(GradientParts.Parted gradients, int iteration) {
         Optional<String> first = culprit.amongParameters();
         callsByHand = callsByHand.afterSkipped();
-        leaveOut(gradient);
+        gradients.all().assign(0);
+        moveNothing();
         String what = "gradients that the updater was given by hand in iteration " + iteration + " aren't finite"
                 + first.map(name -> ", first those of " + name).orElse("");
         LOG.warn("Update skipped: {}", what);
@@ -215,61 +274,51 @@ public final class TrainingStep implements StepGuard {
         }
     }
 
-    private void leaveOut(Gradient gradient) {
-        labels.clear();
-        gradient.gradient().assign(0);
-        iterations.skip();
-        skippedLast = true;
-    }
-
-    private void skip(Gradient gradient, int iteration, double loss) {
+    /** Why the backward pass of an iteration isn't to be learned from. */
+    private Skip skip(int iteration, double loss) {
         double scale = scaler.scale();
         Optional<String> badBatch = culprit.inBatch(labels.values());
-        boolean overflow = badBatch.isEmpty() && Double.isFinite(loss);
-        Optional<String> first = overflow ? culprit.amongParameters() : Optional.empty();
-        leaveOut(gradient);
-        counts = counts.afterSkipped();
-        String what;
         if (badBatch.isPresent()) {
-            what = badBatch.get() + " in the batch of iteration " + iteration;
             // As in stock DL4J. oneDNN's ReLU makes zero of NaN, and the loss a number.
             Score.set(network.model(), Double.NaN);
-            warnings.warn("Step skipped: " + what + "; the loss scale stays at " + scale);
-        } else if (!Double.isFinite(loss)) {
-            what = "the loss of iteration " + iteration + " is " + loss + " at the finite loss scale " + scale
-                    + ", with finite features and labels";
-            warnings.warn("Step skipped: " + what + "; the loss scale stays");
-        } else {
-            scaler.update(true);
-            what = "gradients overflowed in iteration " + iteration + " at loss scale " + scale;
-            LOG.debug("Step skipped: {}; the loss scale is now {}", what, scaler.scale());
+            return new Skip(
+                    Skip.Cause.BATCH, badBatch.get() + " in the batch of iteration " + iteration, Optional.empty());
         }
-        if (counts.consecutiveSkips() >= maxConsecutiveSkips) {
-            throw new AmpException(stuck(what, first, remedy(badBatch.isPresent(), Double.isFinite(loss), scale)));
+        if (!Double.isFinite(loss)) {
+            return new Skip(
+                    Skip.Cause.LOSS,
+                    "the loss of iteration " + iteration + " is " + loss + " at the finite loss scale " + scale
+                            + ", with finite features and labels",
+                    Optional.empty());
         }
+        return new Skip(
+                Skip.Cause.OVERFLOW,
+                "gradients overflowed in iteration " + iteration + " at loss scale " + scale,
+                culprit.amongParameters());
     }
 
-    private String stuck(String what, Optional<String> first, String remedy) {
-        return counts.consecutiveSkips() + " steps in a row were skipped (maxConsecutiveSkips(" + maxConsecutiveSkips
-                + ")); parameters and updater state are as they were before them. Last: " + what
-                + first.map(name -> "; first to go non-finite in the backward pass: " + name)
-                        .orElse("")
-                + ". "
-                + remedy;
+    /**
+     * Makes a step of a group that isn't complete.
+     *
+     * @return whether there was one
+     */
+    public boolean applyGroup() {
+        if (group.isEmpty()) {
+            return false;
+        }
+        updater.putBack();
+        counts = counts.withoutLastCollected();
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            updater.presentUpdate().applyGroup();
+        }
+        return true;
     }
 
-    private String remedy(boolean badBatch, boolean finiteLoss, double scale) {
-        if (badBatch) {
-            return "Mend the data; neither precision nor layers are to blame";
-        }
-        String lowerScale = scale > 1 && scaler.scale() >= scale
-                ? "The loss scale isn't lowered by " + scaler
-                        + ": give a lower one, or a DynamicLossScaler, which finds its own. "
-                : "";
-        return finiteLoss
-                ? lowerScale
-                        + "Try a lower learning rate, clip gradients, or keep the layers at fault in FP32 with AmpConfig.keepFull(name)"
-                : "Activations overflowed in the forward pass, or training diverged: normalize the features, lower the learning rate,"
-                        + " keep the first layers in FP32 with AmpConfig.keepFull(name), or use BFLOAT16";
+    /** Gives a group that isn't complete to the gradient view, and ends it. */
+    Optional<EffectiveBatch> endEarly(GradientParts parts, GradientParts.Parted gradients) {
+        gradients.all().assign(0);
+        group.giveTo(parts, gradients, kernels);
+        iterations.skipNot();
+        return end(gradients);
     }
 }

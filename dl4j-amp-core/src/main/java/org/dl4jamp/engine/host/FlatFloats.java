@@ -7,6 +7,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.DoubleSupplier;
+import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
@@ -122,6 +124,32 @@ public final class FlatFloats {
                 pieces.get(i).run();
             }
         });
+    }
+
+    /** Something that is computed of all numbers of a length: the sum of a number for each of its ranges. */
+    record Sum(long length, RangeNumber number) {
+        private Stream<DoubleSupplier> pieces() {
+            return LongStream.iterate(0, start -> start < length, start -> start + RANGE)
+                    .mapToObj(start -> () -> number.of(start, (int) Math.min(RANGE, length - start)));
+        }
+    }
+
+    /** The sum of sums over different numbers, the same whatever thread takes which range. */
+    static double sumAll(List<Sum> sums) {
+        if (sums.stream().mapToLong(Sum::length).sum() <= ALONE) {
+            return sums.stream()
+                    .mapToDouble(sum -> sum.number.of(0, (int) sum.length))
+                    .sum();
+        }
+        List<DoubleSupplier> pieces = sums.stream().flatMap(Sum::pieces).toList();
+        double[] results = new double[pieces.size()];
+        AtomicInteger taken = new AtomicInteger();
+        IntStream.range(0, THREADS).parallel().forEach(thread -> {
+            for (int i = taken.getAndIncrement(); i < results.length; i = taken.getAndIncrement()) {
+                results[i] = pieces.get(i).getAsDouble();
+            }
+        });
+        return DoubleStream.of(results).sum();
     }
 
     /** Whether the answer is yes for all ranges of a length. */

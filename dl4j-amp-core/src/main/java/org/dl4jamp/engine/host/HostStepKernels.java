@@ -3,6 +3,7 @@ package org.dl4jamp.engine.host;
 import java.nio.IntBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.dl4jamp.engine.StepKernels;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.GradientUpdater;
@@ -50,6 +51,36 @@ public final class HostStepKernels implements StepKernels {
         for (int i = 0; i < size; i++) {
             overflows[i] |= (numbers[i] & exponent) + lowestBit;
         }
+    }
+
+    @Override
+    public double norm2(List<INDArray> gradients) {
+        return flat(gradients).map(SquareSums::norm2).orElseGet(() -> portable.norm2(gradients));
+    }
+
+    @Override
+    public boolean move(List<INDArray> gradients, List<INDArray> sums, boolean first) {
+        Optional<List<FlatFloats>> from = flat(gradients);
+        Optional<List<FlatFloats>> to = flat(sums);
+        return (from.isPresent() && to.isPresent())
+                ? GradientSums.move(from.get(), to.get(), first)
+                : portable.move(gradients, sums, first);
+    }
+
+    @Override
+    public double add(List<INDArray> sums, List<INDArray> gradients) {
+        Optional<List<FlatFloats>> from = flat(sums);
+        Optional<List<FlatFloats>> to = flat(gradients);
+        return (from.isPresent() && to.isPresent())
+                ? GradientSums.add(from.get(), to.get())
+                : portable.add(sums, gradients);
+    }
+
+    /** Empty if numbers of one of the arrays are scattered. */
+    private static Optional<List<FlatFloats>> flat(List<INDArray> arrays) {
+        List<FlatFloats> flat = new ArrayList<>();
+        arrays.forEach(array -> FlatFloats.of(array).ifPresent(flat::add));
+        return flat.size() == arrays.size() ? Optional.of(flat) : Optional.empty();
     }
 
     @Override

@@ -1,0 +1,129 @@
+package org.dl4jamp.step;
+
+import java.util.Optional;
+import org.dl4jamp.engine.StepKernels;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+
+/**
+ * The micro-batches whose gradients make one step: the gradients of all but the last are moved into an array of their own, to which those of the last are added
+ * where they are, in the network's view. A group of one has no such array.
+ *
+ * <p>Why not have the layers add to what is in the view: whoever looks at gradients between backward pass and step, such as a listener, would see sums, the loss scale is
+ * taken out of what a layer has just written, DL4J's own layers write over what is there, and so does everybody who asks for gradients between two micro-batches.
+ */
+final class GradientGroup {
+    private final int size;
+    private INDArray sum;
+    private GradientParts partsOfSum;
+    private GradientParts.Parted parted;
+    private int taken;
+    private long examples;
+    private Skip failure;
+    private double norm;
+
+    /**
+     * @param size how many micro-batches make a step, at least 1
+     */
+    GradientGroup(int size) {
+        this.size = size;
+    }
+
+    /** Whether there are several micro-batches in a step. */
+    boolean collects() {
+        return size > 1;
+    }
+
+    /** Whether the next micro-batch is the last one. */
+    private boolean endsWithNext() {
+        return taken == size - 1;
+    }
+
+    /**
+     * Takes the gradients of one more micro-batch. Those of the last one become those of the whole group; the others become zeros.
+     *
+     * @return whether all are finite; if not, one can still see where they aren't
+     */
+    boolean take(GradientParts parts, GradientParts.Parted gradients, StepKernels kernels) {
+        if (failure != null) {
+            return kernels.allFinite(gradients.all());
+        }
+        boolean updates = gradients.updates().stream().allMatch(kernels::allFinite);
+        if (endsWithNext()) {
+            norm = taken == 0
+                    ? kernels.norm2(gradients.sums())
+                    : kernels.add(sum(parts, gradients.all()).sums(), gradients.sums());
+            return updates && Double.isFinite(norm);
+        }
+        GradientParts.Parted to = sum(parts, gradients.all());
+        if (kernels.move(gradients.sums(), to.sums(), taken == 0)) {
+            return updates;
+        }
+        for (int i = 0; i < to.sums().size(); i++) {
+            gradients.sums().get(i).assign(to.sums().get(i));
+        }
+        return false;
+    }
+
+    @SuppressWarnings("ReferenceEquality")
+    private GradientParts.Parted sum(GradientParts parts, INDArray like) {
+        if (sum == null || sum.length() != like.length()) {
+            try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+                sum = Nd4j.create(like.dataType(), like.length());
+            }
+            partsOfSum = null;
+        }
+        if (partsOfSum != parts) {
+            partsOfSum = parts;
+            parted = parts.of(sum);
+        }
+        return parted;
+    }
+
+    /**
+     * Counts a micro-batch that was taken.
+     *
+     * @param more its examples
+     * @param skip why the whole group is to be left out, if it is
+     * @return whether it was the last one
+     */
+    boolean count(int more, Optional<Skip> skip) {
+        examples += more;
+        taken++;
+        // An overflow is what the scaler has to hear of.
+        if (failure == null || (skip.isPresent() && skip.get().overflow() && !failure.overflow())) {
+            failure = skip.orElse(failure);
+        }
+        return taken == size;
+    }
+
+    /** Why the group is to be left out. */
+    Optional<Skip> failure() {
+        return Optional.ofNullable(failure);
+    }
+
+    /** What the group is made of, for the step; the norm is only known when the last micro-batch was taken. */
+    EffectiveBatch batch() {
+        return new EffectiveBatch(examples, norm);
+    }
+
+    /** Whether there is no micro-batch in it yet. */
+    boolean isEmpty() {
+        return taken == 0;
+    }
+
+    /** Adds the gradients of a group that ends early to zeros in the network's view. */
+    void giveTo(GradientParts parts, GradientParts.Parted gradients, StepKernels kernels) {
+        if (failure == null) {
+            norm = kernels.add(sum(parts, gradients.all()).sums(), gradients.sums());
+        }
+    }
+
+    /** Begins with the next group. */
+    void clear() {
+        taken = 0;
+        examples = 0;
+        failure = null;
+    }
+}

@@ -1,0 +1,67 @@
+package org.dl4jamp.step;
+
+import org.dl4jamp.AmpException;
+import org.dl4jamp.scale.LossScaler;
+import org.slf4j.Logger;
+
+/** Who hears of skipped steps: the scaler of overflows, the log of all, and the program if there is no end to them. */
+final class SkippedSteps {
+    private final Logger log;
+    private final SkipWarnings warnings;
+    private final LossScaler scaler;
+    private final int maxConsecutiveSkips;
+
+    /**
+     * @param scaler hears of overflows
+     * @param maxConsecutiveSkips after how many in a row training stops
+     */
+    SkippedSteps(Logger log, LossScaler scaler, int maxConsecutiveSkips) {
+        this.log = log;
+        this.warnings = new SkipWarnings(log, System::nanoTime);
+        this.scaler = scaler;
+        this.maxConsecutiveSkips = maxConsecutiveSkips;
+    }
+
+    /**
+     * Hears of a step that was skipped.
+     *
+     * @param counts the steps, this one included
+     * @throws AmpException if too many in a row were skipped
+     */
+    void add(Skip skip, StepCounts counts) {
+        double scale = scaler.scale();
+        if (skip.overflow()) {
+            scaler.update(true);
+            log.debug("Step skipped: {}; the loss scale is now {}", skip.what(), scaler.scale());
+        } else {
+            warnings.warn("Step skipped: " + skip.what() + "; the loss scale stays"
+                    + (skip.cause() == Skip.Cause.LOSS ? "" : " at " + scale));
+        }
+        if (counts.consecutiveSkips() >= maxConsecutiveSkips) {
+            throw new AmpException(counts.consecutiveSkips() + " steps in a row were skipped (maxConsecutiveSkips("
+                    + maxConsecutiveSkips
+                    + ")); parameters and updater state are as they were before them. Last: " + skip.what()
+                    + skip.first()
+                            .map(name -> "; first to go non-finite in the backward pass: " + name)
+                            .orElse("")
+                    + ". "
+                    + remedy(skip, scale));
+        }
+    }
+
+    private String remedy(Skip skip, double scale) {
+        return switch (skip.cause()) {
+            case BATCH -> "Mend the data; neither precision nor layers are to blame";
+            case UNSCALED -> "They aren't scaled: try a smaller radius of the penalty, or a lower learning rate";
+            case OVERFLOW ->
+                (scale > 1 && scaler.scale() >= scale
+                                ? "The loss scale isn't lowered by " + scaler
+                                        + ": give a lower one, or a DynamicLossScaler, which finds its own. "
+                                : "")
+                        + "Try a lower learning rate, clip gradients, or keep the layers at fault in FP32 with AmpConfig.keepFull(name)";
+            case LOSS ->
+                "Activations overflowed in the forward pass, or training diverged: normalize the features, lower the learning rate,"
+                        + " keep the first layers in FP32 with AmpConfig.keepFull(name), or use BFLOAT16";
+        };
+    }
+}
