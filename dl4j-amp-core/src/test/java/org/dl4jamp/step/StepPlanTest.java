@@ -47,6 +47,13 @@ class StepPlanTest {
         }
 
         @Override
+        public double norm2(List<INDArray> gradients) {
+            return Math.sqrt(gradients.stream()
+                    .mapToDouble(gradient -> Math.pow(gradient.norm2Number().doubleValue(), 2))
+                    .sum());
+        }
+
+        @Override
         public boolean isOnePass(GradientUpdater<?> updater) {
             return known.test(updater);
         }
@@ -108,7 +115,8 @@ class StepPlanTest {
     }
 
     private static StepPlan plan(MultiLayerNetwork network, StepKernels kernels) {
-        return new StepPlan(updater(network), network.getGradientsViewArray(), network.params(), kernels);
+        return new StepPlan(
+                updater(network), network.getGradientsViewArray(), network.params(), kernels, Clipping.NONE);
     }
 
     private static double difference(INDArray expected, INDArray actual) {
