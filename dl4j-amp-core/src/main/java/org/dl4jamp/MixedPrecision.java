@@ -1,5 +1,6 @@
 package org.dl4jamp;
 
+import java.util.Arrays;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import org.deeplearning4j.nn.api.Layer;
@@ -10,6 +11,7 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.checkpoint.AmpState;
 import org.dl4jamp.checkpoint.CarriedConfig;
+import org.dl4jamp.checkpoint.WaitingGradients;
 import org.dl4jamp.dl4j.PassInProgress;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
@@ -20,8 +22,10 @@ import org.dl4jamp.scale.LossScaler;
 import org.dl4jamp.step.Clipping;
 import org.dl4jamp.step.GradientTerms;
 import org.dl4jamp.step.PenalizedGradient;
+import org.dl4jamp.step.Skip;
 import org.dl4jamp.step.StepCounts;
 import org.dl4jamp.step.TrainingStep;
+import org.dl4jamp.step.WaitingGroup;
 
 /**
  * Mixed precision for a network that exists already: its FP32 parameters become the master weights, suitable layers compute in half precision,
@@ -95,11 +99,38 @@ public final class MixedPrecision implements AutoCloseable {
     private void restore(AmpState state) {
         try {
             resolved.restoreScaler(state);
+            state.waiting().map(MixedPrecision::group).ifPresent(step::restore);
         } catch (AmpException e) {
             close();
             throw e;
         }
-        step.restore(new StepCounts(state.stepsTaken(), state.stepsSkipped(), state.consecutiveSkips(), 0));
+        step.restore(new StepCounts(
+                state.stepsTaken(), state.stepsSkipped(), state.consecutiveSkips(), state.iterationsWithoutStep()));
+    }
+
+    private static WaitingGroup group(WaitingGradients waiting) {
+        return new WaitingGroup(
+                waiting.microBatches(),
+                waiting.examples(),
+                waiting.sums(),
+                waiting.failure().map(failure -> new Skip(cause(failure), failure.what(), failure.first())));
+    }
+
+    private static Skip.Cause cause(WaitingGradients.Failure failure) {
+        return Arrays.stream(Skip.Cause.values())
+                .filter(cause -> cause.name().equals(failure.cause()))
+                .findFirst()
+                .orElseThrow(() -> new AmpException("waiting: the cause of its failure is \"" + failure.cause()
+                        + "\", but has to be one of " + Arrays.toString(Skip.Cause.values())));
+    }
+
+    private static WaitingGradients gradients(WaitingGroup group) {
+        return new WaitingGradients(
+                group.microBatches(),
+                group.examples(),
+                group.sums(),
+                group.failure()
+                        .map(skip -> new WaitingGradients.Failure(skip.cause().name(), skip.what(), skip.first())));
     }
 
     /**
@@ -264,11 +295,20 @@ public final class MixedPrecision implements AutoCloseable {
         }
     }
 
-    /** What has to be saved beside the network to go on from here, see {@link #enable(Model, AmpState)}. */
+    /**
+     * What has to be saved beside the network to go on from here, see {@link #enable(Model, AmpState)}. If micro-batches wait for more, with {@link AmpConfig.Builder#accumulate(int)}, a copy of their
+     * gradients is part of it, also after {@link #close()}, which makes no step of them.
+     */
     public AmpState state() {
         StepCounts counts = step.counts();
         return new AmpState(
-                config(), lossScaler().state(), counts.taken(), counts.skipped(), counts.consecutiveSkips());
+                config(),
+                lossScaler().state(),
+                counts.taken(),
+                counts.skipped(),
+                counts.consecutiveSkips(),
+                counts.collected(),
+                step.waiting().map(MixedPrecision::gradients));
     }
 
     /** Whether {@link #close()} has been called. */

@@ -108,6 +108,38 @@ class BookkeepingTest {
         assertAllocatesNoMore(Networks.init(Networks.lstm()), Networks.maskedSequences(8, 5, 3, 7));
     }
 
+    @Test
+    void accumulationTakesOneArrayOfTheParametersSizeAndNothingInAStep() throws ReflectiveOperationException {
+        MultiLayerNetwork network = network(3);
+        MultiLayerNetwork each = network.clone();
+        MixedPrecision.enable(each, Gradients.config(Precision.HALF));
+        long expected = bytesOutsideWorkspaces(each, DATA);
+        MixedPrecision.enable(
+                network,
+                AmpConfig.builder()
+                        .precision(Precision.HALF)
+                        .engine("nd4j")
+                        .accumulate(100)
+                        .clipGradientNorm(1)
+                        .build());
+        warmUp(each, DATA);
+        network.fit(DATA);
+        long first = arraysOf(network.numParams());
+        warmUp(network, DATA);
+        assertEquals(first, arraysOf(network.numParams()), "arrays of the parameters' size");
+        long actual = bytesOutsideWorkspaces(network, DATA);
+        assertTrue(actual <= expected, () -> actual + " bytes outside workspaces, without accumulation " + expected);
+    }
+
+    private static long arraysOf(long length) throws ReflectiveOperationException {
+        return buffers().values().stream()
+                .map(reference -> ((Reference<?>) reference).get())
+                .filter(buffer -> buffer instanceof DataBuffer numbers
+                        && numbers.length() == length
+                        && numbers.underlyingDataBuffer() == null)
+                .count();
+    }
+
     private static void assertAllocatesNoMore(MultiLayerNetwork fp32, DataSet data)
             throws ReflectiveOperationException {
         MultiLayerNetwork half = fp32.clone();

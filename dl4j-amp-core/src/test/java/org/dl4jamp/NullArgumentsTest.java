@@ -19,6 +19,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
@@ -57,6 +58,8 @@ class NullArgumentsTest {
             Map.entry(LossScalerState.class, SCALER),
             Map.entry(LossScaler.class, new NoLossScaler()),
             Map.entry(GradientPenalty.class, GradientPenalty.of(0.1, 0.05)),
+            Map.entry(PartialGroup.class, PartialGroup.APPLY),
+            Map.entry(Optional.class, Optional.empty()),
             Map.entry(Precision.class, Precision.HALF),
             Map.entry(OptLevel.class, OptLevel.O1),
             Map.entry(String.class, "text"),

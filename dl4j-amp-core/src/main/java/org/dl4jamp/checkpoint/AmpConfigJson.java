@@ -6,6 +6,7 @@ import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.GradientPenalty;
 import org.dl4jamp.OptLevel;
+import org.dl4jamp.PartialGroup;
 import org.dl4jamp.Precision;
 import org.dl4jamp.policy.LayerKind;
 import org.dl4jamp.policy.PrecisionRule;
@@ -26,7 +27,8 @@ import org.nd4j.shade.jackson.databind.node.ObjectNode;
  *  "maxConsecutiveSkips": 50}
  * </pre>
  *
- * <p>{@code lossScaler} is absent if dl4j-amp is to choose, {@code gradientPenalty} with {@code coefficient} and {@code radius} if there is none.
+ * <p>{@code lossScaler} is absent if dl4j-amp is to choose, and so are {@code gradientPenalty} with {@code coefficient} and {@code radius}, {@code accumulate} with {@code microBatches} and {@code
+ * partialGroup}, {@code clipGradientNorm} and {@code clipGradientValue}, if there are none.
  */
 final class AmpConfigJson {
     private static final int FORMAT_VERSION = 1;
@@ -54,6 +56,13 @@ final class AmpConfigJson {
         config.gradientPenalty().ifPresent(penalty -> json.putObject("gradientPenalty")
                 .put("coefficient", penalty.coefficient())
                 .put("radius", penalty.radius()));
+        if (config.accumulate() > 1) {
+            json.putObject("accumulate")
+                    .put("microBatches", config.accumulate())
+                    .put("partialGroup", config.partialGroup().name());
+        }
+        config.clipGradientNorm().ifPresent(norm -> json.put("clipGradientNorm", norm));
+        config.clipGradientValue().ifPresent(value -> json.put("clipGradientValue", value));
         return json.put("maxConsecutiveSkips", config.maxConsecutiveSkips());
     }
 
@@ -122,6 +131,18 @@ final class AmpConfigJson {
                 JsonFields penalty = json.object("gradientPenalty");
                 builder.gradientPenalty(GradientPenalty.of(penalty.number("coefficient"), penalty.number("radius")));
                 penalty.end();
+            }
+            if (json.has("accumulate")) {
+                JsonFields accumulate = json.object("accumulate");
+                builder.accumulate(
+                        accumulate.integer("microBatches"), accumulate.constant("partialGroup", PartialGroup.class));
+                accumulate.end();
+            }
+            if (json.has("clipGradientNorm")) {
+                builder.clipGradientNorm(json.number("clipGradientNorm"));
+            }
+            if (json.has("clipGradientValue")) {
+                builder.clipGradientValue(json.number("clipGradientValue"));
             }
             json.end();
             return builder.build();

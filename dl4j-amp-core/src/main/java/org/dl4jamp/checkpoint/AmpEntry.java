@@ -30,7 +30,13 @@ final class AmpEntry {
     static Optional<AmpState> read(Path zip, String source) throws IOException {
         try (ZipFile file = new ZipFile(zip.toFile())) {
             ZipEntry entry = file.getEntry(NAME);
-            return entry == null ? Optional.empty() : Optional.of(read(file, entry, where(source)));
+            if (entry == null) {
+                return Optional.empty();
+            }
+            AmpState state = read(file, entry, where(source));
+            boolean gradients =
+                    state.waiting().filter(WaitingGradients::needSums).isPresent();
+            return Optional.of(gradients ? state.with(GradientsEntry.read(file, source)) : state);
         } catch (ZipException e) {
             throw new AmpException(
                     source + ": truncated or not a model zip (" + e.getMessage() + "); restore from another copy", e);

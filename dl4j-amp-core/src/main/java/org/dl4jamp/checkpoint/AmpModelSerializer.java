@@ -15,6 +15,7 @@ import org.deeplearning4j.util.ModelSerializer;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
 import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.api.preprocessor.DataNormalization;
 import org.nd4j.linalg.dataset.api.preprocessor.Normalizer;
 import org.nd4j.linalg.dataset.api.preprocessor.serializer.NormalizerSerializer;
@@ -29,6 +30,8 @@ import org.nd4j.linalg.dataset.api.preprocessor.serializer.NormalizerSerializer;
  * MultiLayerNetwork net = AmpModelSerializer.restoreMultiLayerNetwork(new File("model.zip"));
  * MixedPrecision amp = MixedPrecision.of(net).orElseThrow();       // enabled if it was when the network was written
  * </pre>
+ *
+ * <p>Where gradients of micro-batches wait for more to make a step of, they are an entry of their own, {@code ampGradients.bin}.
  *
  * <p>The zip is an ordinary DL4J model: {@link ModelSerializer} and programs without dl4j-amp read it and ignore the
  * entry, its calls that add a normalizer or an object to a file keep it. A network without mixed precision is written
@@ -96,7 +99,7 @@ public final class AmpModelSerializer {
             throws IOException {
         AmpException.ifNull(file, "file", "the file to write to");
         Map<String, byte[]> more = entriesBeside(state, normalizer);
-        AtomicFile.write(file.toPath(), stream -> ModelZip.write(model, saveUpdater, more, stream));
+        AtomicFile.write(file.toPath(), stream -> ModelZip.write(model, saveUpdater, more, gradients(state), stream));
     }
 
     static void writeModel(
@@ -107,7 +110,14 @@ public final class AmpModelSerializer {
             DataNormalization normalizer)
             throws IOException {
         AmpException.ifNull(stream, "stream", "the stream to write to");
-        ModelZip.write(model, saveUpdater, entriesBeside(state, normalizer), stream);
+        ModelZip.write(model, saveUpdater, entriesBeside(state, normalizer), gradients(state), stream);
+    }
+
+    private static Map<String, INDArray> gradients(Optional<AmpState> state) {
+        return state.flatMap(AmpState::waiting)
+                .flatMap(WaitingGradients::sums)
+                .map(sums -> Map.of(GradientsEntry.NAME, sums))
+                .orElseGet(Map::of);
     }
 
     private static Map<String, byte[]> entriesBeside(Optional<AmpState> state, DataNormalization normalizer)

@@ -27,8 +27,14 @@ final class ModelZip {
      * Writes a network, and leaves the stream open.
      *
      * @param more what follows DL4J's entries, by name
+     * @param arrays what follows them, by name
      */
-    static void write(Model model, boolean saveUpdater, Map<String, byte[]> more, OutputStream stream)
+    static void write(
+            Model model,
+            boolean saveUpdater,
+            Map<String, byte[]> more,
+            Map<String, INDArray> arrays,
+            OutputStream stream)
             throws IOException {
         ZipOutputStream zip = new ZipOutputStream(stream);
         zip.putNextEntry(new ZipEntry(ModelSerializer.CONFIGURATION_JSON));
@@ -49,6 +55,10 @@ final class ModelZip {
         for (Map.Entry<String, byte[]> entry : more.entrySet()) {
             zip.putNextEntry(new ZipEntry(entry.getKey()));
             zip.write(entry.getValue());
+        }
+        for (Map.Entry<String, INDArray> entry : arrays.entrySet()) {
+            zip.putNextEntry(new ZipEntry(entry.getKey()));
+            write(entry.getValue(), zip);
         }
         zip.finish();
         zip.flush();

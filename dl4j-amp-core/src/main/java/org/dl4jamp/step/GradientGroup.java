@@ -37,7 +37,8 @@ final class GradientGroup {
 
     /** Whether the next micro-batch is the last one. */
     private boolean endsWithNext() {
-        return taken == size - 1;
+        // More may have been restored.
+        return taken >= size - 1;
     }
 
     /**
@@ -95,7 +96,7 @@ final class GradientGroup {
         if (failure == null || (skip.isPresent() && skip.get().overflow() && !failure.overflow())) {
             failure = skip.orElse(failure);
         }
-        return taken == size;
+        return taken >= size;
     }
 
     /** Why the group is to be left out. */
@@ -118,6 +119,28 @@ final class GradientGroup {
         if (failure == null) {
             norm = kernels.add(sum(parts, gradients.all()).sums(), gradients.sums());
         }
+    }
+
+    /** A copy of a group that isn't complete, empty if it hasn't begun. */
+    Optional<WaitingGroup> waiting() {
+        if (taken == 0) {
+            return Optional.empty();
+        }
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            Optional<INDArray> copy = failure == null ? Optional.of(sum.dup()) : Optional.empty();
+            return Optional.of(new WaitingGroup(taken, examples, copy, failure()));
+        }
+    }
+
+    /** Goes on with a copy of a group. */
+    void restore(WaitingGroup waiting) {
+        taken = waiting.microBatches();
+        examples = waiting.examples();
+        failure = waiting.failure().orElse(null);
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            sum = waiting.sums().map(INDArray::dup).orElse(null);
+        }
+        partsOfSum = null;
     }
 
     /** Begins with the next group. */

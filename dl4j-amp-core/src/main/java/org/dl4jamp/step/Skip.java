@@ -9,9 +9,9 @@ import java.util.Optional;
  * @param what a sentence without its end
  * @param first the parameter whose gradient was the first not to be finite, as far as that's known
  */
-record Skip(Cause cause, String what, Optional<String> first) {
+public record Skip(Cause cause, String what, Optional<String> first) {
     /** Where infinities or NaN come from. */
-    enum Cause {
+    public enum Cause {
         /** Features or labels. */
         BATCH,
         /** The loss of finite features and labels. */

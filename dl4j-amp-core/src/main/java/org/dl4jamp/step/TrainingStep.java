@@ -104,6 +104,27 @@ public final class TrainingStep implements StepGuard {
         this.iterations = new OptimizerIterations();
     }
 
+    /** Micro-batches that wait for more, if there are any. */
+    public Optional<WaitingGroup> waiting() {
+        return group.waiting();
+    }
+
+    /**
+     * Goes on with micro-batches that waited.
+     *
+     * @throws AmpException if they aren't of a network of this size
+     */
+    public void restore(WaitingGroup waiting) {
+        long parameters = network.model().params().length();
+        long sums =
+                waiting.sums().map(INDArray::length).orElse(waiting.failure().isPresent() ? parameters : 0);
+        if (sums != parameters) {
+            throw new AmpException("waiting: " + sums + " gradients, but the network has " + parameters
+                    + " parameters; restore it with the state that was saved with it, or without what waits");
+        }
+        group.restore(waiting);
+    }
+
     /** Takes an engine's kernels, for updaters that are installed from now on, too. */
     public void use(StepKernels engines) {
         this.kernels = engines;

@@ -6,10 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.Optional;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
+import org.dl4jamp.PartialGroup;
 import org.dl4jamp.Precision;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.scale.LossScalerState;
@@ -34,10 +36,28 @@ class AmpStateTest {
             12,
             3);
 
+    private static AmpState waiting(Optional<WaitingGradients.Failure> failure) {
+        return new AmpState(
+                AmpConfig.builder()
+                        .accumulate(5, PartialGroup.CARRY_OVER)
+                        .clipGradientNorm(0.1)
+                        .clipGradientValue(1e-30)
+                        .build(),
+                new NoLossScaler().state(),
+                3,
+                0,
+                0,
+                14,
+                Optional.of(new WaitingGradients(2, 33, Optional.empty(), failure)));
+    }
+
     static Stream<AmpState> states() {
         return Stream.of(
                 STATE,
                 new AmpState(AmpConfig.defaults(), new NoLossScaler().state(), 0, 0, 0),
+                waiting(Optional.empty()),
+                waiting(Optional.of(new WaitingGradients.Failure("OVERFLOW", "größe", Optional.of("\"W\"")))),
+                waiting(Optional.of(new WaitingGradients.Failure("BATCH", "NaN", Optional.empty()))),
                 new AmpState(
                         AmpConfig.builder()
                                 .lossScaler(new StaticLossScaler(0.1))
@@ -58,6 +78,8 @@ class AmpStateTest {
         assertEquals(state.stepsTaken(), read.stepsTaken());
         assertEquals(state.stepsSkipped(), read.stepsSkipped());
         assertEquals(state.consecutiveSkips(), read.consecutiveSkips());
+        assertEquals(state.iterationsWithoutStep(), read.iterationsWithoutStep());
+        assertEquals(state.waiting(), read.waiting());
     }
 
     @Test

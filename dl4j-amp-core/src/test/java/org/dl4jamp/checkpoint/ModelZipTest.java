@@ -49,7 +49,7 @@ class ModelZipTest {
                 Map<String, byte[]> expected = entries(stock);
                 expected.putAll(MORE);
                 ByteArrayOutputStream stream = new ByteArrayOutputStream();
-                ModelZip.write(model, saveUpdater, MORE, stream);
+                ModelZip.write(model, saveUpdater, MORE, Map.of(), stream);
                 Map<String, byte[]> actual = entries(stream);
                 assertEquals(List.copyOf(expected.keySet()), List.copyOf(actual.keySet()));
                 expected.forEach((name, bytes) -> assertArrayEquals(bytes, actual.get(name), name));
@@ -60,10 +60,10 @@ class ModelZipTest {
     @Test
     void aStreamThatFailsAtAnyByteFailsTheCall() throws IOException {
         ByteArrayOutputStream whole = new ByteArrayOutputStream();
-        ModelZip.write(network, true, MORE, whole);
+        ModelZip.write(network, true, MORE, Map.of(), whole);
         for (int room = 0; room < whole.size(); room += 7) {
             OutputStream full = full(room);
-            IOException e = assertThrows(IOException.class, () -> ModelZip.write(network, true, MORE, full));
+            IOException e = assertThrows(IOException.class, () -> ModelZip.write(network, true, MORE, Map.of(), full));
             assertEquals("No space left on device", e.getMessage());
         }
     }

@@ -10,6 +10,8 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.ObjectInputStream;
 import java.io.ObjectOutputStream;
+import java.util.List;
+import java.util.Optional;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.dl4jamp.AmpConfig;
@@ -19,6 +21,8 @@ import org.dl4jamp.Precision;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.scale.LossScalerState;
 import org.junit.jupiter.api.Test;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 
 /** Java's serialization of settings and state, which clusters send from machine to machine. */
 class SerializationTest {
@@ -53,6 +57,33 @@ class SerializationTest {
         assertEquals(8, arrived.stepsSkipped());
         assertEquals(2, arrived.consecutiveSkips());
         assertEquals(ALL.toString(), arrived.config().toString());
+    }
+
+    @Test
+    void gradientsThatWaitArriveAsTheyWere() throws Exception {
+        INDArray sums = Nd4j.createFromArray(1.5f, -0.25f, 1e-30f);
+        AmpState arrived = (AmpState) sent(waiting(Optional.of(sums), Optional.empty()));
+        assertEquals(14, arrived.iterationsWithoutStep());
+        WaitingGradients waiting = arrived.waiting().orElseThrow();
+        assertEquals(2, waiting.microBatches());
+        assertEquals(33, waiting.examples());
+        assertEquals(sums, waiting.sums().orElseThrow());
+        assertEquals(Optional.empty(), waiting.failure());
+    }
+
+    @Test
+    void aGroupThatWillBeLeftOutArrivesWithItsReason() throws Exception {
+        for (Optional<String> first : List.of(Optional.of("0_W"), Optional.<String>empty())) {
+            var failure = Optional.of(new WaitingGradients.Failure("OVERFLOW", "gradients overflowed", first));
+            AmpState state = waiting(Optional.empty(), failure);
+            assertEquals(state.waiting(), ((AmpState) sent(state)).waiting());
+        }
+    }
+
+    private static AmpState waiting(Optional<INDArray> sums, Optional<WaitingGradients.Failure> failure) {
+        AmpConfig config = AmpConfig.builder().accumulate(5).build();
+        LossScalerState scaler = new LossScalerState(DynamicLossScaler.KIND, 512, 5, 1);
+        return new AmpState(config, scaler, 3, 0, 0, 14, Optional.of(new WaitingGradients(2, 33, sums, failure)));
     }
 
     @Test

@@ -66,6 +66,61 @@ class HostStepKernelsTest {
         assertEquals(false, kernels.allFinite(view));
     }
 
+    private static double norm2(List<INDArray> arrays) {
+        double squares = 0;
+        for (INDArray array : arrays) {
+            double norm = array.castTo(DataType.DOUBLE).norm2Number().doubleValue();
+            squares += norm * norm;
+        }
+        return Math.sqrt(squares);
+    }
+
+    private static List<INDArray> views(INDArray whole) {
+        long middle = whole.length() / 3;
+        return List.of(
+                whole.get(NDArrayIndex.interval(1, middle)),
+                whole.get(NDArrayIndex.interval(middle + 5, whole.length())));
+    }
+
+    @Property(tries = 40)
+    void theNormIsThatOfDoublePrecisionAndFiniteIfAllNumbersAre(
+            @ForAll long seed,
+            @ForAll @IntRange(min = 20, max = 400_000) int length,
+            @ForAll @IntRange(min = -35, max = 35) int exponent) {
+        Nd4j.getRandom().setSeed(seed);
+        List<INDArray> arrays = views(Nd4j.randn(DataType.FLOAT, length).muli(Math.pow(10, exponent)));
+        double expected = norm2(arrays);
+        for (StepKernels each : List.of(kernels, StepKernels.nd4j())) {
+            assertEquals(expected, each.norm2(arrays), 2e-6 * expected, each.toString());
+        }
+        Random random = new Random(seed);
+        INDArray one = arrays.get(random.nextInt(2));
+        one.putScalar(random.nextInt((int) one.length()), random.nextBoolean() ? Float.NaN : Float.NEGATIVE_INFINITY);
+        for (StepKernels each : List.of(kernels, StepKernels.nd4j())) {
+            assertFalse(Double.isFinite(each.norm2(arrays)), each.toString());
+        }
+    }
+
+    @Property(tries = 40)
+    void movingAndAddingGivesTheSumsOfNd4jBitForBit(
+            @ForAll long seed, @ForAll @IntRange(min = 20, max = 400_000) int length) {
+        Nd4j.getRandom().setSeed(seed);
+        INDArray[] g = {
+            Nd4j.randn(DataType.FLOAT, length), Nd4j.randn(DataType.FLOAT, length), Nd4j.randn(DataType.FLOAT, length)
+        };
+        INDArray expected = g[0].add(g[1]).addi(g[2]);
+        INDArray sum = Nd4j.valueArrayOf(new long[] {length}, Float.NaN, DataType.FLOAT);
+        assertTrue(kernels.move(views(g[0]), views(sum), true));
+        assertTrue(kernels.move(views(g[1]), views(sum), false));
+        assertEquals(0, norm2(views(g[0])) + norm2(views(g[1])));
+        double norm = kernels.add(views(sum), views(g[2]));
+        assertEquals(views(expected), views(g[2]));
+        assertEquals(norm2(views(expected)), norm, 2e-6 * norm);
+        views(g[2]).get(1).putScalar(3, Float.POSITIVE_INFINITY);
+        assertFalse(kernels.move(views(g[2]), views(sum), new Random(seed).nextBoolean()));
+        assertTrue(Double.isInfinite(views(sum).get(1).getDouble(3)));
+    }
+
     @Test
     void checksScatteredArraysToo() {
         INDArray column = Nd4j.rand(DataType.FLOAT, 40, 3).getColumn(1);

@@ -1,0 +1,33 @@
+package org.dl4jamp.checkpoint;
+
+import java.io.InvalidObjectException;
+import java.io.Serializable;
+import java.nio.charset.StandardCharsets;
+import java.util.Optional;
+import org.dl4jamp.AmpException;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * What Java's serialization writes in place of an {@link AmpState}.
+ *
+ * @param json the state, but for gradients that wait
+ * @param sums gradients that wait; null if there are none
+ */
+record SerializedState(String json, INDArray sums) implements Serializable {
+    static SerializedState of(AmpState state) {
+        return new SerializedState(
+                new String(state.toJson(), StandardCharsets.US_ASCII),
+                state.waiting().flatMap(WaitingGradients::sums).orElse(null));
+    }
+
+    private Object readResolve() throws InvalidObjectException {
+        try {
+            AmpState state = AmpState.fromJson(json.getBytes(StandardCharsets.US_ASCII), "a serialized AmpState");
+            return Optional.ofNullable(sums).map(state::with).orElse(state);
+        } catch (AmpException e) {
+            InvalidObjectException invalid = new InvalidObjectException(e.getMessage());
+            invalid.initCause(e);
+            throw invalid;
+        }
+    }
+}

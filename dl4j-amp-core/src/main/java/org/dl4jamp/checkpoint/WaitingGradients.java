@@ -1,0 +1,44 @@
+package org.dl4jamp.checkpoint;
+
+import java.util.Optional;
+import org.dl4jamp.AmpException;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * Micro-batches that wait for more to make a step of, with {@code AmpConfig.accumulate}.
+ *
+ * @param microBatches how many, at least 1
+ * @param examples how many they have together, at least 1
+ * @param sums their gradients, added up: FLOAT, one for each of the network's parameters; empty if they'll be left out
+ * @param failure why their step will be left out, if it will
+ */
+public record WaitingGradients(
+        int microBatches, long examples, Optional<INDArray> sums, Optional<WaitingGradients.Failure> failure) {
+    /**
+     * Why a step will be left out.
+     *
+     * @param cause BATCH, LOSS, OVERFLOW or UNSCALED
+     * @param what what wasn't finite, in words
+     * @param first the parameter whose gradient was the first not to be finite, if that's known
+     */
+    public record Failure(String cause, String what, Optional<String> first) {}
+
+    public WaitingGradients {
+        AmpException.ifNull(sums, "sums", "gradients, or none");
+        AmpException.ifNull(failure, "failure", "why the step will be left out, or nothing");
+        if (microBatches < 1 || examples < 1) {
+            throw new AmpException("microBatches is " + microBatches + " and examples is " + examples
+                    + ", but both have to be at least 1");
+        }
+    }
+
+    /** Whether there have to be sums. */
+    boolean needSums() {
+        return failure.isEmpty();
+    }
+
+    /** The same with sums that were read elsewhere. */
+    WaitingGradients with(INDArray read) {
+        return new WaitingGradients(microBatches, examples, Optional.of(read), failure);
+    }
+}
