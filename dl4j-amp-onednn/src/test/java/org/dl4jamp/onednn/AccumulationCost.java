@@ -12,6 +12,7 @@ import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.host.HostStepKernels;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
@@ -91,8 +92,8 @@ class AccumulationCost {
     /** The passes alone, over as many numbers. */
     private static void printPasses() {
         StepKernels kernels = new HostStepKernels(StepKernels.nd4j());
-        INDArray gradients = Nd4j.rand(25_078_760L);
-        INDArray sums = Nd4j.rand(25_078_760L);
+        INDArray gradients = Nd4j.rand(DataType.FLOAT, 25_078_760L);
+        INDArray sums = Nd4j.rand(DataType.FLOAT, 25_078_760L);
         print("finite check alone", pass(() -> kernels.allFinite(gradients)));
         print("finite check and norm", pass(() -> kernels.norm2(List.of(gradients))));
         print("first micro-batch", pass(() -> kernels.move(List.of(gradients), List.of(sums), true)));
