@@ -1,10 +1,8 @@
 package org.dl4jamp.checkpoint;
 
-import java.io.InvalidObjectException;
 import java.io.Serializable;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
-import org.dl4jamp.AmpException;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
@@ -20,14 +18,8 @@ record SerializedState(String json, INDArray sums) implements Serializable {
                 state.waiting().flatMap(WaitingGradients::sums).orElse(null));
     }
 
-    private Object readResolve() throws InvalidObjectException {
-        try {
-            AmpState state = AmpState.fromJson(json.getBytes(StandardCharsets.US_ASCII), "a serialized AmpState");
-            return Optional.ofNullable(sums).map(state::with).orElse(state);
-        } catch (AmpException e) {
-            InvalidObjectException invalid = new InvalidObjectException(e.getMessage());
-            invalid.initCause(e);
-            throw invalid;
-        }
+    private Object readResolve() {
+        AmpState state = AmpState.fromJson(json.getBytes(StandardCharsets.US_ASCII), "the serialized AmpState");
+        return Optional.ofNullable(sums).map(state::with).orElse(state);
     }
 }
