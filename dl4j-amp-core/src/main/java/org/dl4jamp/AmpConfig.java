@@ -50,6 +50,7 @@ public final class AmpConfig implements Serializable {
     private final PartialGroup partialGroup;
     private final transient OptionalDouble clipGradientNorm;
     private final transient OptionalDouble clipGradientValue;
+    private final boolean measuresGradientNorm;
 
     private AmpConfig(Builder builder) {
         this.precision = builder.precision;
@@ -63,6 +64,7 @@ public final class AmpConfig implements Serializable {
         this.partialGroup = builder.partialGroup;
         this.clipGradientNorm = builder.clipGradientNorm;
         this.clipGradientValue = builder.clipGradientValue;
+        this.measuresGradientNorm = builder.measuresGradientNorm;
     }
 
     /** Settings that fit most networks: everything automatic. */
@@ -141,6 +143,11 @@ public final class AmpConfig implements Serializable {
         return clipGradientValue;
     }
 
+    /** Whether each step measures the norm of its gradients where nothing else needs it. */
+    public boolean measuresGradientNorm() {
+        return measuresGradientNorm;
+    }
+
     /** The calls that make these settings; a scaler is shown with its state. */
     @Override
     public String toString() {
@@ -167,6 +174,9 @@ public final class AmpConfig implements Serializable {
                 norm -> calls.append(".clipGradientNorm(").append(norm).append(')'));
         clipGradientValue.ifPresent(
                 value -> calls.append(".clipGradientValue(").append(value).append(')'));
+        if (measuresGradientNorm) {
+            calls.append(".measureGradientNorm(true)");
+        }
         return calls.append(".maxConsecutiveSkips(")
                 .append(maxConsecutiveSkips)
                 .append(").build()")
@@ -200,6 +210,7 @@ public final class AmpConfig implements Serializable {
         private PartialGroup partialGroup = PartialGroup.APPLY;
         private OptionalDouble clipGradientNorm = OptionalDouble.empty();
         private OptionalDouble clipGradientValue = OptionalDouble.empty();
+        private boolean measuresGradientNorm;
 
         private static final String LAYER_CLASS = "a class of layer configurations, such as DenseLayer.class";
         private static final String PREDICATE = "a predicate of layer configurations";
@@ -352,6 +363,15 @@ public final class AmpConfig implements Serializable {
          */
         public Builder clipGradientValue(double maxValue) {
             this.clipGradientValue = OptionalDouble.of(limit("clipGradientValue", maxValue));
+            return this;
+        }
+
+        /**
+         * Has each step measure the norm of its gradients for {@link MixedPrecision#gradientNorm()}, in place of only looking whether they're finite, which is faster. Default false. With {@link
+         * #clipGradientNorm}, and with {@link #accumulate(int)} of 2 or more, it's measured in any case.
+         */
+        public Builder measureGradientNorm(boolean measured) {
+            this.measuresGradientNorm = measured;
             return this;
         }
 

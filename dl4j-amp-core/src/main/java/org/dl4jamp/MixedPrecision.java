@@ -68,7 +68,8 @@ public final class MixedPrecision implements AutoCloseable {
                         .map(penalty -> new PenalizedGradient(penalty.coefficient(), penalty.radius(), network)),
                 config.accumulate(),
                 config.partialGroup() == PartialGroup.APPLY,
-                new Clipping(config.clipGradientNorm(), config.clipGradientValue()));
+                new Clipping(config.clipGradientNorm(), config.clipGradientValue()),
+                config.measuresGradientNorm());
     }
 
     /**
@@ -270,7 +271,8 @@ public final class MixedPrecision implements AutoCloseable {
      * The Euclidean norm of the last step's gradients over the whole network, before clipping: of the true FP32 gradients of the effective batch, means over its examples, without L1 and L2. With a gradient penalty its
      * gradient is included. Running statistics of batch normalization aren't gradients.
      *
-     * @return empty before the first step that counted; one that was skipped leaves it as it was
+     * @return empty before the first step that counted; one that was skipped leaves it as it was. Empty, too, after a step whose norm nobody needed: unless the settings have {@link AmpConfig.Builder#measureGradientNorm}, {@link
+     *     AmpConfig.Builder#clipGradientNorm} or {@link AmpConfig.Builder#accumulate(int)} of 2 or more: a norm takes a pass that's slower than looking for what isn't finite
      */
     public OptionalDouble gradientNorm() {
         return step.gradientNorm();

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.lang.ref.Reference;
 import java.lang.reflect.Field;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -17,6 +18,7 @@ import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataBuffer;
 import org.nd4j.linalg.api.memory.deallocation.DeallocatorService;
 import org.nd4j.linalg.api.ops.executioner.OpExecutioner.ProfilingMode;
+import org.nd4j.linalg.api.ops.impl.reduce.floating.Norm1;
 import org.nd4j.linalg.api.ops.impl.reduce.floating.Norm2;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
@@ -74,10 +76,29 @@ class BookkeepingTest {
     void onceInAStepTheHostReadsWhetherAllGradientsAreFinite() {
         MultiLayerNetwork network = network(4);
         MixedPrecision.enable(network, Gradients.config(Precision.HALF));
+        assertEquals(List.of(1, 0), passes(network));
+    }
+
+    @Test
+    void aStepMeasuresTheNormInPlaceOfLookingForWhatIsntFiniteIfItsNeeded() {
+        for (AmpConfig.Builder builder : List.of(
+                AmpConfig.builder().clipGradientNorm(1), AmpConfig.builder().measureGradientNorm(true))) {
+            MultiLayerNetwork network = network(4);
+            MixedPrecision.enable(
+                    network, builder.precision(Precision.HALF).engine("nd4j").build());
+            assertEquals(List.of(0, 1), passes(network));
+        }
+    }
+
+    /** How often a step sums magnitudes, and how often squares. */
+    private static List<Integer> passes(MultiLayerNetwork network) {
         warmUp(network, DATA);
         AtomicInteger checks = new AtomicInteger();
+        AtomicInteger norms = new AtomicInteger();
         OpProfiler.OpProfilerListener listener = op -> {
             if (op instanceof Norm2) {
+                norms.incrementAndGet();
+            } else if (op instanceof Norm1) {
                 checks.incrementAndGet();
             }
         };
@@ -89,7 +110,7 @@ class BookkeepingTest {
             Nd4j.getExecutioner().setProfilingMode(ProfilingMode.DISABLED);
             OpProfiler.getInstance().clearListener(listener);
         }
-        assertEquals(1, checks.get());
+        return List.of(checks.get(), norms.get());
     }
 
     @Test

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import java.util.OptionalDouble;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
@@ -67,11 +68,37 @@ class ClippingTest {
     @MethodSource("everywhere")
     void theNormIsThatOfTheWholeNetworksTrueGradients(Kind kind, Side side) {
         Model network = network(kind);
-        MixedPrecision amp = Sides.enable(network, AccumulationTest.config(side).build());
+        MixedPrecision amp = Sides.enable(
+                network, AccumulationTest.config(side).measureGradientNorm(true).build());
         assertEquals(OptionalDouble.empty(), amp.gradientNorm());
         Kind.fit(network, DATA);
         double expected = norm(gradient(kind));
         assertEquals(expected, amp.gradientNorm().orElseThrow(), side.tolerance() * expected);
+    }
+
+    @ParameterizedTest
+    @MethodSource("everywhere")
+    void theNormIsKnownIfSomethingAsksForIt(Kind kind, Side side) {
+        for (var asks : List.<UnaryOperator<AmpConfig.Builder>>of(
+                config -> config.clipGradientNorm(1e30),
+                config -> config.accumulate(2),
+                config -> config.measureGradientNorm(true))) {
+            MixedPrecision amp = afterTwoCalls(kind, asks.apply(AccumulationTest.config(side)));
+            assertTrue(amp.gradientNorm().isPresent(), amp.config()::toString);
+        }
+        for (var asksNot : List.<UnaryOperator<AmpConfig.Builder>>of(
+                config -> config, config -> config.clipGradientValue(1), config -> config.accumulate(1))) {
+            MixedPrecision amp = afterTwoCalls(kind, asksNot.apply(AccumulationTest.config(side)));
+            assertEquals(OptionalDouble.empty(), amp.gradientNorm(), amp.config()::toString);
+        }
+    }
+
+    private static MixedPrecision afterTwoCalls(Kind kind, AmpConfig.Builder config) {
+        Model network = network(kind);
+        MixedPrecision amp = Sides.enable(network, config.build());
+        Kind.fit(network, DATA);
+        Kind.fit(network, DATA);
+        return amp;
     }
 
     @ParameterizedTest
@@ -182,8 +209,9 @@ class ClippingTest {
                     model.gradient().gradient().muli(factor);
                 }
             });
-            MixedPrecision amp =
-                    Sides.enable(network, AccumulationTest.config(side).build());
+            MixedPrecision amp = Sides.enable(
+                    network,
+                    AccumulationTest.config(side).measureGradientNorm(true).build());
             network.fit(DATA);
             double expected = factor * norm(gradient(Kind.MULTI_LAYER));
             assertEquals(1, amp.stepsTaken());
@@ -220,6 +248,7 @@ class ClippingTest {
                 .accumulate(4, PartialGroup.CARRY_OVER)
                 .clipGradientNorm(1.5)
                 .clipGradientValue(0.25)
+                .measureGradientNorm(true)
                 .build();
         MultiLayerConfiguration carried = MultiLayerConfiguration.fromJson(
                 MixedPrecision.configure(Networks.mlp(), config).toJson());
@@ -229,6 +258,7 @@ class ClippingTest {
         assertEquals(PartialGroup.CARRY_OVER, read.partialGroup());
         assertEquals(OptionalDouble.of(1.5), read.clipGradientNorm());
         assertEquals(OptionalDouble.of(0.25), read.clipGradientValue());
+        assertTrue(read.measuresGradientNorm());
         assertEquals(config.toString(), read.toString());
     }
 }

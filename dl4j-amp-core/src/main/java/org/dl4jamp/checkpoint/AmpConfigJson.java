@@ -28,7 +28,7 @@ import org.nd4j.shade.jackson.databind.node.ObjectNode;
  * </pre>
  *
  * <p>{@code lossScaler} is absent if dl4j-amp is to choose, and so are {@code gradientPenalty} with {@code coefficient} and {@code radius}, {@code accumulate} with {@code microBatches} and {@code
- * partialGroup}, {@code clipGradientNorm} and {@code clipGradientValue}, if there are none.
+ * partialGroup}, {@code clipGradientNorm} and {@code clipGradientValue}, if there are none, and {@code measureGradientNorm} unless it's {@code true}.
  */
 final class AmpConfigJson {
     private static final int FORMAT_VERSION = 1;
@@ -63,6 +63,9 @@ final class AmpConfigJson {
         }
         config.clipGradientNorm().ifPresent(norm -> json.put("clipGradientNorm", norm));
         config.clipGradientValue().ifPresent(value -> json.put("clipGradientValue", value));
+        if (config.measuresGradientNorm()) {
+            json.put("measureGradientNorm", true);
+        }
         return json.put("maxConsecutiveSkips", config.maxConsecutiveSkips());
     }
 
@@ -143,6 +146,9 @@ final class AmpConfigJson {
             }
             if (json.has("clipGradientValue")) {
                 builder.clipGradientValue(json.number("clipGradientValue"));
+            }
+            if (json.has("measureGradientNorm")) {
+                builder.measureGradientNorm(json.flag("measureGradientNorm"));
             }
             json.end();
             return builder.build();

@@ -136,6 +136,10 @@ final class JsonFields {
         return version;
     }
 
+    boolean flag(String name) {
+        return checked(name, JsonNode::isBoolean, "true or false").booleanValue();
+    }
+
     String text(String name) {
         return checked(name, JsonNode::isTextual, "a text").textValue();
     }

@@ -20,12 +20,17 @@ public record Clipping(OptionalDouble norm, OptionalDouble value) {
      * What gradients that are sums have to be divided by, in place of what makes means of them, so that the norm is within its limit. It costs no pass.
      *
      * @param divisor what makes means of them
-     * @param normOfSums their norm
+     * @param normOfSums their norm; needed if there is a limit for it
      */
-    float divisor(float divisor, double normOfSums) {
-        return norm.isPresent() && normOfSums / divisor > norm.getAsDouble()
-                ? (float) (normOfSums / norm.getAsDouble())
+    float divisor(float divisor, OptionalDouble normOfSums) {
+        return norm.isPresent() && normOfSums.orElseThrow() / divisor > norm.getAsDouble()
+                ? (float) (normOfSums.orElseThrow() / norm.getAsDouble())
                 : divisor;
+    }
+
+    /** Whether one has to know the norm. */
+    boolean needsNorm() {
+        return norm.isPresent();
     }
 
     /** Whether means are clipped one by one. */
@@ -52,9 +57,9 @@ public record Clipping(OptionalDouble norm, OptionalDouble value) {
      *
      * @param sums the gradients
      * @param divisor what they will be divided by
-     * @param normOfSums their norm
+     * @param normOfSums their norm; needed if there is a limit for it
      */
-    void clipSums(List<INDArray> sums, float divisor, double normOfSums) {
+    void clipSums(List<INDArray> sums, float divisor, OptionalDouble normOfSums) {
         float clipping = divisor(divisor, normOfSums);
         if (clipping != divisor) {
             sums.forEach(sum -> sum.muli(divisor / clipping));

@@ -1,9 +1,11 @@
 package org.dl4jamp.step;
 
+import java.util.OptionalDouble;
+
 /**
  * What a step's gradients were made of.
  *
  * @param examples how many, in all micro-batches
- * @param norm the Euclidean norm of the gradients that are sums over them
+ * @param norm the Euclidean norm of the gradients that are sums over them, if it was measured
  */
-record EffectiveBatch(long examples, double norm) {}
+record EffectiveBatch(long examples, OptionalDouble norm) {}

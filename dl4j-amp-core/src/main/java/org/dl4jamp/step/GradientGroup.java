@@ -1,6 +1,7 @@
 package org.dl4jamp.step;
 
 import java.util.Optional;
+import java.util.OptionalDouble;
 import org.dl4jamp.engine.StepKernels;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -15,19 +16,22 @@ import org.nd4j.linalg.factory.Nd4j;
  */
 final class GradientGroup {
     private final int size;
+    private final boolean measuresNorm;
     private INDArray sum;
     private GradientParts partsOfSum;
     private GradientParts.Parted parted;
     private int taken;
     private long examples;
     private Skip failure;
-    private double norm;
+    private OptionalDouble norm = OptionalDouble.empty();
 
     /**
      * @param size how many micro-batches make a step, at least 1
+     * @param measuresNorm whether the norm of a group of one is to be known; of several it's known anyway
      */
-    GradientGroup(int size) {
+    GradientGroup(int size, boolean measuresNorm) {
         this.size = size;
+        this.measuresNorm = measuresNorm;
     }
 
     /** Whether there are several micro-batches in a step. */
@@ -47,15 +51,17 @@ final class GradientGroup {
      * @return whether all are finite; if not, one can still see where they aren't
      */
     boolean take(GradientParts parts, GradientParts.Parted gradients, StepKernels kernels) {
-        if (failure != null) {
+        boolean alone = endsWithNext() && taken == 0;
+        if (failure != null || (alone && !measuresNorm)) {
             return kernels.allFinite(gradients.all());
         }
         boolean updates = gradients.updates().stream().allMatch(kernels::allFinite);
         if (endsWithNext()) {
-            norm = taken == 0
+            double known = alone
                     ? kernels.norm2(gradients.sums())
                     : kernels.add(sum(parts, gradients.all()).sums(), gradients.sums());
-            return updates && Double.isFinite(norm);
+            norm = OptionalDouble.of(known);
+            return updates && Double.isFinite(known);
         }
         GradientParts.Parted to = sum(parts, gradients.all());
         if (kernels.move(gradients.sums(), to.sums(), taken == 0)) {
@@ -117,7 +123,7 @@ final class GradientGroup {
     /** Adds the gradients of a group that ends early to zeros in the network's view. */
     void giveTo(GradientParts parts, GradientParts.Parted gradients, StepKernels kernels) {
         if (failure == null) {
-            norm = kernels.add(sum(parts, gradients.all()).sums(), gradients.sums());
+            norm = OptionalDouble.of(kernels.add(sum(parts, gradients.all()).sums(), gradients.sums()));
         }
     }
 
@@ -148,5 +154,6 @@ final class GradientGroup {
         taken = 0;
         examples = 0;
         failure = null;
+        norm = OptionalDouble.empty();
     }
 }

@@ -9,6 +9,11 @@ import java.util.Optional;
  * @param microBatches of how many backward passes they are added up for a step, at least 1
  * @param appliesPartialGroups whether the end of an epoch makes a step of fewer
  * @param clipping limits of those of a step
+ * @param measuresNorm whether their norm is to be known where no limit needs it
  */
 public record GradientTerms(
-        Optional<PenalizedGradient> penalty, int microBatches, boolean appliesPartialGroups, Clipping clipping) {}
+        Optional<PenalizedGradient> penalty,
+        int microBatches,
+        boolean appliesPartialGroups,
+        Clipping clipping,
+        boolean measuresNorm) {}

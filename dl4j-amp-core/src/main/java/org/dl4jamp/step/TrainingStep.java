@@ -65,7 +65,7 @@ public final class TrainingStep implements StepGuard {
         this.maxConsecutiveSkips = maxConsecutiveSkips;
         this.penalized = gradients.penalty();
         this.clipping = gradients.clipping();
-        this.group = new GradientGroup(gradients.microBatches());
+        this.group = new GradientGroup(gradients.microBatches(), clipping.needsNorm() || gradients.measuresNorm());
         this.epochEnd = group.collects() && gradients.appliesPartialGroups()
                 ? Optional.of(new EpochEnd(network.model(), this::applyGroup))
                 : Optional.empty();
@@ -170,7 +170,7 @@ public final class TrainingStep implements StepGuard {
         return iterations.seen();
     }
 
-    /** The norm of the last step's gradients, before they were clipped; empty before there was a step that counted. */
+    /** The norm of the gradients of the last step that counted, before they were clipped; empty before there was one, and where it isn't measured. */
     public OptionalDouble gradientNorm() {
         return gradientNorm;
     }
@@ -253,7 +253,9 @@ public final class TrainingStep implements StepGuard {
         }
         skippedLast = false;
         counts = counts.afterTaken();
-        gradientNorm = OptionalDouble.of(batch.norm() / divisor(batch.examples()));
+        gradientNorm = batch.norm().stream()
+                .map(norm -> norm / divisor(batch.examples()))
+                .findFirst();
         scaler.update(false);
         return Optional.of(batch);
     }
@@ -265,8 +267,12 @@ public final class TrainingStep implements StepGuard {
 
     private Optional<EffectiveBatch> byHand(UpdaterCall call, GradientParts.Parted gradients) {
         WorkEvent event = WorkEvent.begin(WorkEvent.CHECK, "gradients");
-        double norm = kernels.norm2(gradients.sums());
-        boolean finite = Double.isFinite(norm) && gradients.updates().stream().allMatch(kernels::allFinite);
+        OptionalDouble norm =
+                clipping.needsNorm() ? OptionalDouble.of(kernels.norm2(gradients.sums())) : OptionalDouble.empty();
+        boolean finite = norm.isPresent()
+                ? Double.isFinite(norm.getAsDouble())
+                        && gradients.updates().stream().allMatch(kernels::allFinite)
+                : kernels.allFinite(gradients.all());
         event.commit();
         labels.clear();
         if (finite) {

@@ -42,6 +42,7 @@ class AmpStateTest {
                         .accumulate(5, PartialGroup.CARRY_OVER)
                         .clipGradientNorm(0.1)
                         .clipGradientValue(1e-30)
+                        .measureGradientNorm(true)
                         .build(),
                 new NoLossScaler().state(),
                 3,

@@ -37,6 +37,9 @@ class SerializationTest {
                     .initialScale(1024)
                     .growthInterval(7)
                     .build())
+            .accumulate(2)
+            .clipGradientNorm(0.5)
+            .measureGradientNorm(true)
             .maxConsecutiveSkips(3)
             .build();
 
