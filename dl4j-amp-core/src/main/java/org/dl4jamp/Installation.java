@@ -1,20 +1,15 @@
 package org.dl4jamp;
 
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.layers.IOutputLayer;
 import org.deeplearning4j.nn.api.layers.LayerConstraint;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
-import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
-import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.engine.VertexRequest;
@@ -24,13 +19,11 @@ import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.RecurrentTwinLayer;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.UnscalingVertex;
-import org.dl4jamp.layer.standin.StandIns;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.LayerPlace;
 import org.dl4jamp.network.VertexPlace;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.step.TrainingStep;
-import org.dl4jamp.twin.DelegatingVertex;
 import org.dl4jamp.twin.Surroundings;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -47,7 +40,7 @@ final class Installation {
     private final PrecisionPlan plan;
     private final GradientScale gradientScale;
     private final TrainingStep step;
-    private final Deque<Runnable> undo = new ArrayDeque<>();
+    private final Replacements replacements;
     private ComputeEngine.EngineSession session;
 
     Installation(AmpNetwork network, PrecisionPlan plan, GradientScale gradientScale, TrainingStep step) {
@@ -55,13 +48,14 @@ final class Installation {
         this.plan = plan;
         this.gradientScale = gradientScale;
         this.step = step;
+        this.replacements = new Replacements(network);
     }
 
     /** Installs everything or, if that fails, nothing. */
     void install(ComputeEngine engine, boolean masterWeights) {
         try {
             network.gradients();
-            undo.push(step::removeUpdater);
+            replacements.onUndo(step::removeUpdater);
             session = engine.session(largestLayer(), masterWeights);
             Neighbours neighbours = new Neighbours(network.graph(), plan, engine.name());
             Map<LayerPlace, TwinLayer> wrappers = new LinkedHashMap<>();
@@ -71,8 +65,8 @@ final class Installation {
                     wrappers.put(place, wrapper);
                 }
             }
-            wrappers.forEach(this::put);
-            setVertexTypes();
+            wrappers.forEach(replacements::put);
+            replacements.setVertexTypes(plan);
             network.vertices().forEach(place -> put(place, engine.name(), neighbours.of(place.name())));
             step.use(session.stepKernels());
             step.installUpdater();
@@ -127,45 +121,14 @@ final class Installation {
         return constraints != null && !constraints.isEmpty();
     }
 
-    private void put(LayerPlace place, TwinLayer wrapper) {
-        Layer master = wrapper.master();
-        moveRecurrentState(master, wrapper.twin().compute());
-        Layer standIn = StandIns.layer(wrapper);
-        place.replace().accept(standIn);
-        undo.push(() -> {
-            moveRecurrentState(wrapper.twin().compute(), master);
-            placeOf(standIn, place).ifPresent(present -> present.replace().accept(master));
-        });
-    }
-
-    private static void moveRecurrentState(Layer from, Layer to) {
-        if (from instanceof BaseWrapperLayer fromWrapper && to instanceof BaseWrapperLayer toWrapper) {
-            moveRecurrentState(fromWrapper.getUnderlying(), toWrapper.getUnderlying());
-        }
-        if (from != to && from instanceof BaseRecurrentLayer<?> source && to instanceof BaseRecurrentLayer<?> target) {
-            target.rnnSetPreviousState(source.rnnGetPreviousState());
-            target.rnnSetTBPTTState(source.rnnGetTBPTTState());
-        }
-    }
-
-    private void setVertexTypes() {
-        for (PrecisionPlan.Row row : plan.rows()) {
-            if (row.output().isHalf()
-                    && network.layers().stream().noneMatch(place -> place.name().equals(row.name()))) {
-                network.setVertexType(row.name(), row.output().dataType().orElseThrow())
-                        .ifPresent(before -> undo.push(() -> network.setVertexType(row.name(), before)));
-            }
-        }
-    }
-
     private void put(VertexPlace place, String engine, Surroundings surroundings) {
         GraphVertex master = place.current().get();
         PrecisionPlan.Row row = plan.row(place.name());
         if (master.numParams() > 0) {
-            replace(place, new UnscalingVertex(master, gradientScale));
+            replacements.put(place, new UnscalingVertex(master, gradientScale));
         } else if (row.engine().equals(engine) && !engine.equals(UNTOUCHED)) {
             DataType type = row.output().dataType().orElseThrow();
-            replace(
+            replacements.put(
                     place,
                     session.vertex(new VertexRequest(
                             place.name(),
@@ -178,44 +141,16 @@ final class Installation {
         } else if (row.output() == Precision.HALF
                 && network.graph().node(place.name()).vertex() instanceof ElementWiseVertex elements
                 && COMBINE_WITH_GRADIENTS.contains(elements.getOp())) {
-            replace(place, new FloatBackwardVertex(master));
+            replacements.put(place, new FloatBackwardVertex(master));
         }
-    }
-
-    private void replace(VertexPlace place, GraphVertex vertex) {
-        GraphVertex master = place.current().get();
-        place.replace().accept(vertex instanceof DelegatingVertex wrapper ? StandIns.vertex(wrapper) : vertex);
-        undo.push(() -> place.replace().accept(master));
-    }
-
-    /** Where a stand-in stands now: others may have put it into a wrapper of theirs, which then stays. */
-    private Optional<LayerPlace> placeOf(Layer standIn, LayerPlace before) {
-        return before.current().get() == standIn
-                ? Optional.of(before)
-                : network.layers().stream()
-                        .filter(place -> place.current().get() == standIn)
-                        .findFirst();
     }
 
     /** Takes everything out again, in the reverse order, whatever fails on the way. */
     void remove() {
-        RuntimeException failure = null;
-        while (!undo.isEmpty()) {
-            try {
-                undo.pop().run();
-            } catch (RuntimeException e) {
-                if (failure == null) {
-                    failure = e;
-                } else {
-                    failure.addSuppressed(e);
-                }
+        replacements.undo(() -> {
+            if (session != null) {
+                session.close();
             }
-        }
-        if (session != null) {
-            session.close();
-        }
-        if (failure != null) {
-            throw failure;
-        }
+        });
     }
 }

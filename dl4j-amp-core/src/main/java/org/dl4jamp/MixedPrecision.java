@@ -151,6 +151,47 @@ public final class MixedPrecision implements AutoCloseable {
         }
     }
 
+    /**
+     * Has a network infer in mixed precision, with the settings that its configuration carries, or the defaults.
+     *
+     * @see #inference(MultiLayerNetwork, AmpConfig)
+     */
+    public static InferenceMode inference(MultiLayerNetwork network) {
+        return InferenceMode.enter(network);
+    }
+
+    /**
+     * Has a network infer in mixed precision, at full speed: weights are rounded and arranged once, and nothing is kept for a backward pass.
+     *
+     * @param config precision, engine, opt level and rules; of O3 nothing but the layers' precision counts
+     * @return closes it; the network is then as it was
+     * @throws AmpException if it can't be done, with the reason; the network is then as it was. Reasons: the network isn't initialized, its
+     *     parameters aren't FLOAT, mixed precision is enabled on it, or it's in inference mode already, the settings have a loss scaler or a gradient penalty, which
+     *     inference has no use for, there is no such engine or it can't compute in the precision, a rule matches no layer, or a listener calls it within a
+     *     pass of the network
+     */
+    public static InferenceMode inference(MultiLayerNetwork network, AmpConfig config) {
+        return InferenceMode.enter(network, config);
+    }
+
+    /**
+     * Has a graph infer in mixed precision, with the settings that its configuration carries, or the defaults.
+     *
+     * @see #inference(MultiLayerNetwork, AmpConfig)
+     */
+    public static InferenceMode inference(ComputationGraph network) {
+        return InferenceMode.enter(network);
+    }
+
+    /**
+     * Has a graph infer in mixed precision.
+     *
+     * @see #inference(MultiLayerNetwork, AmpConfig)
+     */
+    public static InferenceMode inference(ComputationGraph network, AmpConfig config) {
+        return InferenceMode.enter(network, config);
+    }
+
     /** The mixed precision of a network, empty if it isn't enabled. */
     public static Optional<MixedPrecision> of(Model network) {
         AmpNetwork view = AmpNetwork.of(network);

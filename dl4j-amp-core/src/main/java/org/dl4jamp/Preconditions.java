@@ -9,11 +9,27 @@ final class Preconditions {
     private Preconditions() {}
 
     static void check(AmpNetwork network) {
+        checkParameters(network, "train");
+        OptimizationAlgorithm algorithm = network.model().conf().getOptimizationAlgo();
+        if (algorithm != OptimizationAlgorithm.STOCHASTIC_GRADIENT_DESCENT) {
+            throw new AmpException("network: its optimization algorithm is " + algorithm
+                    + ", which evaluates a step several times, so that none"
+                    + " can be skipped; use STOCHASTIC_GRADIENT_DESCENT (any updater, such as Adam, goes with it)");
+        }
+        checkIsFree(network);
+    }
+
+    static void checkForInference(AmpNetwork network) {
+        checkParameters(network, "round");
+        checkIsFree(network);
+    }
+
+    private static void checkParameters(AmpNetwork network, String purpose) {
         if (!network.isInitialized()) {
             throw new AmpException("network: it isn't initialized; call init() first");
         }
         if (network.model().numParams() == 0) {
-            throw new AmpException("network: it has no parameters, so there is nothing to train");
+            throw new AmpException("network: it has no parameters, so there is nothing to " + purpose);
         }
         DataType type = network.model().params().dataType();
         if (type != DataType.FLOAT) {
@@ -21,16 +37,18 @@ final class Preconditions {
                     "network: its parameters are " + type + ", but master weights have to be FLOAT; configure it with"
                             + " dataType(DataType.FLOAT), or convert it with convertDataType(DataType.FLOAT)");
         }
-        OptimizationAlgorithm algorithm = network.model().conf().getOptimizationAlgo();
-        if (algorithm != OptimizationAlgorithm.STOCHASTIC_GRADIENT_DESCENT) {
-            throw new AmpException("network: its optimization algorithm is " + algorithm
-                    + ", which evaluates a step several times, so that none"
-                    + " can be skipped; use STOCHASTIC_GRADIENT_DESCENT (any updater, such as Adam, goes with it)");
-        }
+    }
+
+    private static void checkIsFree(AmpNetwork network) {
         MixedPrecision.of(network.model()).ifPresent(enabled -> {
             throw new AmpException(
                     "network: mixed precision is enabled on it already; use MixedPrecision.of(network), or close() it first"
-                            + " to enable it with other settings");
+                            + " to enable it with other settings, or for inference mode");
+        });
+        InferenceMode.of(network.model()).ifPresent(mode -> {
+            throw new AmpException(
+                    "network: it is in inference mode; use InferenceMode.of(network), or close() it first to enter it with other settings,"
+                            + " or to enable mixed precision for training");
         });
     }
 }

@@ -59,6 +59,7 @@ class RoomsTest {
         room("engine.host", WORDS, "dl4j", "engine");
         room("engine.nd4j", WORDS, "dl4j", "twin", "engine");
         room("step", WORDS, "scale", "dl4j", "twin", "layer.standin", "layer", "network", "engine");
+        room("inference", WORDS, "policy", "dl4j", "twin", "layer", "engine", "engine.host");
         room(DOOR, MAY_NAME.keySet().toArray(String[]::new));
     }
 

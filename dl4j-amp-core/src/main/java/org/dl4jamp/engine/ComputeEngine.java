@@ -47,6 +47,16 @@ public interface ComputeEngine extends EngineAbility {
      */
     EngineSession session(long largestLayer, boolean masterWeights);
 
+    /**
+     * Begins to serve one network in inference mode. Twins run forward only; {@link Twin.Weights#refresh} is called before the first pass and where parameters have changed, not
+     * before each pass.
+     *
+     * @param largestLayer the number of parameters of the largest layer that will get a twin
+     */
+    default EngineSession inference(long largestLayer) {
+        return session(largestLayer, true);
+    }
+
     /** An engine's side of one network with mixed precision. */
     interface EngineSession extends AutoCloseable {
         /**

@@ -44,6 +44,7 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        guard().trains();
         guard().backwardBegins(this, getLabels());
         gradientScale().begin(this, LossTerms.of(master().conf().getLayer(), input()));
         try (Gate.Inside inside = guard().gate().enter()) {
@@ -188,21 +189,25 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
 
     @Override
     public void fit(DataSetIterator iter) {
+        guard().trains();
         masterOutput().fit(iter);
     }
 
     @Override
     public void fit(INDArray examples, INDArray labels) {
+        guard().trains();
         masterOutput().fit(examples, labels);
     }
 
     @Override
     public void fit(DataSet data) {
+        guard().trains();
         masterOutput().fit(data);
     }
 
     @Override
     public void fit(INDArray examples, int[] labels) {
+        guard().trains();
         masterOutput().fit(examples, labels);
     }
 }

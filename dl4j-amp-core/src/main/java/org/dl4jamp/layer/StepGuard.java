@@ -16,6 +16,13 @@ public interface StepGuard {
     /** Whether the parameters were left as they were in the last step. */
     boolean skippedLastStep();
 
+    /**
+     * Called by each layer before it computes in training, forward or backward.
+     *
+     * @throws org.dl4jamp.AmpException if the network isn't to be trained now
+     */
+    default void trains() {}
+
     /** What is passed through to compute. */
     Gate gate();
 }

@@ -124,6 +124,9 @@ public class TwinLayer extends PairedLayer {
 
     final INDArray forward(boolean training, LayerWorkspaceMgr workspaceMgr, ForwardPass.Computation computation) {
         try (Gate.Inside inside = guard.gate().enter()) {
+            if (training) {
+                guard.trains();
+            }
             gradientScale.forwardBegins();
             return forward.run(training, workspaceMgr, computation);
         }
@@ -137,6 +140,7 @@ public class TwinLayer extends PairedLayer {
     final Pair<Gradient, INDArray> backward(
             INDArray epsilon, LayerWorkspaceMgr workspaceMgr, BackwardPass.Computation computation) {
         try (Gate.Inside inside = guard.gate().enter()) {
+            guard.trains();
             return backward.run(epsilon, workspaceMgr, computation);
         }
     }
@@ -149,6 +153,9 @@ public class TwinLayer extends PairedLayer {
 
     /** Sets the twin's input and weights for a score outside forward and backward pass. */
     final LayerWorkspaceMgr prepareScore(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        if (training) {
+            guard.trains();
+        }
         return forward.beginScore(training, workspaceMgr);
     }
 
@@ -172,6 +179,7 @@ public class TwinLayer extends PairedLayer {
 
     @Override
     public void fit(INDArray data, LayerWorkspaceMgr workspaceMgr) {
+        guard.trains();
         master().fit(twin().casting().cast(data, DataType.FLOAT, workspaceMgr, ArrayType.INPUT), workspaceMgr);
     }
 

@@ -85,4 +85,9 @@ public record Twin(
     public Twin with(Casting other) {
         return new Twin(compute, dataType, roundsInput, retention, dropout, weights, other, outputType);
     }
+
+    /** The same twin with other weights. */
+    public Twin with(Weights other) {
+        return new Twin(compute, dataType, roundsInput, retention, dropout, other, casting, outputType);
+    }
 }

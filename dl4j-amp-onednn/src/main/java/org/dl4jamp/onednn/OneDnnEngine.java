@@ -120,6 +120,11 @@ public final class OneDnnEngine implements ComputeEngine {
 
     @Override
     public EngineSession session(long largestLayer, boolean masterWeights) {
-        return new OneDnnSession(new Nd4jEngine().session(largestLayer, masterWeights), masterWeights);
+        return OneDnnSession.ofTraining(new Nd4jEngine().session(largestLayer, masterWeights), masterWeights);
+    }
+
+    @Override
+    public EngineSession inference(long largestLayer) {
+        return OneDnnSession.ofInference(new Nd4jEngine().inference(largestLayer));
     }
 }

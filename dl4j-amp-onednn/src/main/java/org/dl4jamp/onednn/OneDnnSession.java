@@ -15,6 +15,7 @@ import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.engine.host.HostStepKernels;
+import org.dl4jamp.onednn.array.KeptWeights;
 import org.dl4jamp.onednn.array.Resources;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.OneDnnLibrary;
@@ -48,10 +49,21 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
     private final Map<PrecisionPlan.Fusion, FusedRelu> fusedRelus = new HashMap<>();
     private final ComputeEngine.EngineSession portable;
     private final boolean masterWeights;
+    private final boolean infers;
 
-    OneDnnSession(ComputeEngine.EngineSession portable, boolean masterWeights) {
+    private OneDnnSession(ComputeEngine.EngineSession portable, boolean masterWeights, boolean infers) {
         this.portable = portable;
         this.masterWeights = masterWeights;
+        this.infers = infers;
+    }
+
+    static OneDnnSession ofTraining(ComputeEngine.EngineSession portable, boolean masterWeights) {
+        return new OneDnnSession(portable, masterWeights, false);
+    }
+
+    /** Whose twins make copies of weights once. */
+    static OneDnnSession ofInference(ComputeEngine.EngineSession portable) {
+        return new OneDnnSession(portable, true, true);
     }
 
     @Override
@@ -83,7 +95,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
                 rounds,
                 Twin.Retention.INPUT,
                 dropout,
-                weights(request),
+                infers ? keptWeights(compute) : weights(request),
                 compute instanceof OwnCasting own
                         ? own.casting()
                         : new OneDnnCasting(context, kernels.channelsOf(layer)),
@@ -108,6 +120,26 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
                 && request.precision().isHalf()
                 && request.master().numParams() > 0;
         return rounds ? new RoundedMaster(context, request.master().params()) : Twin.Weights.MASTER;
+    }
+
+    private static Twin.Weights keptWeights(org.deeplearning4j.nn.api.Layer twin) {
+        if (!(twin instanceof KeptWeights.Keeper keeper)) {
+            return Twin.Weights.MASTER;
+        }
+        KeptWeights kept = keeper.keptWeights();
+        kept.keep();
+        return new Twin.Weights() {
+            @Override
+            public void refresh() {
+                kept.outdate();
+            }
+
+            @Override
+            public void reload() {}
+
+            @Override
+            public void stepDone() {}
+        };
     }
 
     private org.deeplearning4j.nn.api.Layer compute(TwinRequest request, org.deeplearning4j.nn.api.Layer twin) {

@@ -62,7 +62,7 @@ public final class FlatFloats {
         return array.data().pointer().address() + array.offset() * Float.BYTES;
     }
 
-    long length() {
+    public long length() {
         return length;
     }
 
@@ -72,7 +72,7 @@ public final class FlatFloats {
     }
 
     /** The bits of some of the numbers, in place. */
-    IntBuffer bits(long start, int size) {
+    public IntBuffer bits(long start, int size) {
         return bytes(start, size).asIntBuffer();
     }
 

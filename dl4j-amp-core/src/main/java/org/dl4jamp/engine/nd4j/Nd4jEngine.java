@@ -63,6 +63,11 @@ public final class Nd4jEngine implements ComputeEngine {
         return new Nd4jSession(largestLayer, masterWeights, Products.fast());
     }
 
+    @Override
+    public EngineSession inference(long largestLayer) {
+        return Nd4jSession.ofInference(Products.fast());
+    }
+
     /** What half precision is worth where ND4J runs. */
     enum Worth {
         /** HALF matrices are multiplied as they are. */

@@ -27,6 +27,7 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
     private final long largestLayer;
     private final boolean masterWeights;
     private final Optional<Products> halfProducts;
+    private final boolean keepsWeights;
     private INDArray scratch;
 
     /**
@@ -35,9 +36,20 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
      * @param halfProducts how twins over HALF weights multiply; empty to do without such twins
      */
     Nd4jSession(long largestLayer, boolean masterWeights, Optional<Products> halfProducts) {
+        this(largestLayer, masterWeights, halfProducts, false);
+    }
+
+    private Nd4jSession(
+            long largestLayer, boolean masterWeights, Optional<Products> halfProducts, boolean keepsWeights) {
+        this.keepsWeights = keepsWeights;
         this.largestLayer = largestLayer;
         this.masterWeights = masterWeights;
         this.halfProducts = halfProducts;
+    }
+
+    /** For inference, where each layer keeps its rounded weights. */
+    static Nd4jSession ofInference(Optional<Products> halfProducts) {
+        return new Nd4jSession(0, true, halfProducts, true);
     }
 
     @Override
@@ -114,8 +126,13 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
         return layer;
     }
 
-    /** Memory for the rounded weights of one layer at a time, in the shape of its parameters. */
+    /** Memory for the rounded weights of one layer at a time, or of this layer alone, in the shape of its parameters. */
     private INDArray scratch(INDArray parameters) {
+        if (keepsWeights) {
+            try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+                return Nd4j.createUninitialized(DataType.FLOAT, parameters.shape());
+            }
+        }
         if (scratch == null) {
             try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
                 scratch = Nd4j.createUninitialized(DataType.FLOAT, largestLayer);

@@ -9,6 +9,7 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.params.DefaultParamInitializer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.array.KeptWeights;
 import org.dl4jamp.onednn.array.Layout;
 import org.dl4jamp.onednn.array.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -75,6 +76,11 @@ final class OutputPasses implements AutoCloseable {
                                 Layout.dense(
                                         type, rows.size(0), parameters.weights().size(0)),
                                 null)));
+    }
+
+    /** The copies of the weights. */
+    KeptWeights weights() {
+        return kernels.weights();
     }
 
     /**

@@ -6,6 +6,7 @@ import org.deeplearning4j.nn.layers.OutputLayer;
 import org.deeplearning4j.nn.params.DefaultParamInitializer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.array.KeptWeights;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.twin.ScoringOutput;
 import org.nd4j.common.primitives.Pair;
@@ -16,7 +17,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * An output layer of {@code [minibatch, nIn]} over the FP32 master weights. Output, loss and gradients of the parameters are FP32; what is multiplied
  * is of the twin's type.
  */
-final class OutputTwin extends OutputLayer implements ScoringOutput, AutoCloseable {
+final class OutputTwin extends OutputLayer implements ScoringOutput, KeptWeights.Keeper, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OutputPasses passes;
@@ -68,6 +69,11 @@ final class OutputTwin extends OutputLayer implements ScoringOutput, AutoCloseab
     public double scoreOfBackwardPass(double fullNetworkRegScore) {
         score = passes.score(conf().isMiniBatch() ? getInputMiniBatchSize() : 1, fullNetworkRegScore);
         return score;
+    }
+
+    @Override
+    public KeptWeights keptWeights() {
+        return passes.weights();
     }
 
     @Override

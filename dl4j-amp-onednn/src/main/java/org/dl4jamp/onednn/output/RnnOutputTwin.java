@@ -7,6 +7,7 @@ import org.deeplearning4j.nn.layers.recurrent.RnnOutputLayer;
 import org.deeplearning4j.nn.params.DefaultParamInitializer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.array.KeptWeights;
 import org.dl4jamp.onednn.array.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.ChannelsLastCasting;
@@ -26,7 +27,8 @@ import org.nd4j.linalg.factory.Nd4j;
  * <p>It multiplies one row per time step. The rows are ordered by example, then time, so that arrays with their channels last in memory are
  * matrices of them as they are; DL4J's layer, which orders them by time first, has to copy. Labels and masks follow.
  */
-final class RnnOutputTwin extends RnnOutputLayer implements ScoringOutput, OwnCasting, AutoCloseable {
+final class RnnOutputTwin extends RnnOutputLayer
+        implements ScoringOutput, OwnCasting, KeptWeights.Keeper, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OutputPasses passes;
@@ -167,6 +169,11 @@ final class RnnOutputTwin extends RnnOutputLayer implements ScoringOutput, OwnCa
     public double scoreOfBackwardPass(double fullNetworkRegScore) {
         score = passes.score(conf().isMiniBatch() ? getInputMiniBatchSize() : 1, fullNetworkRegScore);
         return score;
+    }
+
+    @Override
+    public KeptWeights keptWeights() {
+        return passes.weights();
     }
 
     @Override

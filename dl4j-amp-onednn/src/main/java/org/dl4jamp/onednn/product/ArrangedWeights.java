@@ -91,9 +91,9 @@ final class ArrangedWeights implements AutoCloseable {
         }
     }
 
-    /** Copies the network's weights, if these aren't the same. */
+    /** Copies the network's weights, if these aren't the same, nor a copy that is kept. */
     void copy(INDArray networks) {
-        if (place == null) {
+        if (place == null || place.isCurrent()) {
             return;
         }
         if (source == null) {

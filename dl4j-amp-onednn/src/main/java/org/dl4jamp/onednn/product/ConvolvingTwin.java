@@ -5,6 +5,7 @@ import org.deeplearning4j.nn.api.MaskState;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.layers.BaseLayer;
+import org.dl4jamp.onednn.array.KeptWeights;
 import org.dl4jamp.onednn.array.Layout;
 import org.dl4jamp.onednn.array.Rejection;
 import org.dl4jamp.onednn.primitive.Eltwise;
@@ -18,7 +19,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** A layer with a convolution over its input. */
 abstract class ConvolvingTwin<C extends ConvolutionLayer> extends BaseLayer<C>
-        implements SparingTwin, OutputKeeper, InputGradientMemory.Lender, AutoCloseable {
+        implements SparingTwin, OutputKeeper, InputGradientMemory.Lender, KeptWeights.Keeper, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;
@@ -96,6 +97,11 @@ abstract class ConvolvingTwin<C extends ConvolutionLayer> extends BaseLayer<C>
     public void clear() {
         super.clear();
         passes.clear();
+    }
+
+    @Override
+    public KeptWeights keptWeights() {
+        return kernels.weights();
     }
 
     @Override

@@ -7,6 +7,7 @@ import org.deeplearning4j.nn.layers.feedforward.dense.DenseLayer;
 import org.deeplearning4j.nn.params.DefaultParamInitializer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.array.ChannelAxis;
+import org.dl4jamp.onednn.array.KeptWeights;
 import org.dl4jamp.onednn.array.Layout;
 import org.dl4jamp.onednn.array.Rejection;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -21,7 +22,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * A dense layer of {@code [minibatch, nIn]} over the FP32 master weights, which it rounds itself. Gradients of the parameters are FP32.
  */
 final class DenseTwin extends DenseLayer
-        implements SparingTwin, OutputKeeper, InputGradientMemory.Lender, AutoCloseable {
+        implements SparingTwin, OutputKeeper, InputGradientMemory.Lender, KeptWeights.Keeper, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;
@@ -119,6 +120,11 @@ final class DenseTwin extends DenseLayer
     public void clear() {
         super.clear();
         passes.clear();
+    }
+
+    @Override
+    public KeptWeights keptWeights() {
+        return kernels.weights();
     }
 
     @Override

@@ -7,6 +7,7 @@ import org.deeplearning4j.nn.layers.feedforward.dense.DenseLayer;
 import org.deeplearning4j.nn.params.DefaultParamInitializer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.array.KeptWeights;
 import org.dl4jamp.onednn.array.Layout;
 import org.dl4jamp.onednn.array.Rejection;
 import org.dl4jamp.onednn.array.Workspaces;
@@ -22,7 +23,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * A dense layer with layer normalization: product, normalization of each example with gain and bias, activation function. All but the product
  * is FP32, and is computed again for the backward pass.
  */
-final class NormalizedDenseTwin extends DenseLayer implements AutoCloseable {
+final class NormalizedDenseTwin extends DenseLayer implements KeptWeights.Keeper, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private static final String WEIGHTS = DefaultParamInitializer.WEIGHT_KEY;
@@ -133,6 +134,11 @@ final class NormalizedDenseTwin extends DenseLayer implements AutoCloseable {
         INDArray next = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, x.shape());
         kernels.backwardData(rounded, getParam(WEIGHTS).transpose(), next);
         return new Pair<>(gradient, next);
+    }
+
+    @Override
+    public KeptWeights keptWeights() {
+        return products.weights();
     }
 
     @Override

@@ -1,6 +1,7 @@
 package org.dl4jamp.onednn.product;
 
 import java.util.function.Function;
+import org.dl4jamp.onednn.array.KeptWeights;
 import org.dl4jamp.onednn.array.Layout;
 import org.dl4jamp.onednn.primitive.KernelCache;
 
@@ -16,6 +17,11 @@ public final class ProductCache implements AutoCloseable {
      */
     public ProductKernels get(Layout input, Function<WeightCopies, ProductKernels> maker) {
         return kernels.get(input, () -> maker.apply(copies));
+    }
+
+    /** The copies of the weights. */
+    public KeptWeights weights() {
+        return copies;
     }
 
     @Override

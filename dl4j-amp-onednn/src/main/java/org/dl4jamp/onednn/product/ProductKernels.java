@@ -80,6 +80,11 @@ public final class ProductKernels implements AutoCloseable {
         descriptions = new ProductDescriptions<>(primitives, task, samples.layout());
         memory.desc network = descriptions.network();
         memory.desc inner = descriptions.forward().weights_desc();
+        if (copies.areKept()) {
+            weights = ArrangedWeights.read(context, what, copies.kept(inner), network, inner);
+            weightsBackward = weights;
+            return;
+        }
         memory.desc innerBackward = descriptions.backwardData().weights_desc();
         weightsBackward = ArrangedWeights.read(context, what, copies.backward(), network, innerBackward);
         weights = weightsBackward.arranged(context, what, copies.forward(), network, innerBackward, inner);

@@ -7,6 +7,7 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.params.SeparableConvolutionParamInitializer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.array.KeptWeights;
 import org.dl4jamp.onednn.array.Layout;
 import org.dl4jamp.onednn.array.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -94,6 +95,11 @@ final class SeparableConvolutionTwin extends ConvolvingTwin<SeparableConvolution
         gradient.setGradientFor(DEPTH, depthGradient, 'c');
         gradient.setGradientFor(POINT, pointGradient, 'c');
         return new Pair<>(gradient, next);
+    }
+
+    @Override
+    public KeptWeights keptWeights() {
+        return KeptWeights.both(super.keptWeights(), pointKernels.weights());
     }
 
     @Override

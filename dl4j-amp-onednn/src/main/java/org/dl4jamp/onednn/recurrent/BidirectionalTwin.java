@@ -17,6 +17,7 @@ import org.deeplearning4j.nn.params.BidirectionalParamInitializer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.array.Handle;
+import org.dl4jamp.onednn.array.KeptWeights;
 import org.dl4jamp.onednn.array.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.common.base.Preconditions;
@@ -29,7 +30,7 @@ import org.nd4j.linalg.factory.Nd4j;
  * Two recurrent twins, one of which is given its sequences the wrong way round. What the two hand on is rounded already when it's merged, and
  * the result of adding or multiplying it is rounded again.
  */
-final class BidirectionalTwin extends BidirectionalLayer implements AutoCloseable {
+final class BidirectionalTwin extends BidirectionalLayer implements KeptWeights.Keeper, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient Bidirectional layer;
@@ -242,6 +243,11 @@ final class BidirectionalTwin extends BidirectionalLayer implements AutoCloseabl
         super.clear();
         given = null;
         merge.clear();
+    }
+
+    @Override
+    public KeptWeights keptWeights() {
+        return KeptWeights.both(forwards.passes().weights(), backwards.passes().weights());
     }
 
     @Override

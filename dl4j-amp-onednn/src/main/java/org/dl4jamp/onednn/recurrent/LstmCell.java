@@ -1,7 +1,6 @@
 package org.dl4jamp.onednn.recurrent;
 
 import org.deeplearning4j.nn.conf.layers.LSTM;
-import org.dl4jamp.onednn.array.AlignedMemory;
 import org.dl4jamp.onednn.array.SequenceShape;
 import org.dl4jamp.onednn.array.Slab;
 import org.dl4jamp.onednn.function.CellFunction;
@@ -41,7 +40,12 @@ final class LstmCell implements RecurrentCell {
     private final WholeLstm whole;
 
     LstmCell(
-            OneDnnContext context, String layer, DataType type, LSTM conf, SequenceShape shape, AlignedMemory weights) {
+            OneDnnContext context,
+            String layer,
+            DataType type,
+            LSTM conf,
+            SequenceShape shape,
+            RecurrentWeights weights) {
         this.context = context;
         this.shape = shape;
         this.type = type;

@@ -5,7 +5,7 @@ import java.util.function.Consumer;
 import org.deeplearning4j.exception.DL4JInvalidInputException;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.onednn.array.AlignedMemory;
+import org.dl4jamp.onednn.array.KeptWeights;
 import org.dl4jamp.onednn.array.Layout;
 import org.dl4jamp.onednn.array.SequenceShape;
 import org.dl4jamp.onednn.array.Slab;
@@ -29,7 +29,7 @@ final class RecurrentPasses implements AutoCloseable {
 
     /** Makes cells. */
     interface CellMaker {
-        RecurrentCell make(SequenceShape shape, AlignedMemory weights);
+        RecurrentCell make(SequenceShape shape, RecurrentWeights weights);
     }
 
     private final OneDnnContext context;
@@ -37,7 +37,7 @@ final class RecurrentPasses implements AutoCloseable {
     private final int gates;
     private final CellMaker maker;
     private final KernelCache<SequenceShape, RecurrentCell> cells = new KernelCache<>(SHAPES);
-    private final AlignedMemory weights = new AlignedMemory();
+    private final RecurrentWeights weights = new RecurrentWeights();
     private RecurrentCell.Trace kept;
     private RecurrentState keptFrom;
     private boolean inputGradientUnwanted;
@@ -78,6 +78,11 @@ final class RecurrentPasses implements AutoCloseable {
         SequenceShape shape =
                 new SequenceShape(input.size(0), input.size(2), input.size(1), recurrentWeights.size(0), gates);
         return cells.get(shape, () -> maker.make(shape, weights));
+    }
+
+    /** The copies of the weights. */
+    KeptWeights weights() {
+        return weights;
     }
 
     /** An array of {@code [minibatch, size, time]} as {@code [time, minibatch, size]}, the order in memory, in a type. */

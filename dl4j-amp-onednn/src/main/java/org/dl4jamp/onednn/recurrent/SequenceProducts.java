@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.List;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
-import org.dl4jamp.onednn.array.AlignedMemory;
 import org.dl4jamp.onednn.array.Layout;
 import org.dl4jamp.onednn.array.SequenceShape;
 import org.dl4jamp.onednn.array.Slab;
@@ -25,7 +24,7 @@ final class SequenceProducts implements AutoCloseable {
     private static final int CACHE_LINE = 64;
 
     private final SequenceShape shape;
-    private final AlignedMemory weights;
+    private final RecurrentWeights weights;
     private final List<Kernel> kernels = new ArrayList<>();
 
     private final Kernel input;
@@ -45,13 +44,13 @@ final class SequenceProducts implements AutoCloseable {
     private final INDArray ones;
 
     static SequenceProducts make(
-            OneDnnContext context, String layer, DataType type, SequenceShape shape, AlignedMemory weights) {
+            OneDnnContext context, String layer, DataType type, SequenceShape shape, RecurrentWeights weights) {
         String what = layer + ": products of " + type + " for " + shape;
         return OneDnnContext.make(what, Work.LARGE, () -> new SequenceProducts(context, what, type, shape, weights));
     }
 
     private SequenceProducts(
-            OneDnnContext context, String what, DataType type, SequenceShape shape, AlignedMemory weights) {
+            OneDnnContext context, String what, DataType type, SequenceShape shape, RecurrentWeights weights) {
         this.shape = shape;
         this.weights = weights;
         long rows = shape.rows();
@@ -162,6 +161,9 @@ final class SequenceProducts implements AutoCloseable {
      * @param recurrentWeights {@code [units, gates * units]}, column by column
      */
     void takeWeights(INDArray inputWeights, INDArray recurrentWeights) {
+        if (weights.areFor(this)) {
+            return;
+        }
         for (int gate = 0; gate < shape.gates(); gate++) {
             roundInputWeights
                     .bind(
@@ -176,6 +178,7 @@ final class SequenceProducts implements AutoCloseable {
                 .bind(dnnl.DNNL_ARG_FROM, recurrentWeights)
                 .bind(dnnl.DNNL_ARG_TO, recurrentWeights())
                 .run();
+        weights.made(this);
     }
 
     /** Takes them over for a backward pass, in place of those for a forward pass. */

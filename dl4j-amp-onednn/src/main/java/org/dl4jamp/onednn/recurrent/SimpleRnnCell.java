@@ -1,7 +1,6 @@
 package org.dl4jamp.onednn.recurrent;
 
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
-import org.dl4jamp.onednn.array.AlignedMemory;
 import org.dl4jamp.onednn.array.SequenceShape;
 import org.dl4jamp.onednn.array.Slab;
 import org.dl4jamp.onednn.function.CellFunction;
@@ -29,7 +28,7 @@ final class SimpleRnnCell implements RecurrentCell {
             DataType type,
             SimpleRnn conf,
             SequenceShape shape,
-            AlignedMemory weights) {
+            RecurrentWeights weights) {
         this.context = context;
         this.shape = shape;
         this.type = type;

@@ -5,6 +5,7 @@ import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.array.KeptWeights;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -14,7 +15,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * A simple recurrent layer over the FP32 master weights, which it rounds itself. Gradients of the parameters are FP32, and so is the state
  * between sequences, which is DL4J's own.
  */
-final class SimpleRnnTwin extends SimpleRnn implements Directional {
+final class SimpleRnnTwin extends SimpleRnn implements Directional, KeptWeights.Keeper {
     private static final long serialVersionUID = 1L;
 
     private final transient RecurrentPasses passes;
@@ -79,6 +80,11 @@ final class SimpleRnnTwin extends SimpleRnn implements Directional {
     public void clear() {
         super.clear();
         passes.forget();
+    }
+
+    @Override
+    public KeptWeights keptWeights() {
+        return passes.weights();
     }
 
     @Override

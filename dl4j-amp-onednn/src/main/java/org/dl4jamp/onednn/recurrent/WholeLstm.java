@@ -4,7 +4,6 @@ import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.lstm_backward;
 import org.bytedeco.dnnl.lstm_forward;
 import org.bytedeco.dnnl.memory;
-import org.dl4jamp.onednn.array.AlignedMemory;
 import org.dl4jamp.onednn.array.Layout;
 import org.dl4jamp.onednn.array.SequenceShape;
 import org.dl4jamp.onednn.array.Slab;
@@ -25,7 +24,7 @@ final class WholeLstm implements AutoCloseable {
     private static final dnnl.rnn_direction ONWARD = dnnl.rnn_direction.unidirectional_left2right;
 
     private final SequenceShape shape;
-    private final AlignedMemory weights;
+    private final RecurrentWeights weights;
     private final Kernel forward;
     private final Kernel backward;
     private final GateWeights inputWeights;
@@ -58,14 +57,14 @@ final class WholeLstm implements AutoCloseable {
         }
     }
 
-    static WholeLstm make(OneDnnContext context, String layer, SequenceShape shape, AlignedMemory weights) {
+    static WholeLstm make(OneDnnContext context, String layer, SequenceShape shape, RecurrentWeights weights) {
         String what = layer + ": LSTM for " + shape;
         // Its threads wait for one another after each time step.
         Work step = Work.ofProducts(shape.block() * GATES * (shape.nIn() + shape.units()));
         return OneDnnContext.make(what, step, () -> new WholeLstm(context, what, shape, weights));
     }
 
-    private WholeLstm(OneDnnContext context, String what, SequenceShape shape, AlignedMemory weights) {
+    private WholeLstm(OneDnnContext context, String what, SequenceShape shape, RecurrentWeights weights) {
         this.shape = shape;
         this.weights = weights;
         long units = shape.units();

@@ -1,0 +1,161 @@
+package org.dl4jamp;
+
+import java.util.Optional;
+import org.deeplearning4j.nn.api.Model;
+import org.dl4jamp.checkpoint.CarriedConfig;
+import org.dl4jamp.dl4j.PassInProgress;
+import org.dl4jamp.engine.Engines;
+import org.dl4jamp.inference.InferenceGuard;
+import org.dl4jamp.layer.TwinLayer;
+import org.dl4jamp.layer.standin.StandIn;
+import org.dl4jamp.network.AmpNetwork;
+import org.dl4jamp.policy.PrecisionPlan;
+import org.dl4jamp.policy.PrecisionPlanner;
+import org.dl4jamp.policy.WithoutFusions;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A network that infers in mixed precision and isn't trained meanwhile: weights are rounded, and put into the order that the engine's kernels want, once and not in each pass.
+ *
+ * <pre>
+ * try (InferenceMode mode = MixedPrecision.inference(net)) {
+ *     INDArray probabilities = net.output(features);
+ *     System.out.println(mode.plan());
+ * }
+ * </pre>
+ *
+ * <p>It's the network itself that is fast meanwhile: {@code output}, {@code evaluate}, {@code rnnTimeStep}, {@code feedForward(false)} and {@code score(dataSet)}. Parameters and updater aren't
+ * touched. {@link #close()} puts the network's own layers back.
+ *
+ * <p>Parameters that change meanwhile are noticed, by {@code setParams} or a layer's {@code setParam} for example. Before each pass of a layer 64 numbers of each of its parameter arrays, in even distances, or all if there aren't more, are
+ * compared with those that its weights were made of, bit by bit; and a 64th part of all its numbers, another one each time, or 256 numbers if that's more. So new parameters count in the next pass, and a single number that was changed in place
+ * counts in the 64th pass after that at the latest, or in the next after {@link #refresh()}.
+ *
+ * <p>Training throws an {@link AmpException}: {@code fit}, {@code computeGradientAndScore}, {@code calculateGradients}, {@code backpropGradient}, {@code feedForward(true)}, {@code output(x, true)}. As
+ * thread-safe as DL4J's networks are: several threads may call {@code output}.
+ */
+public final class InferenceMode implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(InferenceMode.class);
+
+    private final AmpNetwork network;
+    private final AmpConfig config;
+    private final Engines.Choice engine;
+    private final PrecisionPlan plan;
+    private final InferenceGuard guard;
+    private final InferenceInstallation installation;
+    private volatile boolean closed;
+
+    private InferenceMode(AmpNetwork network, AmpConfig config) {
+        Preconditions.checkForInference(network);
+        this.network = network;
+        this.config = config;
+        this.engine = Engines.choose(config.engine(), config.precision());
+        Precision precision = config.optLevel() == OptLevel.O0 ? Precision.FLOAT : engine.precision();
+        this.plan = PrecisionPlanner.plan(
+                network.graph(),
+                precision,
+                config.optLevel(),
+                config.rules(),
+                new WithoutFusions(engine.engine()),
+                engine.reason());
+        this.guard = new InferenceGuard(this);
+        this.installation = new InferenceInstallation(network, plan, guard);
+        installation.install(engine.engine());
+        LOG.debug("Inference mode is on: {} on engine \"{}\", since {}", plan.precision(), engine(), plan.note());
+    }
+
+    /** With the settings that the configuration carries, which may be those of training. */
+    static InferenceMode enter(Model network) {
+        return begin(network, CarriedConfig.of(AmpNetwork.of(network).model()).orElseGet(AmpConfig::defaults));
+    }
+
+    static InferenceMode enter(Model network, AmpConfig config) {
+        AmpException.ifNull(config, "config", "an AmpConfig, such as AmpConfig.defaults()");
+        config.lossScaler().ifPresent(scaler -> refuse("lossScaler(" + scaler + ")", "no loss is scaled"));
+        config.gradientPenalty()
+                .ifPresent(penalty -> refuse("gradientPenalty(" + penalty + ")", "there is no gradient"));
+        return begin(network, config);
+    }
+
+    private static void refuse(String setting, String why) {
+        throw new AmpException("config: " + setting + " is for training; in inference mode " + why
+                + ". Leave it out of the settings that MixedPrecision.inference is given");
+    }
+
+    private static InferenceMode begin(Model network, AmpConfig config) {
+        AmpNetwork view = AmpNetwork.of(network);
+        PassInProgress.refuse("MixedPrecision.inference", network);
+        synchronized (network) {
+            return new InferenceMode(view, config);
+        }
+    }
+
+    /**
+     * The inference mode that a network is in, empty if it's in none.
+     *
+     * @throws AmpException if it's neither a MultiLayerNetwork nor a ComputationGraph
+     */
+    public static Optional<InferenceMode> of(Model network) {
+        AmpNetwork view = AmpNetwork.of(network);
+        if (!view.isInitialized()) {
+            return Optional.empty();
+        }
+        return view.layers().stream()
+                .map(place -> StandIn.behind(place.current().get()))
+                .filter(TwinLayer.class::isInstance)
+                .map(layer -> ((TwinLayer) layer).guard())
+                .filter(InferenceGuard.class::isInstance)
+                .map(found -> (InferenceMode) ((InferenceGuard) found).owner())
+                .findFirst();
+    }
+
+    /** The settings in force. */
+    public AmpConfig config() {
+        return config;
+    }
+
+    /** Which layer runs in which precision, and why. */
+    public PrecisionPlan plan() {
+        return plan;
+    }
+
+    /** The name of the engine in use. */
+    public String engine() {
+        return engine.engine().name();
+    }
+
+    /** Has the weights made anew of the parameters before the next pass: for numbers that were changed in place and are to count at once. */
+    public void refresh() {
+        installation.markStale();
+    }
+
+    /** Whether {@link #close()} has been called. */
+    public boolean isClosed() {
+        return closed;
+    }
+
+    /**
+     * Puts the network's own layers back. Waits for what other threads compute with it, an {@code output} for example. Layers of the network that somebody kept compute no more.
+     *
+     * @throws AmpException if it's called within a pass of the network, by a listener's {@code onForwardPass} for example; nothing has changed then
+     */
+    @Override
+    public void close() {
+        Model model = network.model();
+        if (closed) {
+            return;
+        }
+        PassInProgress.refuse("InferenceMode.close", model);
+        synchronized (model) {
+            if (!closed) {
+                guard.gate().close(this::remove);
+            }
+        }
+    }
+
+    private void remove() {
+        closed = true;
+        installation.remove();
+    }
+}

@@ -1,0 +1,62 @@
+package org.dl4jamp.inference;
+
+import java.util.List;
+import org.deeplearning4j.nn.api.Layer;
+import org.dl4jamp.twin.Twin;
+
+/** The weights of a twin in inference mode: taken over before the first pass, and again when the parameters that they are made of have changed. */
+public final class WatchedWeights implements Twin.Weights {
+    private final Twin.Weights weights;
+    private final Runnable preparation;
+    private final List<ParameterWatch> watches;
+    private volatile boolean stale = true;
+
+    /**
+     * @param weights the twin's
+     * @param preparation what is done before they are taken over
+     * @param masters the network's own layers of whose parameters they are made
+     */
+    public WatchedWeights(Twin.Weights weights, Runnable preparation, List<Layer> masters) {
+        this.weights = weights;
+        this.preparation = preparation;
+        this.watches = masters.stream()
+                .filter(master -> master.numParams() > 0)
+                .map(ParameterWatch::new)
+                .toList();
+    }
+
+    /** Has them taken over before the next pass. */
+    public void markStale() {
+        stale = true;
+    }
+
+    @Override
+    public void refresh() {
+        if (stale || haveChanged()) {
+            stale = true;
+            // First: what another thread changes meanwhile is noticed the next time.
+            watches.forEach(ParameterWatch::remember);
+            preparation.run();
+            weights.refresh();
+            stale = false;
+        }
+    }
+
+    private boolean haveChanged() {
+        boolean changed = false;
+        for (ParameterWatch watch : watches) {
+            changed |= watch.hasChanged();
+        }
+        return changed;
+    }
+
+    @Override
+    public void reload() {
+        weights.reload();
+    }
+
+    @Override
+    public void stepDone() {
+        // There are no steps.
+    }
+}

@@ -1,0 +1,43 @@
+package org.dl4jamp.policy;
+
+import java.util.Optional;
+import org.deeplearning4j.nn.conf.graph.GraphVertex;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.dl4jamp.Precision;
+
+/**
+ * An engine of which the planner is told all but what it computes in one pass in training: inference has groups of its own.
+ *
+ * @param engine the engine
+ */
+public record WithoutFusions(EngineAbility engine) implements EngineAbility {
+    @Override
+    public String name() {
+        return engine.name();
+    }
+
+    @Override
+    public Optional<String> cannot(Layer layer, Precision precision) {
+        return engine.cannot(layer, precision);
+    }
+
+    @Override
+    public boolean computesFloat() {
+        return engine.computesFloat();
+    }
+
+    @Override
+    public boolean computes(GraphVertex vertex, Precision precision) {
+        return engine.computes(vertex, precision);
+    }
+
+    @Override
+    public boolean keepsLossInFloat(Layer output, Precision precision) {
+        return engine.keepsLossInFloat(output, precision);
+    }
+
+    @Override
+    public String how(Layer layer, Precision precision) {
+        return engine.how(layer, precision);
+    }
+}

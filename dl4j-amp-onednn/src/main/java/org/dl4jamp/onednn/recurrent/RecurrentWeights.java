@@ -1,0 +1,47 @@
+package org.dl4jamp.onednn.recurrent;
+
+import org.dl4jamp.onednn.array.AlignedMemory;
+import org.dl4jamp.onednn.array.KeptWeights;
+
+/** Memory for the copies that a recurrent layer's primitives read of its weights, those of one shape of input at a time. */
+final class RecurrentWeights implements KeptWeights, AutoCloseable {
+    private final AlignedMemory memory = new AlignedMemory();
+    private boolean keeps;
+    private Object reader;
+
+    /** Makes sure that there is enough. */
+    void reserve(long atLeast) {
+        reader = null;
+        memory.reserve(atLeast);
+    }
+
+    long address() {
+        return memory.address();
+    }
+
+    /** Whether what is there is for one reader, and of the parameters of now. */
+    boolean areFor(Object who) {
+        return reader == who;
+    }
+
+    /** Hears for whom they have been made. */
+    void made(Object who) {
+        reader = keeps ? who : null;
+    }
+
+    @Override
+    public void keep() {
+        keeps = true;
+    }
+
+    @Override
+    public void outdate() {
+        reader = null;
+    }
+
+    @Override
+    public void close() {
+        outdate();
+        memory.close();
+    }
+}
