@@ -9,6 +9,9 @@ import org.dl4jamp.inference.InferenceGuard;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.network.AmpNetwork;
+import org.dl4jamp.policy.InferencePlan;
+import org.dl4jamp.policy.InferencePlanner;
+import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.policy.PrecisionPlanner;
 import org.dl4jamp.policy.WithoutFusions;
@@ -52,15 +55,15 @@ public final class InferenceMode implements AutoCloseable {
         this.config = config;
         this.engine = Engines.choose(config.engine(), config.precision());
         Precision precision = config.optLevel() == OptLevel.O0 ? Precision.FLOAT : engine.precision();
-        this.plan = PrecisionPlanner.plan(
-                network.graph(),
-                precision,
-                config.optLevel(),
-                config.rules(),
-                new WithoutFusions(engine.engine()),
-                engine.reason());
+        WithoutFusions ability = new WithoutFusions(engine.engine());
+        NetworkGraph graph = network.graph();
+        PrecisionPlan layers =
+                PrecisionPlanner.plan(graph, precision, config.optLevel(), config.rules(), ability, engine.reason());
+        InferencePlan inference =
+                InferencePlanner.groups(graph, layers, ability, network.order(), network.takesDetachedActivations());
+        this.plan = inference.plan();
         this.guard = new InferenceGuard(this);
-        this.installation = new InferenceInstallation(network, plan, guard);
+        this.installation = new InferenceInstallation(network, inference, guard);
         installation.install(engine.engine());
         LOG.debug("Inference mode is on: {} on engine \"{}\", since {}", plan.precision(), engine(), plan.note());
     }
@@ -115,7 +118,7 @@ public final class InferenceMode implements AutoCloseable {
         return config;
     }
 
-    /** Which layer runs in which precision, and why. */
+    /** Which layer runs in which precision, and why, and which are computed at once. */
     public PrecisionPlan plan() {
         return plan;
     }

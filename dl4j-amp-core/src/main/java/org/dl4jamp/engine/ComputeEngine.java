@@ -4,7 +4,9 @@ import java.util.Optional;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.dl4jamp.Precision;
 import org.dl4jamp.policy.EngineAbility;
+import org.dl4jamp.policy.InferenceGroup;
 import org.dl4jamp.twin.Casting;
+import org.dl4jamp.twin.Handover;
 import org.dl4jamp.twin.Twin;
 
 /**
@@ -73,6 +75,29 @@ public interface ComputeEngine extends EngineAbility {
          */
         default GraphVertex vertex(VertexRequest request) {
             throw new UnsupportedOperationException("vertex \"" + request.name() + "\" is left to DL4J");
+        }
+
+        /**
+         * Makes a twin of the layer that computes what a group of layers computes in inference. A sum, if the group has one, comes before the activation function.
+         *
+         * @param request of the one layer that the group has become, without its sum
+         */
+        default Twin head(TwinRequest request, InferenceGroup group) {
+            return twin(request);
+        }
+
+        /**
+         * Makes what stands for the vertex of a group whose head {@linkplain EngineAbility#sums has added its inputs}.
+         *
+         * @throws UnsupportedOperationException if no head does
+         */
+        default GraphVertex sum(VertexRequest request, InferenceGroup group) {
+            throw new UnsupportedOperationException("vertex \"" + request.name() + "\" is left to DL4J");
+        }
+
+        /** How the layers of a group hand on what its head has computed. */
+        default Handover handover() {
+            return Handover.DL4J;
         }
 
         /** How arrays are cast for layers that get no twin from this session. */

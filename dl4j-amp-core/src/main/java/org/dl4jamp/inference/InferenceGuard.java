@@ -36,6 +36,11 @@ public final class InferenceGuard implements StepGuard {
     }
 
     @Override
+    public boolean infersOnly() {
+        return true;
+    }
+
+    @Override
     public boolean skippedLastStep() {
         return false;
     }

@@ -23,6 +23,11 @@ public interface StepGuard {
      */
     default void trains() {}
 
+    /** Whether the network only infers, so that nobody has a place for gradients. */
+    default boolean infersOnly() {
+        return false;
+    }
+
     /** What is passed through to compute. */
     Gate gate();
 }

@@ -166,6 +166,9 @@ public class TwinLayer extends PairedLayer {
     }
 
     private void shareGradients(INDArray gradients) {
+        if (guard.infersOnly()) {
+            return;
+        }
         if (compute() != master()) {
             compute().setBackpropGradientsViewArray(gradients);
         }

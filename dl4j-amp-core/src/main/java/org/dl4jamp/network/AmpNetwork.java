@@ -41,6 +41,12 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
     /** Whether {@code init()} has been called. */
     boolean isInitialized();
 
+    /** The names of all nodes of {@link #graph()}, in the order in which the network computes them. */
+    List<String> order();
+
+    /** Whether layers may hand on activations that are outside of workspaces. */
+    boolean takesDetachedActivations();
+
     /** Where its layers stand, in the order of {@link #graph()}. */
     List<LayerPlace> layers();
 

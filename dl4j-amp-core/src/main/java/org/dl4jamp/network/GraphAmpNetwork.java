@@ -33,6 +33,19 @@ record GraphAmpNetwork(ComputationGraph model) implements AmpNetwork {
     }
 
     @Override
+    public List<String> order() {
+        GraphVertex[] vertices = model.getVertices();
+        return Arrays.stream(model.topologicalSortOrder())
+                .mapToObj(index -> vertices[index].getVertexName())
+                .toList();
+    }
+
+    @Override
+    public boolean takesDetachedActivations() {
+        return true;
+    }
+
+    @Override
     public List<LayerPlace> layers() {
         List<LayerPlace> places = new ArrayList<>();
         for (NetworkGraph.Node node : graph().nodes()) {

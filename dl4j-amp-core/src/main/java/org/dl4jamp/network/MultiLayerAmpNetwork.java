@@ -29,6 +29,16 @@ record MultiLayerAmpNetwork(MultiLayerNetwork model) implements AmpNetwork {
     }
 
     @Override
+    public List<String> order() {
+        return graph().nodes().stream().map(NetworkGraph.Node::name).toList();
+    }
+
+    @Override
+    public boolean takesDetachedActivations() {
+        return false;
+    }
+
+    @Override
     public List<LayerPlace> layers() {
         Layer[] layers = model.getLayers();
         List<LayerPlace> places = new ArrayList<>();

@@ -48,6 +48,15 @@ public interface EngineAbility {
     }
 
     /**
+     * Whether the engine adds, in inference, another array to the products of a layer before it applies the layer's activation function, in one pass.
+     *
+     * @param layer one that it computes
+     */
+    default boolean sums(Layer layer) {
+        return false;
+    }
+
+    /**
      * Whether the engine multiplies in an output layer in a half precision, as PyTorch's autocast does in the last linear layer, and gives the loss
      * the FP32 sums of these products as they are, neither rounded nor cast. Output layers that can't be divided so stay FP32 as a whole.
      *

@@ -20,6 +20,7 @@ import org.deeplearning4j.nn.conf.layers.RecurrentAttentionLayer;
 import org.deeplearning4j.nn.conf.layers.Subsampling3DLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
+import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
 import org.deeplearning4j.nn.conf.layers.misc.RepeatVector;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
@@ -109,6 +110,14 @@ final class LayerKinds {
             layers.add(l);
         }
         return layers;
+    }
+
+    /** What a frozen layer wraps, and any other layer itself. */
+    static Layer frozen(Layer layer) {
+        if (layer instanceof FrozenLayer frozen) {
+            return frozen(frozen.getLayer());
+        }
+        return layer instanceof FrozenLayerWithBackprop frozen ? frozen(frozen.getUnderlying()) : layer;
     }
 
     /** Whether a layer looks for time steps that hold its masking value only. */

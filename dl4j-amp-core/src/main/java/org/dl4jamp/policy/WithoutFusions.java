@@ -32,6 +32,11 @@ public record WithoutFusions(EngineAbility engine) implements EngineAbility {
     }
 
     @Override
+    public boolean sums(Layer layer) {
+        return engine.sums(layer);
+    }
+
+    @Override
     public boolean keepsLossInFloat(Layer output, Precision precision) {
         return engine.keepsLossInFloat(output, precision);
     }

@@ -13,6 +13,7 @@ import org.dl4jamp.onednn.embedding.EmbeddingLayers;
 import org.dl4jamp.onednn.output.OutputLayers;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnLibrary;
+import org.dl4jamp.onednn.product.ProductLayers;
 import org.dl4jamp.onednn.vertex.VertexCoverage;
 import org.dl4jamp.policy.NetworkGraph;
 import org.nd4j.linalg.factory.Nd4j;
@@ -95,6 +96,11 @@ public final class OneDnnEngine implements ComputeEngine {
                         && Coverage.without(first.layer(), Precision.FLOAT).isEmpty()
                 : first.vertex() instanceof ElementWiseVertex;
         return isRelu && producesInOnePass;
+    }
+
+    @Override
+    public boolean sums(Layer layer) {
+        return ProductLayers.sum(layer);
     }
 
     @Override

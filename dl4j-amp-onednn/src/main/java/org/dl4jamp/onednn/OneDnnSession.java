@@ -7,6 +7,7 @@ import java.util.Map;
 import org.deeplearning4j.nn.conf.CacheMode;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.dropout.IDropout;
+import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
@@ -17,9 +18,12 @@ import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.engine.host.HostStepKernels;
 import org.dl4jamp.onednn.array.KeptWeights;
 import org.dl4jamp.onednn.array.Resources;
+import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.OneDnnLibrary;
+import org.dl4jamp.onednn.product.GroupHead;
 import org.dl4jamp.onednn.twin.FusedRelu;
+import org.dl4jamp.onednn.twin.GroupSum;
 import org.dl4jamp.onednn.twin.InputGradientMemory;
 import org.dl4jamp.onednn.twin.LayerKernels;
 import org.dl4jamp.onednn.twin.OneDnnCasting;
@@ -28,9 +32,12 @@ import org.dl4jamp.onednn.twin.OwnCasting;
 import org.dl4jamp.onednn.twin.RoundedMaster;
 import org.dl4jamp.onednn.vertex.VertexCoverage;
 import org.dl4jamp.onednn.vertex.VertexTwin;
+import org.dl4jamp.policy.InferenceGroup;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.twin.Casting;
+import org.dl4jamp.twin.Handover;
 import org.dl4jamp.twin.Twin;
+import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.slf4j.Logger;
@@ -47,6 +54,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
     private final Casting casting = new OneDnnCasting(context);
     private final List<AutoCloseable> twins = new ArrayList<>();
     private final Map<PrecisionPlan.Fusion, FusedRelu> fusedRelus = new HashMap<>();
+    private final Map<InferenceGroup, GroupSum> sums = new HashMap<>();
     private final ComputeEngine.EngineSession portable;
     private final boolean masterWeights;
     private final boolean infers;
@@ -100,6 +108,34 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
                         ? own.casting()
                         : new OneDnnCasting(context, kernels.channelsOf(layer)),
                 kernels.arrays().returnsFloat() ? DataType.FLOAT : type);
+    }
+
+    @Override
+    public Twin head(TwinRequest request, InferenceGroup group) {
+        Twin twin = twin(request);
+        if (twin.compute() instanceof GroupHead head) {
+            head.lead(group.sum().map(sum -> sum(request, group)).orElse(null), group.place());
+        }
+        return twin;
+    }
+
+    private GroupSum sum(TwinRequest request, InferenceGroup group) {
+        IActivation activation = ((BaseLayer) request.master().conf().getLayer()).getActivationFn();
+        Eltwise function = Eltwise.of(activation).orElseThrow();
+        return sums.computeIfAbsent(group, key -> new GroupSum(function.equals(Eltwise.IDENTITY) ? null : function));
+    }
+
+    @Override
+    public GraphVertex sum(VertexRequest request, InferenceGroup group) {
+        VertexTwin twin = VertexCoverage.sum(
+                request, sums.get(group), group.sum().orElseThrow().summand(), context);
+        twins.add(twin);
+        return twin;
+    }
+
+    @Override
+    public Handover handover() {
+        return context::handOn;
     }
 
     private static DataType type(TwinRequest request, LayerKernels.ArrayTypes arrays) {

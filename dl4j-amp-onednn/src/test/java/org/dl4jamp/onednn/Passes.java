@@ -15,6 +15,15 @@ public final class Passes {
 
     /** What ran meanwhile: layer, primitive and shapes of each, without copies. */
     public static List<String> of(Runnable action) {
+        return of(action, WorkEvent.PRIMITIVE);
+    }
+
+    /** What was copied meanwhile, from one type or order in memory to another. */
+    public static List<String> copies(Runnable action) {
+        return of(action, WorkEvent.COPY);
+    }
+
+    private static List<String> of(Runnable action, String kind) {
         try (Recording recording = new Recording()) {
             recording.enable(WorkEvent.NAME).withoutThreshold();
             recording.start();
@@ -25,7 +34,7 @@ public final class Passes {
                 recording.dump(file);
                 return RecordingFile.readAllEvents(file).stream()
                         .filter(event -> event.getEventType().getName().equals(WorkEvent.NAME))
-                        .filter(event -> event.getString("kind").equals(WorkEvent.PRIMITIVE))
+                        .filter(event -> event.getString("kind").equals(kind))
                         .map(event -> event.getString("what"))
                         .toList();
             } finally {

@@ -31,7 +31,7 @@ public final class Workspaces {
         return in(workspaceMgr, place, Layout.channelsLast(type, shape));
     }
 
-    private static INDArray in(LayerWorkspaceMgr workspaceMgr, ArrayType place, Layout layout) {
+    static INDArray in(LayerWorkspaceMgr workspaceMgr, ArrayType place, Layout layout) {
         LayerWorkspaceMgr allocator =
                 workspaceMgr.hasConfiguration(place) ? workspaceMgr : LayerWorkspaceMgr.noWorkspaces();
         try (MemoryWorkspace borrowed = allocator.notifyScopeBorrowed(place)) {

@@ -8,9 +8,14 @@ import org.bytedeco.dnnl.primitive_attr;
 import org.bytedeco.dnnl.primitive_desc;
 import org.bytedeco.dnnl.stream;
 import org.bytedeco.javacpp.PointerScope;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.AmpException;
+import org.dl4jamp.onednn.array.ActivationMemory;
 import org.dl4jamp.onednn.array.AlignedMemory;
 import org.dl4jamp.onednn.array.LentGradients;
+import org.dl4jamp.onednn.array.Workspaces;
+import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** What the twins of one network share: the stream that their kernels run in, the memory that kernels have in turn, and its copies and sums. */
 public final class OneDnnContext implements AutoCloseable {
@@ -20,6 +25,7 @@ public final class OneDnnContext implements AutoCloseable {
     private final Copies copies = new Copies(this);
     private final Sums sums = new Sums(this);
     private final AlignedMemory scratchpad = new AlignedMemory();
+    private final ActivationMemory activationMemory = new ActivationMemory();
     private final LentGradients lentGradients = new LentGradients();
     private final AlignedMemory staging = new AlignedMemory();
     private final AlignedMemory gradientMemory = new AlignedMemory();
@@ -50,6 +56,25 @@ public final class OneDnnContext implements AutoCloseable {
     /** Gradients that a layer hands on untouched. */
     public LentGradients lentGradients() {
         return lentGradients;
+    }
+
+    /** Activations that layers hand on untouched in inference. */
+    public ActivationMemory activationMemory() {
+        return activationMemory;
+    }
+
+    /**
+     * Hands on, in inference, what another layer has computed.
+     *
+     * @return the array itself if it lives as long as DL4J wants it to, else a copy
+     */
+    public INDArray handOn(INDArray array, LayerWorkspaceMgr workspaceMgr) {
+        if (!activationMemory.endsEarly(array, workspaceMgr)) {
+            return workspaceMgr.leverageTo(ArrayType.ACTIVATIONS, array);
+        }
+        INDArray copy = Workspaces.like(array, workspaceMgr, ArrayType.ACTIVATIONS);
+        copies.copy(array, copy);
+        return copy;
     }
 
     /** What one kernel leaves for the next that runs, such as numbers on their way from one order in memory to another. */

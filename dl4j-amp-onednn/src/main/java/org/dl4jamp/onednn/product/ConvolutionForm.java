@@ -126,19 +126,27 @@ record ConvolutionForm(Window window, boolean transposed, ChannelAxis channels, 
      * @param layer for error messages
      * @param copies the layer's copies of its weights
      * @param input how the input lies in memory, its channels as the second axis
+     * @param sum whether another array may be added before the activation function is applied
      * @param function the activation function to apply; null if there is none
      */
     ProductKernels kernels(
-            OneDnnContext context, String layer, WeightCopies copies, Layout input, boolean hasBias, Eltwise function) {
+            OneDnnContext context,
+            String layer,
+            WeightCopies copies,
+            Layout input,
+            boolean hasBias,
+            boolean sum,
+            Eltwise function) {
         long[] extents = Arrays.copyOfRange(input.shape(), 2, input.shape().length);
         WindowGeometry geometry = transposed ? window.spreadOver(extents) : window.over(extents);
         Layout output = Layout.channelsLast(input.type(), Workspaces.shape(input.shape()[0], nOut, geometry.output()));
-        ProductKernels.Task task = new ProductKernels.Task(layer, input, weights, hasBias, output, function);
+        ProductKernels.Task task = new ProductKernels.Task(layer, input, weights, hasBias, output, sum, function);
         if (transposed) {
             return ProductKernels.make(
                     context, new ConvolutionPrimitives<>(ConvolutionKind.DECONVOLUTION, geometry), copies, task);
         }
-        return isGrouped() || !PixelPrimitives.suit(geometry, input.shape()[0])
+        // Weights that are kept are arranged once: a convolution's own order costs nothing then.
+        return isGrouped() || copies.areKept() || !PixelPrimitives.suit(geometry, input.shape()[0])
                 ? ProductKernels.make(
                         context, new ConvolutionPrimitives<>(ConvolutionKind.CONVOLUTION, geometry), copies, task)
                 : ProductKernels.make(context, new PixelPrimitives(geometry), copies, task);

@@ -34,7 +34,7 @@ final class ConvolutionTwin extends ConvolvingTwin<ConvolutionLayer> {
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
-        ProductKernels ours = kernels(hasBias(), passes().fusedFunction());
+        ProductKernels ours = kernels(hasBias(), passes().addsASum(), passes().fusedFunction());
         INDArray x = passes().inputForward(input, workspaceMgr);
         INDArray output = passes().forward(ours, x, parameters(), training, workspaceMgr);
         if (maskArray != null && layerConf() instanceof Convolution1DLayer) {
@@ -48,7 +48,7 @@ final class ConvolutionTwin extends ConvolvingTwin<ConvolutionLayer> {
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
-        ProductKernels ours = kernels(hasBias(), passes().fusedFunction());
+        ProductKernels ours = kernels(hasBias(), passes().addsASum(), passes().fusedFunction());
         INDArray x = passes().inputBackward(input, workspaceMgr);
         INDArray delta = passes().delta(ours, x, parameters(), epsilon, workspaceMgr);
         INDArray weightGradient = gradientViews.get(WEIGHTS);

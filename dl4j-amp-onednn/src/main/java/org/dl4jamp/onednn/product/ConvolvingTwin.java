@@ -19,7 +19,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** A layer with a convolution over its input. */
 abstract class ConvolvingTwin<C extends ConvolutionLayer> extends BaseLayer<C>
-        implements SparingTwin, OutputKeeper, InputGradientMemory.Lender, KeptWeights.Keeper, AutoCloseable {
+        implements SparingTwin, OutputKeeper, InputGradientMemory.Lender, GroupHead, KeptWeights.Keeper, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;
@@ -40,7 +40,8 @@ abstract class ConvolvingTwin<C extends ConvolutionLayer> extends BaseLayer<C>
         return context;
     }
 
-    final ProductPasses passes() {
+    @Override
+    public final ProductPasses passes() {
         return passes;
     }
 
@@ -60,7 +61,7 @@ abstract class ConvolvingTwin<C extends ConvolutionLayer> extends BaseLayer<C>
     }
 
     /** The kernels of the convolution over the input that has been set. */
-    final ProductKernels kernels(boolean bias, Eltwise function) {
+    final ProductKernels kernels(boolean bias, boolean sum, Eltwise function) {
         INDArray given = form.channels().toSecond(input);
         Layout layout = Layout.channelsLast(dataType, given.shape());
         return kernels.get(layout, copies -> {
@@ -73,7 +74,7 @@ abstract class ConvolvingTwin<C extends ConvolutionLayer> extends BaseLayer<C>
             if (!form.hasKernels(given)) {
                 Rejection.of(conf, paramsFlattened, index, input);
             }
-            return form.kernels(context, layerId(), copies, layout, bias, function);
+            return form.kernels(context, layerId(), copies, layout, bias, sum, function);
         });
     }
 

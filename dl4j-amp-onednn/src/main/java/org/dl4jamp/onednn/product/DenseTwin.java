@@ -22,7 +22,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * A dense layer of {@code [minibatch, nIn]} over the FP32 master weights, which it rounds itself. Gradients of the parameters are FP32.
  */
 final class DenseTwin extends DenseLayer
-        implements SparingTwin, OutputKeeper, InputGradientMemory.Lender, KeptWeights.Keeper, AutoCloseable {
+        implements SparingTwin, OutputKeeper, InputGradientMemory.Lender, GroupHead, KeptWeights.Keeper, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;
@@ -75,6 +75,7 @@ final class DenseTwin extends DenseLayer
                                 Layout.of(weights.transpose()),
                                 hasBias(),
                                 Layout.dense(dataType, input.size(0), weights.size(1)),
+                                passes.addsASum(),
                                 passes.fusedFunction())));
     }
 
@@ -120,6 +121,11 @@ final class DenseTwin extends DenseLayer
     public void clear() {
         super.clear();
         passes.clear();
+    }
+
+    @Override
+    public ProductPasses passes() {
+        return passes;
     }
 
     @Override

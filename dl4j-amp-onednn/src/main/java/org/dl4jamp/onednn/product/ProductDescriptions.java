@@ -1,5 +1,6 @@
 package org.dl4jamp.onednn.product;
 
+import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.post_ops;
 import org.bytedeco.dnnl.primitive_attr;
@@ -18,6 +19,9 @@ import org.nd4j.linalg.api.buffer.DataType;
  */
 record ProductDescriptions<F extends primitive_desc>(
         ProductPrimitives<F> primitives, ProductKernels.Task task, Layout samples) {
+    /** The argument of a primitive that is added to its products. */
+    static final int SUMMAND = dnnl.DNNL_ARG_ATTR_MULTIPLE_POST_OP_BASE | dnnl.DNNL_ARG_SRC_1;
+
     memory.desc input() {
         return primitives.seen(samples).descriptor();
     }
@@ -51,18 +55,43 @@ record ProductDescriptions<F extends primitive_desc>(
         return primitives.weights(type, networks());
     }
 
-    /** With the activation function, if there is one. */
+    /** With a sum and the activation function, as far as there are any: in the order of the weights that all others have to take. */
     F forward() {
+        return forward(wanted(task.input().type()), task.sum());
+    }
+
+    private F forward(memory.desc weights, boolean sum) {
         primitive_attr attributes = OneDnnContext.attributes();
+        post_ops more = new post_ops();
+        if (sum) {
+            more.append_binary(dnnl.algorithm.binary_add, output());
+        }
         if (task.function() != null) {
-            post_ops function = new post_ops();
-            function.append_eltwise(
+            more.append_eltwise(
                     task.function().function(),
                     task.function().alpha(),
                     task.function().beta());
-            attributes.set_post_ops(function);
         }
-        return primitives.forward(input(), wanted(task.input().type()), bias(), output(), attributes);
+        attributes.set_post_ops(more);
+        return primitives.forward(input(), weights, bias(), output(), attributes);
+    }
+
+    /**
+     * With a sum and the activation function, if there is one.
+     *
+     * @param weights the order of the weights
+     */
+    F forwardAdding(memory.desc weights) {
+        return forward(weights, true);
+    }
+
+    /**
+     * The product and the bias alone.
+     *
+     * @param weights the order of the weights
+     */
+    F forwardPlain(memory.desc weights) {
+        return primitives.forward(input(), weights, bias(), output(), OneDnnContext.attributes());
     }
 
     /**

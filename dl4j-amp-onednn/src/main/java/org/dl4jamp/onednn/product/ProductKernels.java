@@ -28,9 +28,16 @@ public final class ProductKernels implements AutoCloseable {
      *     how their gradients do
      * @param hasBias whether there is a bias
      * @param output how the output lies in memory
+     * @param sum whether another array may be added before the activation function is applied
      * @param function the activation function that is applied to the output; null if there is none
      */
-    public record Task(String layer, Layout input, Layout weights, boolean hasBias, Layout output, Eltwise function) {
+    public record Task(
+            String layer, Layout input, Layout weights, boolean hasBias, Layout output, boolean sum, Eltwise function) {
+        /** Without a sum. */
+        public Task(String layer, Layout input, Layout weights, boolean hasBias, Layout output, Eltwise function) {
+            this(layer, input, weights, hasBias, output, false, function);
+        }
+
         /** A weight is multiplied at each position of each example. */
         private Work work() {
             return Work.ofProducts(weights.length() * (output.length() / output.shape()[1]));
@@ -53,6 +60,8 @@ public final class ProductKernels implements AutoCloseable {
     private boolean backwardHasWeights;
     private Kernel forward;
     private Kernel forwardInFloat;
+    private Kernel forwardAdding;
+    private Kernel forwardPlain;
     private Kernel backwardData;
     private Kernel backwardWeights;
     private ArrangedGradient weightGradient;
@@ -113,6 +122,35 @@ public final class ProductKernels implements AutoCloseable {
             });
         }
         return forward;
+    }
+
+    private Kernel forwardAddingKernel() {
+        if (forwardAdding == null) {
+            String name = what + " and a sum";
+            forwardAdding = OneDnnContext.make(name, work(), () -> {
+                memory.desc inner = descriptions.forward().weights_desc();
+                return withBias(kernel(name, descriptions.forwardAdding(inner)), dnnl.DNNL_ARG_BIAS)
+                        .argument(dnnl.DNNL_ARG_WEIGHTS, inner)
+                        .argument(dnnl.DNNL_ARG_SRC, descriptions.input())
+                        .argument(ProductDescriptions.SUMMAND, descriptions.output())
+                        .argument(dnnl.DNNL_ARG_DST, descriptions.output());
+            });
+        }
+        return forwardAdding;
+    }
+
+    private Kernel forwardPlainKernel() {
+        if (forwardPlain == null) {
+            String name = what + " before a sum";
+            forwardPlain = OneDnnContext.make(name, work(), () -> {
+                memory.desc inner = descriptions.forward().weights_desc();
+                return withBias(kernel(name, descriptions.forwardPlain(inner)), dnnl.DNNL_ARG_BIAS)
+                        .argument(dnnl.DNNL_ARG_WEIGHTS, inner)
+                        .argument(dnnl.DNNL_ARG_SRC, descriptions.input())
+                        .argument(dnnl.DNNL_ARG_DST, descriptions.output());
+            });
+        }
+        return forwardPlain;
     }
 
     private Kernel forwardInFloatKernel() {
@@ -185,6 +223,18 @@ public final class ProductKernels implements AutoCloseable {
         run(forwardKernel(), input, bias, output);
     }
 
+    /** Product, bias, another array of the output's layout and, if there is one, activation function. */
+    void forwardAdding(INDArray input, INDArray bias, INDArray summand, INDArray output) {
+        Kernel kernel = forwardAddingKernel();
+        kernel.bind(ProductDescriptions.SUMMAND, summand);
+        run(kernel, input, bias, output);
+    }
+
+    /** Product and bias. */
+    void forwardPlain(INDArray input, INDArray bias, INDArray output) {
+        run(forwardPlainKernel(), input, bias, output);
+    }
+
     /** Product and bias, in FP32. */
     public void forwardInFloat(INDArray input, INDArray bias, INDArray output) {
         run(forwardInFloatKernel(), input, bias, output);
@@ -227,7 +277,7 @@ public final class ProductKernels implements AutoCloseable {
 
     @Override
     public void close() {
-        Stream.of(forward, forwardInFloat, backwardData, backwardWeights, weightGradient)
+        Stream.of(forward, forwardInFloat, forwardAdding, forwardPlain, backwardData, backwardWeights, weightGradient)
                 .filter(Objects::nonNull)
                 .forEach(Resources::close);
         samples.close();

@@ -2,6 +2,7 @@ package org.dl4jamp.onednn.product;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
@@ -14,10 +15,12 @@ import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
 import org.deeplearning4j.nn.conf.layers.Deconvolution3D;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
+import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
 import org.dl4jamp.Precision;
 import org.dl4jamp.onednn.array.ChannelAxis;
 import org.dl4jamp.onednn.function.ActivationFunction;
+import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.LayerKernels;
 import org.nd4j.linalg.activations.IActivation;
@@ -25,6 +28,9 @@ import org.nd4j.linalg.api.buffer.DataType;
 
 /** Layers that multiply by weights: dense and convolutional. */
 public final class ProductLayers {
+    private static final Set<Class<?>> SUMMED =
+            Set.of(DenseLayer.class, ConvolutionLayer.class, Convolution2D.class, SeparableConvolution2D.class);
+
     private ProductLayers() {}
 
     public static List<LayerKernels<?>> kernels() {
@@ -45,6 +51,12 @@ public final class ProductLayers {
                                 SeparableConvolutionTwin::new,
                                 true)
                         .in(layer -> ChannelAxis.of(layer.getCnn2dDataFormat())));
+    }
+
+    /** Whether a layer's kernels can add another array to the products, before an activation function of oneDNN's. */
+    public static boolean sum(Layer layer) {
+        return SUMMED.contains(layer.getClass())
+                && Eltwise.of(((BaseLayer) layer).getActivationFn()).isPresent();
     }
 
     private static <L extends ConvolutionLayer> LayerKernels<L> convolution(Class<L> type) {

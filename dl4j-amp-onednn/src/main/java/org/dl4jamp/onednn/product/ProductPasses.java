@@ -1,13 +1,16 @@
 package org.dl4jamp.onednn.product;
 
+import java.util.Optional;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.array.ChannelAxis;
+import org.dl4jamp.onednn.array.Layout;
 import org.dl4jamp.onednn.array.Rejection;
 import org.dl4jamp.onednn.array.Workspaces;
 import org.dl4jamp.onednn.function.ActivationFunction;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.twin.GroupSum;
 import org.dl4jamp.onednn.twin.InputGradientMemory;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -34,6 +37,8 @@ public final class ProductPasses implements AutoCloseable {
     private INDArray keptOutput;
     private boolean outputStays;
     private boolean inputGradientUnwanted;
+    private GroupSum sum;
+    private Integer place;
 
     ProductPasses(OneDnnContext context, DataType type, ChannelAxis channels, IActivation activation) {
         this.context = context;
@@ -49,6 +54,22 @@ public final class ProductPasses implements AutoCloseable {
 
     void lendInputGradient() {
         inputGradient.lend();
+    }
+
+    /**
+     * Has the forward pass compute what a group of layers computes in inference.
+     *
+     * @param added what is added before the activation function; null for nothing
+     * @param output where the result goes
+     */
+    void lead(GroupSum added, Optional<Integer> output) {
+        sum = added;
+        place = output.orElse(null);
+    }
+
+    /** Whether the product's kernels are to add something. */
+    boolean addsASum() {
+        return sum != null;
     }
 
     /** The activation function that the product's kernels are to apply; null if they aren't to. */
@@ -79,8 +100,10 @@ public final class ProductPasses implements AutoCloseable {
             LayerWorkspaceMgr workspaceMgr) {
         keptOutput = null;
         kernels.takeWeights(parameters.weights(), training);
-        INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, type, kernels.outputShape());
-        if (function.eltwise() != null) {
+        INDArray output = output(kernels.outputShape(), workspaceMgr);
+        if (sum != null) {
+            forwardBeforeSum(kernels, x, parameters.bias(), output, workspaceMgr);
+        } else if (function.eltwise() != null) {
             kernels.forward(x, parameters.bias(), output);
             keptOutput = training && canKeep(workspaceMgr) ? output : null;
         } else {
@@ -90,6 +113,28 @@ public final class ProductPasses implements AutoCloseable {
             function.forward(kernels.layer(), z, training, output);
         }
         return channels.fromSecond(output);
+    }
+
+    private INDArray output(long[] shape, LayerWorkspaceMgr workspaceMgr) {
+        return place == null
+                ? Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, type, shape)
+                : context.activationMemory().array(place, Layout.channelsLast(type, shape), workspaceMgr);
+    }
+
+    private void forwardBeforeSum(
+            ProductKernels kernels, INDArray x, INDArray bias, INDArray output, LayerWorkspaceMgr workspaceMgr) {
+        INDArray summand = sum.other(channels.fromSecond(output).shape());
+        if (summand == null) {
+            kernels.forwardPlain(x, bias, output);
+        } else {
+            kernels.forwardAdding(
+                    x,
+                    bias,
+                    context.copies()
+                            .channelsLast(channels.toSecond(summand), type, workspaceMgr, ArrayType.FF_WORKING_MEM),
+                    output);
+            sum.made();
+        }
     }
 
     /**

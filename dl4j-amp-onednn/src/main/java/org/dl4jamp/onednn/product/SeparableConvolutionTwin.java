@@ -35,14 +35,21 @@ final class SeparableConvolutionTwin extends ConvolvingTwin<SeparableConvolution
     }
 
     private ProductKernels depthKernels() {
-        return kernels(false, null);
+        return kernels(false, false, null);
     }
 
     private ProductKernels pointKernels(INDArray between) {
         Layout layout = Layout.channelsLast(dataType, between.shape());
         return pointKernels.get(
                 layout,
-                copies -> pointwise.kernels(context(), layerId(), copies, layout, hasBias(), passes().fusedFunction()));
+                copies -> pointwise.kernels(
+                        context(),
+                        layerId(),
+                        copies,
+                        layout,
+                        hasBias(),
+                        passes().addsASum(),
+                        passes().fusedFunction()));
     }
 
     private ProductPasses.Parameters parameters() {

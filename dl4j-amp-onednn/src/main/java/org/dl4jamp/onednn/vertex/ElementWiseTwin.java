@@ -15,6 +15,7 @@ import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.FusedRelu;
+import org.dl4jamp.onednn.twin.GroupSum;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** Sum, difference, product, average or maximum of arrays of one shape. DL4J's vertex broadcasts. */
@@ -27,6 +28,7 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
     private final transient KernelCache<EltwiseTask, EltwiseKernels> functions = new KernelCache<>(KernelCache.SHAPES);
 
     private transient FusedRelu relu;
+    private transient GroupSum sum;
 
     private record EltwiseTask(Eltwise function, Layout layout) {}
 
@@ -40,6 +42,24 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
         relu = with;
     }
 
+    /**
+     * Has it hand on, in inference, what the head of a group has added. If that couldn't be, it adds, and applies the group's function.
+     *
+     * @param summand number of the input that isn't the head's
+     */
+    void follow(GroupSum with, int summand) {
+        sum = with;
+        with.between(master()::getInputs, summand);
+    }
+
+    @Override
+    INDArray afterDl4j(INDArray output) {
+        if (sum != null && sum.function() != null) {
+            apply(sum.function(), Layout.of(output), output, output);
+        }
+        return output;
+    }
+
     @Override
     boolean covers(INDArray[] inputs) {
         boolean computable = operation == Op.Subtract ? inputs.length == 2 : inputs.length > 1;
@@ -48,6 +68,9 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
 
     @Override
     INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr) {
+        if (sum != null && sum.isMade()) {
+            return context().handOn(inputs[sum.product()], workspaceMgr);
+        }
         INDArray output = create(workspaceMgr, ArrayType.ACTIVATIONS, inputs[0].shape());
         boolean fused = training && relu != null;
         List<Eltwise> after = new ArrayList<>();
@@ -57,6 +80,9 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
         if (fused) {
             after.add(Eltwise.RELU);
             relu.made(output, false);
+        }
+        if (sum != null && sum.function() != null) {
+            after.add(sum.function());
         }
         combine(function(), after, ordered(inputs, workspaceMgr, ArrayType.FF_WORKING_MEM), output);
         return output;
@@ -106,7 +132,11 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
     }
 
     private void scale(INDArray array, double factor, INDArray result) {
-        EltwiseTask task = new EltwiseTask(Eltwise.linear(factor, 0), layout(array.shape()));
+        apply(Eltwise.linear(factor, 0), layout(array.shape()), array, result);
+    }
+
+    private void apply(Eltwise function, Layout layout, INDArray array, INDArray result) {
+        EltwiseTask task = new EltwiseTask(function, layout);
         functions
                 .get(task, () -> EltwiseKernels.make(context(), request().name(), task.function(), task.layout()))
                 .forward(array, result);

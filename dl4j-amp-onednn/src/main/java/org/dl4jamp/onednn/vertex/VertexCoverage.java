@@ -11,6 +11,7 @@ import org.deeplearning4j.nn.conf.graph.ShiftVertex;
 import org.deeplearning4j.nn.conf.graph.SubsetVertex;
 import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.twin.GroupSum;
 
 /** Which vertices are computed by this engine. */
 public final class VertexCoverage {
@@ -45,6 +46,17 @@ public final class VertexCoverage {
     public static VertexTwin make(VertexRequest request, OneDnnContext context) {
         GraphVertex vertex = request.configuration();
         return MAKERS.get(vertex.getClass()).make(vertex, request, context);
+    }
+
+    /**
+     * Makes what stands for the vertex of a group that adds two arrays.
+     *
+     * @param summand number of the input that isn't the head's
+     */
+    public static VertexTwin sum(VertexRequest request, GroupSum sum, int summand, OneDnnContext context) {
+        ElementWiseTwin twin = new ElementWiseTwin(request, ElementWiseVertex.Op.Add, context);
+        twin.follow(sum, summand);
+        return twin;
     }
 
     private static VertexTwin subset(SubsetVertex vertex, VertexRequest request, OneDnnContext context) {

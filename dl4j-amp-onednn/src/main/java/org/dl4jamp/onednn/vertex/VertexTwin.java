@@ -46,6 +46,11 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
     /** One gradient per input, each with memory of its own in {@link ArrayType#ACTIVATION_GRAD}. */
     abstract INDArray[] backward(INDArray[] inputs, INDArray epsilon, LayerWorkspaceMgr workspaceMgr);
 
+    /** What is done, in place, to what DL4J's vertex has computed. */
+    INDArray afterDl4j(INDArray output) {
+        return output;
+    }
+
     private boolean isCovered(INDArray[] inputs) {
         boolean readable =
                 Arrays.stream(inputs).allMatch(input -> input.dataType() == request.type() && Layout.isReadable(input));
@@ -62,7 +67,7 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
     private INDArray forwardInside(boolean training, LayerWorkspaceMgr workspaceMgr) {
         GraphVertex master = master();
         if (!master.canDoForward() || !isCovered(master.getInputs())) {
-            return master.doForward(training, workspaceMgr);
+            return afterDl4j(master.doForward(training, workspaceMgr));
         }
         INDArray output = forward(master.getInputs(), training, workspaceMgr);
         return request.surroundings().foreignConsumer()

@@ -1,0 +1,56 @@
+package org.dl4jamp.inference;
+
+import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.conf.CacheMode;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.layers.AbstractLayer;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.twin.Handover;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** A layer whose work another has done before it: hands its input on. */
+public final class HandingOnLayer extends AbstractLayer<org.deeplearning4j.nn.conf.layers.Layer> {
+    private static final long serialVersionUID = 1L;
+
+    private final transient Handover handover;
+
+    /**
+     * @param master the network's own layer, whose parameters others compute with
+     */
+    public HandingOnLayer(Layer master, Handover handover) {
+        super(configuration(master), DataType.FLOAT);
+        this.handover = handover;
+        setIndex(master.getIndex());
+    }
+
+    private static NeuralNetConfiguration configuration(Layer master) {
+        NeuralNetConfiguration conf = master.conf().clone();
+        conf.setCacheMode(CacheMode.NONE);
+        conf.getLayer().setIDropout(null);
+        return conf;
+    }
+
+    @Override
+    public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        assertInputSet(false);
+        return handover.handOn(input, workspaceMgr);
+    }
+
+    @Override
+    public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        throw new UnsupportedOperationException("Not supported");
+    }
+
+    @Override
+    public boolean isPretrainLayer() {
+        return false;
+    }
+
+    @Override
+    public void clearNoiseWeightParams() {
+        // It has no weights.
+    }
+}

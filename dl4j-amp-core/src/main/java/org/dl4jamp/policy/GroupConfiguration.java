@@ -1,0 +1,97 @@
+package org.dl4jamp.policy;
+
+import java.util.Optional;
+import java.util.Set;
+import org.deeplearning4j.nn.conf.layers.ActivationLayer;
+import org.deeplearning4j.nn.conf.layers.BaseLayer;
+import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.conf.layers.Convolution2D;
+import org.deeplearning4j.nn.conf.layers.Convolution3D;
+import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
+import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
+import org.deeplearning4j.nn.conf.layers.Deconvolution3D;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
+import org.deeplearning4j.nn.conf.layers.FeedForwardLayer;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
+import org.nd4j.linalg.activations.IActivation;
+import org.nd4j.linalg.activations.impl.ActivationIdentity;
+import org.nd4j.linalg.activations.impl.ActivationPReLU;
+import org.nd4j.linalg.activations.impl.ActivationRReLU;
+import org.nd4j.linalg.activations.impl.ActivationSoftmax;
+
+/** The configuration of a layer that computes what a product layer and those behind it compute. */
+public final class GroupConfiguration {
+    /** Images, and vectors: what batch normalization has one channel axis for. */
+    private static final Set<Class<?>> NORMALIZED = Set.of(
+            DenseLayer.class,
+            ConvolutionLayer.class,
+            Convolution2D.class,
+            Deconvolution2D.class,
+            DepthwiseConvolution2D.class,
+            SeparableConvolution2D.class);
+
+    /** Sequences are left out: a mask comes between the layer and the next one. */
+    private static final Set<Class<?>> OTHERS = Set.of(Convolution3D.class, Deconvolution3D.class);
+
+    private GroupConfiguration() {}
+
+    /** Whether a layer hands its products on as they are, so that something may be computed with them. */
+    static boolean canLead(Layer layer) {
+        boolean known = NORMALIZED.contains(layer.getClass()) || OTHERS.contains(layer.getClass());
+        return known
+                && ((BaseLayer) layer).getActivationFn().getClass() == ActivationIdentity.class
+                && !(layer instanceof DenseLayer dense && dense.hasLayerNorm());
+    }
+
+    /** Whether a batch normalization is one of the channels that a layer makes. */
+    static boolean canFold(Layer head, BatchNormalization normalization) {
+        if (!NORMALIZED.contains(head.getClass())) {
+            return false;
+        }
+        boolean sameFormat = !(head instanceof ConvolutionLayer convolution)
+                || convolution.getCnn2dDataFormat() == normalization.getCnn2DFormat();
+        return sameFormat && normalization.getNOut() == channels((FeedForwardLayer) head);
+    }
+
+    private static long channels(FeedForwardLayer head) {
+        return head instanceof DepthwiseConvolution2D depthwise
+                ? depthwise.getNIn() * depthwise.getDepthMultiplier()
+                : head.getNOut();
+    }
+
+    /** The function that a layer applies to each value, if that's all it does, the same in each pass. */
+    static Optional<IActivation> function(Layer layer) {
+        if (layer.getClass() != ActivationLayer.class) {
+            return Optional.empty();
+        }
+        IActivation function = ((ActivationLayer) layer).getActivationFn();
+        boolean ofOneValue = function.getClass().getPackage() == ActivationIdentity.class.getPackage()
+                && !(function instanceof ActivationSoftmax
+                        || function instanceof ActivationPReLU
+                        || function instanceof ActivationRReLU);
+        return ofOneValue ? Optional.of(function) : Optional.empty();
+    }
+
+    /**
+     * The configuration.
+     *
+     * @param head of the product layer, which stays as it is
+     * @param normalized whether a batch normalization is folded in, which takes a bias
+     * @param function what is applied to the result; null for nothing
+     */
+    public static Layer of(Layer head, boolean normalized, IActivation function) {
+        BaseLayer own = (BaseLayer) head.clone();
+        if (normalized && own instanceof DenseLayer dense) {
+            dense.setHasBias(true);
+        }
+        if (normalized && own instanceof ConvolutionLayer convolution) {
+            convolution.setHasBias(true);
+        }
+        if (function != null) {
+            own.setActivationFn(function);
+        }
+        return own;
+    }
+}

@@ -1,0 +1,168 @@
+package org.dl4jamp.policy;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
+import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.nd4j.linalg.activations.IActivation;
+
+/**
+ * Finds what inference computes at once: a layer that multiplies, the batch normalization behind it, the sum of a residual block and an activation function. Each has to be the only consumer of what comes before it.
+ * Dropout in between doesn't matter: it's for training.
+ */
+public final class InferencePlanner {
+    private final PrecisionPlan plan;
+    private final EngineAbility ability;
+    private final Map<String, Integer> turns = new HashMap<>();
+    private final Map<String, List<NetworkGraph.Node>> consumers;
+
+    private InferencePlanner(NetworkGraph graph, PrecisionPlan plan, EngineAbility ability, List<String> order) {
+        this.plan = plan;
+        this.ability = ability;
+        this.consumers = graph.consumers();
+        order.forEach(name -> turns.put(name, turns.size()));
+    }
+
+    /**
+     * The groups of a plan.
+     *
+     * @param order the names of all nodes in the order in which the network computes them
+     * @param placed whether results may be put in places of their own
+     */
+    public static InferencePlan groups(
+            NetworkGraph graph, PrecisionPlan plan, EngineAbility ability, List<String> order, boolean placed) {
+        InferencePlanner planner = new InferencePlanner(graph, plan, ability, order);
+        Set<String> taken = new HashSet<>();
+        List<InferenceGroup> found = new ArrayList<>();
+        for (String name : order) {
+            planner.ledBy(graph.node(name))
+                    .filter(group -> group.followers().stream().noneMatch(taken::contains))
+                    .ifPresent(group -> {
+                        taken.addAll(group.followers());
+                        found.add(group);
+                    });
+        }
+        return new InferencePlan(plan, placed ? planner.places(found) : found).explained();
+    }
+
+    private Optional<InferenceGroup> ledBy(NetworkGraph.Node head) {
+        if (!head.isLayer() || !isTheEngines(head) || !GroupConfiguration.canLead(inner(head))) {
+            return Optional.empty();
+        }
+        Optional<NetworkGraph.Node> normalization = follower(head)
+                .filter(node -> node.isLayer()
+                        && inner(node) instanceof BatchNormalization batch
+                        && GroupConfiguration.canFold(inner(head), batch));
+        NetworkGraph.Node last = normalization.orElse(head);
+        Optional<NetworkGraph.Node> sum = follower(last).filter(node -> adds(head, last, node));
+        NetworkGraph.Node summed = sum.orElse(last);
+        Optional<NetworkGraph.Node> function = follower(summed)
+                .filter(node -> node.isLayer()
+                        && GroupConfiguration.function(inner(node)).isPresent());
+        return supported(head, normalization, sum, function)
+                .or(() -> supported(head, normalization, sum, Optional.empty()))
+                .or(() ->
+                        supported(head, normalization, Optional.empty(), sum.isPresent() ? Optional.empty() : function))
+                .or(() -> supported(head, normalization, Optional.empty(), Optional.empty()));
+    }
+
+    private Optional<InferenceGroup> supported(
+            NetworkGraph.Node head,
+            Optional<NetworkGraph.Node> normalization,
+            Optional<NetworkGraph.Node> sum,
+            Optional<NetworkGraph.Node> function) {
+        InferenceGroup group = new InferenceGroup(
+                head.name(),
+                normalization.map(NetworkGraph.Node::name),
+                sum.map(node -> new InferenceGroup.Sum(
+                        node.name(),
+                        1 - node.inputs().indexOf(normalization.orElse(head).name()))),
+                function.map(NetworkGraph.Node::name),
+                Optional.empty());
+        IActivation applied = function.flatMap(node -> GroupConfiguration.function(inner(node)))
+                .orElse(null);
+        Layer computed = GroupConfiguration.of(inner(head), normalization.isPresent(), applied);
+        boolean able =
+                ability.cannot(computed, plan.row(head.name()).precision()).isEmpty()
+                        && (sum.isEmpty() || ability.sums(computed));
+        return group.followers().isEmpty() || !able ? Optional.empty() : Optional.of(group);
+    }
+
+    /** DL4J's wrappers for frozen layers stay around the layer that they wrap. */
+    private static Layer inner(NetworkGraph.Node node) {
+        return LayerKinds.frozen(node.layer());
+    }
+
+    private boolean isTheEngines(NetworkGraph.Node node) {
+        return !node.networkInput() && plan.row(node.name()).engine().equals(ability.name());
+    }
+
+    /** The only consumer of a node, if it's given just what the node hands on and hands on the same type. */
+    private Optional<NetworkGraph.Node> follower(NetworkGraph.Node node) {
+        List<NetworkGraph.Node> all = consumers.get(node.name());
+        return Optional.of(all)
+                .filter(list -> list.size() == 1 && !node.networkOutput())
+                .map(list -> list.get(0))
+                .filter(next -> next.preProcessor() == null
+                        && isTheEngines(next)
+                        && plan.row(next.name()).output()
+                                == plan.row(node.name()).output());
+    }
+
+    /** Whether a vertex adds to a head's result what is there already at the head's turn. */
+    private boolean adds(NetworkGraph.Node head, NetworkGraph.Node last, NetworkGraph.Node node) {
+        return !node.isLayer()
+                && node.vertex().getClass() == ElementWiseVertex.class
+                && ((ElementWiseVertex) node.vertex()).getOp() == ElementWiseVertex.Op.Add
+                && node.inputs().size() == 2
+                && node.inputs().stream()
+                        .filter(input -> !input.equals(last.name()))
+                        .anyMatch(input -> turns.get(input) < turns.get(head.name()));
+    }
+
+    /** Gives memory to those of whose result it's known when it was read for the last time. */
+    private List<InferenceGroup> places(List<InferenceGroup> groups) {
+        List<Integer> freeFrom = new ArrayList<>();
+        List<InferenceGroup> placed = new ArrayList<>();
+        for (InferenceGroup group : groups) {
+            if (!consumers.get(group.tail()).stream().allMatch(this::makesItsOwn)) {
+                placed.add(group);
+                continue;
+            }
+            int begin = turns.get(group.head());
+            int end = consumers.get(group.tail()).stream()
+                    .mapToInt(node -> turns.get(node.name()))
+                    .max()
+                    .orElse(turns.get(group.tail()));
+            int place = 0;
+            while (place < freeFrom.size() && freeFrom.get(place) >= begin) {
+                place++;
+            }
+            if (place == freeFrom.size()) {
+                freeFrom.add(end);
+            } else {
+                freeFrom.set(place, end);
+            }
+            placed.add(group.at(place));
+        }
+        return placed;
+    }
+
+    /** Whether what a node hands on is an array of its own, and nothing of what it was given. */
+    private boolean makesItsOwn(NetworkGraph.Node node) {
+        if (!isTheEngines(node)) {
+            return false;
+        }
+        if (!node.isLayer()) {
+            return node.vertex() instanceof ElementWiseVertex;
+        }
+        LayerFamily family = LayerKinds.family(node.layer());
+        return family == LayerFamily.PRODUCTS || family == LayerFamily.POOLING || family == LayerFamily.OUTPUT;
+    }
+}
