@@ -70,7 +70,8 @@ class ClosingTest {
                 try {
                     use.run.run();
                 } catch (RuntimeException e) {
-                    // Layers were exchanged in the middle of what DL4J doesn't synchronize: on a slow machine in each pass.
+                    // Layers were exchanged in the middle of what DL4J doesn't synchronize: on a slow machine in each
+                    // pass.
                 }
             }
             return passes;

@@ -1,0 +1,246 @@
+package org.dl4jamp.onednn;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.deeplearning4j.nn.conf.CNN2DFormat;
+import org.deeplearning4j.nn.conf.ConvolutionMode;
+import org.deeplearning4j.nn.conf.RNNFormat;
+import org.deeplearning4j.nn.conf.layers.ActivationLayer;
+import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.conf.layers.CapsuleLayer;
+import org.deeplearning4j.nn.conf.layers.Convolution1DLayer;
+import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
+import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
+import org.deeplearning4j.nn.conf.layers.Deconvolution3D;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.EmbeddingLayer;
+import org.deeplearning4j.nn.conf.layers.EmbeddingSequenceLayer;
+import org.deeplearning4j.nn.conf.layers.FeedForwardLayer;
+import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
+import org.deeplearning4j.nn.conf.layers.GravesLSTM;
+import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
+import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.conf.layers.PoolingType;
+import org.deeplearning4j.nn.conf.layers.Subsampling1DLayer;
+import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
+import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
+import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
+import org.deeplearning4j.nn.conf.layers.recurrent.LastTimeStep;
+import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
+import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
+import org.deeplearning4j.nn.conf.weightnoise.DropConnect;
+import org.dl4jamp.Precision;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.nd4j.linalg.activations.Activation;
+
+/** What this engine gives in plans as reasons, in the words of the precision that is planned for. */
+class ReasonsTest {
+    /** A layer that has no kernel in a precision, and why. */
+    private record Refusal(Layer layer, Precision precision, String reason) {
+        @Override
+        public String toString() {
+            return layer.getClass().getSimpleName() + ", " + precision + ": " + reason;
+        }
+    }
+
+    /** A layer that has no kernel in any precision. */
+    private static Stream<Refusal> both(Layer layer, String reason) {
+        return Stream.of(Precision.BFLOAT16, Precision.FLOAT).map(precision -> new Refusal(layer, precision, reason));
+    }
+
+    private static Stream<Refusal> refusals() {
+        return Stream.of(products(), recurrent(), pooling(), others()).flatMap(refusals -> refusals);
+    }
+
+    private static Stream<Refusal> products() {
+        return Stream.of(
+                        both(dense().weightNoise(new DropConnect(0.5)).build(), "weight noise"),
+                        both(
+                                dense().activation(Activation.SOFTMAX).build(),
+                                "activation function softmax after products"),
+                        both(
+                                new FrozenLayer(dense().weightNoise(new DropConnect(0.5))
+                                        .build()),
+                                "weight noise"),
+                        both(
+                                new ConvolutionLayer.Builder(3, 3)
+                                        .nOut(4)
+                                        .activation(Activation.SOFTMAX)
+                                        .build(),
+                                "activation function softmax after products"),
+                        both(
+                                new Convolution1DLayer.Builder(3)
+                                        .nOut(4)
+                                        .rnnDataFormat(RNNFormat.NWC)
+                                        .build(),
+                                "format NWC"),
+                        both(
+                                new Deconvolution2D.Builder(1, 1)
+                                        .stride(3, 3)
+                                        .nOut(4)
+                                        .convolutionMode(ConvolutionMode.Same)
+                                        .build(),
+                                "strides in mode Same that are larger than the kernel by two or more"),
+                        both(volume(7, 2), "kernels of 7 or more with strides"),
+                        Stream.of(new Refusal(volume(3, 1), Precision.BFLOAT16, "volumes spread out in BFLOAT16")))
+                .flatMap(refusals -> refusals);
+    }
+
+    private static DenseLayer.Builder dense() {
+        return new DenseLayer.Builder().nIn(4).nOut(4).activation(Activation.RELU);
+    }
+
+    private static Deconvolution3D volume(int kernel, int stride) {
+        return new Deconvolution3D.Builder()
+                .kernelSize(kernel, kernel, kernel)
+                .stride(stride, stride, stride)
+                .nOut(4)
+                .activation(Activation.RELU)
+                .build();
+    }
+
+    private static Stream<Refusal> recurrent() {
+        return Stream.of(
+                        both(
+                                lstm().activation(Activation.RRELU).build(),
+                                "activation function " + Activation.RRELU.getActivationFunction()
+                                        + " in recurrent layers"),
+                        both(
+                                lstm().gateActivationFunction(Activation.SOFTMAX)
+                                        .build(),
+                                "activation function softmax in recurrent layers"),
+                        both(
+                                new LastTimeStep(
+                                        lstm().weightNoise(new DropConnect(0.5)).build()),
+                                "weight noise"),
+                        both(
+                                new SimpleRnn.Builder()
+                                        .nIn(4)
+                                        .nOut(4)
+                                        .hasLayerNorm(true)
+                                        .build(),
+                                "layer normalization"),
+                        both(new GravesLSTM.Builder().nIn(4).nOut(4).build(), "GravesLSTM"),
+                        both(
+                                new Bidirectional(
+                                        new GravesLSTM.Builder().nIn(4).nOut(4).build()),
+                                "a bidirectional GravesLSTM"),
+                        both(new Bidirectional(lstm().dropOut(0.5).build()), "dropout of each direction by itself"),
+                        Stream.of(Precision.BFLOAT16, Precision.FLOAT)
+                                .map(
+                                        precision -> new Refusal(
+                                                new MaskZeroLayer(
+                                                        lstm().dataFormat(RNNFormat.NWC)
+                                                                .build(),
+                                                        0),
+                                                precision,
+                                                "DL4J finds the time steps to mask by the class of the layer, if features come last")))
+                .flatMap(refusals -> refusals);
+    }
+
+    private static LSTM.Builder lstm() {
+        return new LSTM.Builder().nIn(4).nOut(4).activation(Activation.TANH);
+    }
+
+    private static Stream<Refusal> pooling() {
+        SubsamplingLayer sums = new SubsamplingLayer.Builder(2, 2).build();
+        sums.setPoolingType(PoolingType.SUM);
+        return Stream.of(
+                        both(
+                                new GlobalPoolingLayer.Builder(PoolingType.PNORM)
+                                        .pnorm(2)
+                                        .build(),
+                                "PNORM pooling"),
+                        both(sums, "SUM pooling"),
+                        both(
+                                new Subsampling1DLayer.Builder(PoolingType.MAX, 2, 2, 1).build(),
+                                "padded pooling of sequences"),
+                        both(
+                                new Subsampling1DLayer.Builder(2, 2)
+                                        .convolutionMode(ConvolutionMode.Causal)
+                                        .build(),
+                                "causal pooling"),
+                        both(
+                                new Subsampling1DLayer.Builder(2, 2)
+                                        .dataFormat(CNN2DFormat.NHWC)
+                                        .build(),
+                                "format NWC"))
+                .flatMap(refusals -> refusals);
+    }
+
+    private static Stream<Refusal> others() {
+        return Stream.of(
+                        both(
+                                new LocalResponseNormalization.Builder().n(7).build(),
+                                "local response normalization over n = 7, only 2 to 5"),
+                        both(new ActivationLayer(Activation.SOFTMAX), "activation function softmax"),
+                        both(
+                                new EmbeddingLayer.Builder()
+                                        .nIn(9)
+                                        .nOut(4)
+                                        .activation(Activation.SOFTMAX)
+                                        .build(),
+                                "activation function softmax of an embedding"),
+                        both(
+                                new OutputLayer.Builder()
+                                        .nOut(4)
+                                        .weightNoise(new DropConnect(0.5))
+                                        .build(),
+                                "weight noise"),
+                        both(new CapsuleLayer.Builder(2, 2, 1).build(), "CapsuleLayer"))
+                .flatMap(refusals -> refusals);
+    }
+
+    @ParameterizedTest
+    @MethodSource("refusals")
+    void aLayerWithoutKernelSaysForWhatThereIsNone(Refusal refusal) {
+        String words = refusal.reason.startsWith("DL4J") ? refusal.reason : "it has no kernel for " + refusal.reason;
+        assertEquals(Optional.of(words), Coverage.without(refusal.layer, refusal.precision));
+        assertNamesNoOther(refusal.precision, words);
+    }
+
+    /** Volumes are spread out in FP32: what isn't there in BFLOAT16 only is named in its plans only. */
+    @ParameterizedTest
+    @EnumSource(
+            value = Precision.class,
+            names = {"BFLOAT16", "FLOAT"})
+    void reasonsForWhatIsComputedNameThePlannedPrecisionOnly(Precision precision) {
+        if (precision == Precision.FLOAT) {
+            assertEquals(Optional.empty(), Coverage.without(volume(3, 1), precision));
+        }
+        OneDnnEngine engine = new OneDnnEngine();
+        for (Layer layer : new Layer[] {
+            dense().build(),
+            lstm().build(),
+            new BatchNormalization(),
+            new OutputLayer.Builder().nOut(4).build(),
+            embedding(new EmbeddingLayer.Builder()),
+            embedding(new EmbeddingSequenceLayer.Builder()),
+            new SubsamplingLayer.Builder(2, 2).build()
+        }) {
+            assertEquals(Optional.empty(), Coverage.without(layer, precision), layer::toString);
+            String how = engine.how(layer, precision);
+            assertFalse(how.isBlank());
+            assertNamesNoOther(precision, how);
+        }
+    }
+
+    private static Layer embedding(FeedForwardLayer.Builder<?> builder) {
+        return builder.nIn(9).nOut(4).activation(Activation.IDENTITY).build();
+    }
+
+    private static void assertNamesNoOther(Precision precision, String words) {
+        for (Precision other : new Precision[] {Precision.HALF, Precision.BFLOAT16}) {
+            if (other != precision) {
+                assertFalse(words.matches("(?s).*\\b" + other + "\\b.*"), precision + ": " + words);
+            }
+        }
+    }
+}
