@@ -313,7 +313,7 @@ public final class MixedPrecision implements AutoCloseable {
      * gradient is included. Running statistics of batch normalization aren't gradients.
      *
      * @return empty before the first step that counted; one that was skipped leaves it as it was. Empty, too, after a step whose norm nobody needed: unless the settings have {@link AmpConfig.Builder#measureGradientNorm}, {@link
-     *     AmpConfig.Builder#clipGradientNorm} or {@link AmpConfig.Builder#accumulate(int)} of 2 or more: a norm takes a pass that's slower than looking for what isn't finite
+     *     AmpConfig.Builder#clipGradientNorm} or {@link AmpConfig.Builder#accumulate(int)} of 2 or more: with ND4J's operations a norm takes longer than looking for what isn't finite
      */
     public OptionalDouble gradientNorm() {
         return step.gradientNorm();
