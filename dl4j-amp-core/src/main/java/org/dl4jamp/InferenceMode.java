@@ -6,8 +6,6 @@ import org.dl4jamp.checkpoint.CarriedConfig;
 import org.dl4jamp.dl4j.PassInProgress;
 import org.dl4jamp.engine.Engines;
 import org.dl4jamp.inference.InferenceGuard;
-import org.dl4jamp.layer.TwinLayer;
-import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.policy.InferencePlan;
 import org.dl4jamp.policy.InferencePlanner;
@@ -76,9 +74,21 @@ public final class InferenceMode implements AutoCloseable {
     static InferenceMode enter(Model network, AmpConfig config) {
         AmpException.ifNull(config, "config", "an AmpConfig, such as AmpConfig.defaults()");
         config.lossScaler().ifPresent(scaler -> refuse("lossScaler(" + scaler + ")", "no loss is scaled"));
-        config.gradientPenalty()
-                .ifPresent(penalty -> refuse("gradientPenalty(" + penalty + ")", "there is no gradient"));
+        refuseStepSettings(config);
         return begin(network, config);
+    }
+
+    private static void refuseStepSettings(AmpConfig config) {
+        String why = "there is no gradient";
+        config.gradientPenalty().ifPresent(penalty -> refuse("gradientPenalty(" + penalty + ")", why));
+        if (config.accumulate() > 1) {
+            refuse("accumulate(" + config.accumulate() + ")", why);
+        }
+        config.clipGradientNorm().ifPresent(norm -> refuse("clipGradientNorm(" + norm + ")", why));
+        config.clipGradientValue().ifPresent(value -> refuse("clipGradientValue(" + value + ")", why));
+        if (config.measuresGradientNorm()) {
+            refuse("measureGradientNorm(true)", why);
+        }
     }
 
     private static void refuse(String setting, String why) {
@@ -104,13 +114,7 @@ public final class InferenceMode implements AutoCloseable {
         if (!view.isInitialized()) {
             return Optional.empty();
         }
-        return view.layers().stream()
-                .map(place -> StandIn.behind(place.current().get()))
-                .filter(TwinLayer.class::isInstance)
-                .map(layer -> ((TwinLayer) layer).guard())
-                .filter(InferenceGuard.class::isInstance)
-                .map(found -> (InferenceMode) ((InferenceGuard) found).owner())
-                .findFirst();
+        return Guards.find(view, InferenceGuard.class).map(guard -> (InferenceMode) guard.owner());
     }
 
     /** The settings in force. */

@@ -1,6 +1,5 @@
 package org.dl4jamp;
 
-import java.util.Arrays;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import org.deeplearning4j.nn.api.Layer;
@@ -11,7 +10,6 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.checkpoint.AmpState;
 import org.dl4jamp.checkpoint.CarriedConfig;
-import org.dl4jamp.checkpoint.WaitingGradients;
 import org.dl4jamp.dl4j.PassInProgress;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
@@ -19,13 +17,7 @@ import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.scale.LossScaler;
-import org.dl4jamp.step.Clipping;
-import org.dl4jamp.step.GradientTerms;
-import org.dl4jamp.step.PenalizedGradient;
-import org.dl4jamp.step.Skip;
-import org.dl4jamp.step.StepCounts;
 import org.dl4jamp.step.TrainingStep;
-import org.dl4jamp.step.WaitingGroup;
 
 /**
  * Mixed precision for a network that exists already: its FP32 parameters become the master weights, suitable layers compute in half precision,
@@ -55,21 +47,15 @@ public final class MixedPrecision implements AutoCloseable {
         Preconditions.check(network);
         this.resolved = ResolvedConfig.of(config, network.graph());
         this.step = new TrainingStep(
-                this, network, resolved.scaler(), config.maxConsecutiveSkips(), terms(config, network.model()));
+                this,
+                network,
+                resolved.scaler(),
+                config.maxConsecutiveSkips(),
+                resolved.gradientTerms(network.model()));
         GradientScale gradientScale = new GradientScale(resolved.scaler()::scale, resolved.hasHalfGradients());
         this.installation = new Installation(network, resolved.plan(), gradientScale, step);
         installation.install(resolved.engine().engine(), resolved.masterWeights());
         resolved.announce();
-    }
-
-    private static GradientTerms terms(AmpConfig config, Model network) {
-        return new GradientTerms(
-                config.gradientPenalty()
-                        .map(penalty -> new PenalizedGradient(penalty.coefficient(), penalty.radius(), network)),
-                config.accumulate(),
-                config.partialGroup() == PartialGroup.APPLY,
-                new Clipping(config.clipGradientNorm(), config.clipGradientValue()),
-                config.measuresGradientNorm());
     }
 
     /**
@@ -99,39 +85,11 @@ public final class MixedPrecision implements AutoCloseable {
 
     private void restore(AmpState state) {
         try {
-            resolved.restoreScaler(state);
-            state.waiting().map(MixedPrecision::group).ifPresent(step::restore);
+            SavedStep.restore(state, resolved, step);
         } catch (AmpException e) {
             close();
             throw e;
         }
-        step.restore(new StepCounts(
-                state.stepsTaken(), state.stepsSkipped(), state.consecutiveSkips(), state.iterationsWithoutStep()));
-    }
-
-    private static WaitingGroup group(WaitingGradients waiting) {
-        return new WaitingGroup(
-                waiting.microBatches(),
-                waiting.examples(),
-                waiting.sums(),
-                waiting.failure().map(failure -> new Skip(cause(failure), failure.what(), failure.first())));
-    }
-
-    private static Skip.Cause cause(WaitingGradients.Failure failure) {
-        return Arrays.stream(Skip.Cause.values())
-                .filter(cause -> cause.name().equals(failure.cause()))
-                .findFirst()
-                .orElseThrow(() -> new AmpException("waiting: the cause of its failure is \"" + failure.cause()
-                        + "\", but has to be one of " + Arrays.toString(Skip.Cause.values())));
-    }
-
-    private static WaitingGradients gradients(WaitingGroup group) {
-        return new WaitingGradients(
-                group.microBatches(),
-                group.examples(),
-                group.sums(),
-                group.failure()
-                        .map(skip -> new WaitingGradients.Failure(skip.cause().name(), skip.what(), skip.first())));
     }
 
     /**
@@ -166,7 +124,7 @@ public final class MixedPrecision implements AutoCloseable {
      * @param config precision, engine, opt level and rules; of O3 nothing but the layers' precision counts
      * @return closes it; the network is then as it was
      * @throws AmpException if it can't be done, with the reason; the network is then as it was. Reasons: the network isn't initialized, its
-     *     parameters aren't FLOAT, mixed precision is enabled on it, or it's in inference mode already, the settings have a loss scaler or a gradient penalty, which
+     *     parameters aren't FLOAT, mixed precision is enabled on it, or it's in inference mode already, the settings have a loss scaler, a gradient penalty, or accumulate, clip or measure gradients, which
      *     inference has no use for, there is no such engine or it can't compute in the precision, a rule matches no layer, or a listener calls it within a
      *     pass of the network
      */
@@ -198,15 +156,8 @@ public final class MixedPrecision implements AutoCloseable {
         if (!view.isInitialized()) {
             return Optional.empty();
         }
-        Optional<TrainingStep> ofUpdater = TrainingStep.of(view.updater());
-        return ofUpdater
-                .or(() -> view.layers().stream()
-                        .map(place -> StandIn.behind(place.current().get()))
-                        .filter(TwinLayer.class::isInstance)
-                        .map(layer -> ((TwinLayer) layer).guard())
-                        .filter(TrainingStep.class::isInstance)
-                        .map(TrainingStep.class::cast)
-                        .findFirst())
+        return TrainingStep.of(view.updater())
+                .or(() -> Guards.find(view, TrainingStep.class))
                 .map(TrainingStep::owner)
                 .map(MixedPrecision.class::cast);
     }
@@ -343,15 +294,7 @@ public final class MixedPrecision implements AutoCloseable {
      * gradients is part of it, also after {@link #close()}, which makes no step of them.
      */
     public AmpState state() {
-        StepCounts counts = step.counts();
-        return new AmpState(
-                config(),
-                lossScaler().state(),
-                counts.taken(),
-                counts.skipped(),
-                counts.consecutiveSkips(),
-                counts.collected(),
-                step.waiting().map(MixedPrecision::gradients));
+        return SavedStep.of(resolved, step);
     }
 
     /** Whether {@link #close()} has been called. */

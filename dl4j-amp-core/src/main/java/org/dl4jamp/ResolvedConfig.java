@@ -1,5 +1,6 @@
 package org.dl4jamp;
 
+import org.deeplearning4j.nn.api.Model;
 import org.dl4jamp.checkpoint.AmpState;
 import org.dl4jamp.engine.Engines;
 import org.dl4jamp.policy.NetworkGraph;
@@ -8,6 +9,9 @@ import org.dl4jamp.policy.PrecisionPlanner;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.scale.LossScaler;
 import org.dl4jamp.scale.NoLossScaler;
+import org.dl4jamp.step.Clipping;
+import org.dl4jamp.step.GradientTerms;
+import org.dl4jamp.step.PenalizedGradient;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -53,6 +57,21 @@ record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionPlan pla
     /** Whether parameters keep their FP32 digits. */
     boolean masterWeights() {
         return config.optLevel() != OptLevel.O3;
+    }
+
+    /**
+     * What becomes of gradients on their way to the updater.
+     *
+     * @param network whose gradients
+     */
+    GradientTerms gradientTerms(Model network) {
+        return new GradientTerms(
+                config.gradientPenalty()
+                        .map(penalty -> new PenalizedGradient(penalty.coefficient(), penalty.radius(), network)),
+                config.accumulate(),
+                config.partialGroup() == PartialGroup.APPLY,
+                new Clipping(config.clipGradientNorm(), config.clipGradientValue()),
+                config.measuresGradientNorm());
     }
 
     /**

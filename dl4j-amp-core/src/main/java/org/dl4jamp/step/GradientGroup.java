@@ -2,6 +2,7 @@ package org.dl4jamp.step;
 
 import java.util.Optional;
 import java.util.OptionalDouble;
+import org.dl4jamp.AmpException;
 import org.dl4jamp.engine.StepKernels;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -15,14 +16,32 @@ import org.nd4j.linalg.factory.Nd4j;
  * taken out of what a layer has just written, DL4J's own layers write over what is there, and so does everybody who asks for gradients between two micro-batches.
  */
 final class GradientGroup {
+    /**
+     * How far the group is, for whoever asks from another thread.
+     *
+     * @param microBatches how many were taken
+     * @param examples how many they have together
+     * @param failure why they are to be left out, if they are
+     */
+    private record Progress(int microBatches, long examples, Optional<Skip> failure) {
+        static final Progress NONE = new Progress(0, 0, Optional.empty());
+
+        Progress with(int more, Optional<Skip> skip) {
+            // An overflow is what the scaler has to hear of.
+            boolean tells = failure.isEmpty()
+                    || (skip.isPresent()
+                            && skip.get().overflow()
+                            && !failure.get().overflow());
+            return new Progress(microBatches + 1, examples + more, tells ? skip : failure);
+        }
+    }
+
     private final int size;
     private final boolean measuresNorm;
     private INDArray sum;
     private GradientParts partsOfSum;
     private GradientParts.Parted parted;
-    private int taken;
-    private long examples;
-    private Skip failure;
+    private volatile Progress taken = Progress.NONE;
     private OptionalDouble norm = OptionalDouble.empty();
 
     /**
@@ -42,7 +61,7 @@ final class GradientGroup {
     /** Whether the next micro-batch is the last one. */
     private boolean endsWithNext() {
         // More may have been restored.
-        return taken >= size - 1;
+        return taken.microBatches() >= size - 1;
     }
 
     /**
@@ -51,8 +70,8 @@ final class GradientGroup {
      * @return whether all are finite; if not, one can still see where they aren't
      */
     boolean take(GradientParts parts, GradientParts.Parted gradients, StepKernels kernels) {
-        boolean alone = endsWithNext() && taken == 0;
-        if (failure != null || (alone && !measuresNorm)) {
+        boolean alone = endsWithNext() && isEmpty();
+        if (failure().isPresent() || (alone && !measuresNorm)) {
             return kernels.allFinite(gradients.all());
         }
         boolean updates = gradients.updates().stream().allMatch(kernels::allFinite);
@@ -64,7 +83,7 @@ final class GradientGroup {
             return updates && Double.isFinite(known);
         }
         GradientParts.Parted to = sum(parts, gradients.all());
-        if (kernels.move(gradients.sums(), to.sums(), taken == 0)) {
+        if (kernels.move(gradients.sums(), to.sums(), isEmpty())) {
             return updates;
         }
         for (int i = 0; i < to.sums().size(); i++) {
@@ -96,53 +115,58 @@ final class GradientGroup {
      * @return whether it was the last one
      */
     boolean count(int more, Optional<Skip> skip) {
-        examples += more;
-        taken++;
-        // An overflow is what the scaler has to hear of.
-        if (failure == null || (skip.isPresent() && skip.get().overflow() && !failure.overflow())) {
-            failure = skip.orElse(failure);
-        }
-        return taken >= size;
+        taken = taken.with(more, skip);
+        return taken.microBatches() >= size;
     }
 
     /** Why the group is to be left out. */
     Optional<Skip> failure() {
-        return Optional.ofNullable(failure);
+        return taken.failure();
     }
 
     /** What the group is made of, for the step; the norm is only known when the last micro-batch was taken. */
     EffectiveBatch batch() {
-        return new EffectiveBatch(examples, norm);
+        return new EffectiveBatch(taken.examples(), norm);
     }
 
     /** Whether there is no micro-batch in it yet. */
     boolean isEmpty() {
-        return taken == 0;
+        return taken.microBatches() == 0;
     }
 
     /** Adds the gradients of a group that ends early to zeros in the network's view. */
     void giveTo(GradientParts parts, GradientParts.Parted gradients, StepKernels kernels) {
-        if (failure == null) {
+        if (failure().isEmpty()) {
             norm = OptionalDouble.of(kernels.add(sum(parts, gradients.all()).sums(), gradients.sums()));
         }
     }
 
     /** A copy of a group that isn't complete, empty if it hasn't begun. */
     Optional<WaitingGroup> waiting() {
-        if (taken == 0) {
+        Progress now = taken;
+        if (now.microBatches() == 0) {
             return Optional.empty();
         }
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-            Optional<INDArray> copy = failure == null ? Optional.of(sum.dup()) : Optional.empty();
-            return Optional.of(new WaitingGroup(taken, examples, copy, failure()));
+            Optional<INDArray> copy = now.failure().isEmpty() ? Optional.of(sum.dup()) : Optional.empty();
+            return Optional.of(new WaitingGroup(now.microBatches(), now.examples(), copy, now.failure()));
         }
     }
 
-    /** Goes on with a copy of a group. */
-    void restore(WaitingGroup waiting) {
-        taken = waiting.microBatches();
-        examples = waiting.examples();
-        failure = waiting.failure().orElse(null);
+    /**
+     * Goes on with a copy of a group.
+     *
+     * @param parameters how many the network has
+     * @throws AmpException if they aren't as many as the group has gradients
+     */
+    void restore(WaitingGroup waiting, long parameters) {
+        long sums =
+                waiting.sums().map(INDArray::length).orElse(waiting.failure().isPresent() ? parameters : 0);
+        if (sums != parameters) {
+            throw new AmpException("waiting: " + sums + " gradients, but the network has " + parameters
+                    + " parameters; restore it with the state that was saved with it, or without what waits");
+        }
+        taken = new Progress(waiting.microBatches(), waiting.examples(), waiting.failure());
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             sum = waiting.sums().map(INDArray::dup).orElse(null);
         }
@@ -151,9 +175,7 @@ final class GradientGroup {
 
     /** Begins with the next group. */
     void clear() {
-        taken = 0;
-        examples = 0;
-        failure = null;
+        taken = Progress.NONE;
         norm = OptionalDouble.empty();
     }
 }

@@ -1,7 +1,5 @@
 package org.dl4jamp.step;
 
-import java.util.LinkedHashMap;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import org.deeplearning4j.nn.api.Model;
@@ -33,22 +31,20 @@ public final class TrainingStep implements StepGuard {
     private final Object owner;
     private final AmpNetwork network;
     private final LossScaler scaler;
-    private final int maxConsecutiveSkips;
     private final SkippedSteps skippedSteps;
     private final GradientGroup group;
     private final Optional<EpochEnd> epochEnd;
     private final Clipping clipping;
-    private final Culprit culprit;
+    private final Optional<PenalizedGradient> penalized;
+    private final Diagnosis diagnosis;
+    private final UpdatesByHand byHand;
     private final InstalledUpdater updater;
     private final Gate gate = new Gate();
-    private final Map<LossScalingLayer, INDArray> labels = new LinkedHashMap<>();
     private StepKernels kernels = StepKernels.nd4j();
     private StepCounts counts = StepCounts.NONE;
-    private StepCounts callsByHand = StepCounts.NONE;
     private boolean skippedLast;
     private OptionalDouble gradientNorm = OptionalDouble.empty();
     private OptimizerIterations iterations = new OptimizerIterations();
-    private final Optional<PenalizedGradient> penalized;
 
     /**
      * @param owner whose step this is
@@ -62,7 +58,6 @@ public final class TrainingStep implements StepGuard {
         this.owner = owner;
         this.network = network;
         this.scaler = scaler;
-        this.maxConsecutiveSkips = maxConsecutiveSkips;
         this.penalized = gradients.penalty();
         this.clipping = gradients.clipping();
         this.group = new GradientGroup(gradients.microBatches(), clipping.needsNorm() || gradients.measuresNorm());
@@ -70,7 +65,8 @@ public final class TrainingStep implements StepGuard {
                 ? Optional.of(new EpochEnd(network.model(), this::applyGroup))
                 : Optional.empty();
         this.skippedSteps = new SkippedSteps(LOG, scaler, maxConsecutiveSkips);
-        this.culprit = new Culprit(network);
+        this.diagnosis = new Diagnosis(network, scaler);
+        this.byHand = new UpdatesByHand(LOG, new Culprit(network), maxConsecutiveSkips, clipping.needsNorm());
         this.updater = new InstalledUpdater(network, this::update);
     }
 
@@ -115,14 +111,7 @@ public final class TrainingStep implements StepGuard {
      * @throws AmpException if they aren't of a network of this size
      */
     public void restore(WaitingGroup waiting) {
-        long parameters = network.model().params().length();
-        long sums =
-                waiting.sums().map(INDArray::length).orElse(waiting.failure().isPresent() ? parameters : 0);
-        if (sums != parameters) {
-            throw new AmpException("waiting: " + sums + " gradients, but the network has " + parameters
-                    + " parameters; restore it with the state that was saved with it, or without what waits");
-        }
-        group.restore(waiting);
+        group.restore(waiting, network.model().params().length());
     }
 
     /** Takes an engine's kernels, for updaters that are installed from now on, too. */
@@ -150,7 +139,7 @@ public final class TrainingStep implements StepGuard {
     @Override
     public void backwardBegins(LossScalingLayer output, INDArray batchLabels) {
         updater.putBack();
-        labels.put(output, batchLabels);
+        diagnosis.begins(output, batchLabels);
     }
 
     @Override
@@ -195,11 +184,11 @@ public final class TrainingStep implements StepGuard {
             UpdaterCall call, GradientParts parts, GradientParts.Parted gradients, boolean byOptimizer) {
         iterations.begin(call.iteration(), counts);
         if (!byOptimizer) {
-            return byHand(call, gradients);
+            return decideByHand(call, gradients);
         }
         epochEnd.ifPresent(EpochEnd::putBack);
         Optional<Skip> skip = take(call, parts, gradients);
-        labels.clear();
+        diagnosis.ends();
         if (skip.isPresent()) {
             gradients.all().assign(0);
         }
@@ -216,20 +205,17 @@ public final class TrainingStep implements StepGuard {
         double loss = network.model().score();
         if (penalized.isPresent()) {
             if (!isFinite(gradients) || !Double.isFinite(loss)) {
-                return Optional.of(skip(call.iteration(), loss));
+                return Optional.of(diagnosis.of(call.iteration(), loss));
             }
             Optional<String> notFinite = penalized.get().addTo(gradients.all(), updater.present(), kernels);
             if (notFinite.isPresent()) {
-                return Optional.of(new Skip(
-                        Skip.Cause.UNSCALED,
-                        notFinite.get() + " weren't finite in iteration " + call.iteration(),
-                        culprit.amongParameters()));
+                return Optional.of(diagnosis.ofUnscaled(call.iteration(), notFinite.get()));
             }
         }
         WorkEvent event = WorkEvent.begin(WorkEvent.CHECK, "gradients");
         boolean finite = group.take(parts, gradients, kernels);
         event.commit();
-        return finite && Double.isFinite(loss) ? Optional.empty() : Optional.of(skip(call.iteration(), loss));
+        return finite && Double.isFinite(loss) ? Optional.empty() : Optional.of(diagnosis.of(call.iteration(), loss));
     }
 
     private boolean isFinite(GradientParts.Parted gradients) {
@@ -265,63 +251,17 @@ public final class TrainingStep implements StepGuard {
         skippedLast = true;
     }
 
-    private Optional<EffectiveBatch> byHand(UpdaterCall call, GradientParts.Parted gradients) {
-        WorkEvent event = WorkEvent.begin(WorkEvent.CHECK, "gradients");
-        OptionalDouble norm =
-                clipping.needsNorm() ? OptionalDouble.of(kernels.norm2(gradients.sums())) : OptionalDouble.empty();
-        boolean finite = norm.isPresent()
-                ? Double.isFinite(norm.getAsDouble())
-                        && gradients.updates().stream().allMatch(kernels::allFinite)
-                : kernels.allFinite(gradients.all());
-        event.commit();
-        labels.clear();
-        if (finite) {
-            skippedLast = false;
-            callsByHand = StepCounts.NONE;
-            return Optional.of(new EffectiveBatch(call.examples(), norm));
+    private Optional<EffectiveBatch> decideByHand(UpdaterCall call, GradientParts.Parted gradients) {
+        UpdatesByHand.Checked checked = byHand.check(gradients, kernels);
+        diagnosis.ends();
+        if (!checked.finite()) {
+            moveNothing();
+            byHand.skip(gradients, call.iteration());
+            return Optional.empty();
         }
-        skipCallByHand(gradients, call.iteration());
-        return Optional.empty();
-    }
-
-    private void skipCallByHand(GradientParts.Parted gradients, int iteration) {
-        Optional<String> first = culprit.amongParameters();
-        callsByHand = callsByHand.afterSkipped();
-        gradients.all().assign(0);
-        moveNothing();
-        String what = "gradients that the updater was given by hand in iteration " + iteration + " aren't finite"
-                + first.map(name -> ", first those of " + name).orElse("");
-        LOG.warn("Update skipped: {}", what);
-        if (callsByHand.consecutiveSkips() >= maxConsecutiveSkips) {
-            throw new AmpException(
-                    callsByHand.consecutiveSkips() + " updates in a row were skipped (maxConsecutiveSkips("
-                            + maxConsecutiveSkips + ")): " + what
-                            + ". They aren't scaled, so they wouldn't be finite in FP32 either: look at the"
-                            + " features, the errors and the learning rate");
-        }
-    }
-
-    /** Why the backward pass of an iteration isn't to be learned from. */
-    private Skip skip(int iteration, double loss) {
-        double scale = scaler.scale();
-        Optional<String> badBatch = culprit.inBatch(labels.values());
-        if (badBatch.isPresent()) {
-            // As in stock DL4J. oneDNN's ReLU makes zero of NaN, and the loss a number.
-            Score.set(network.model(), Double.NaN);
-            return new Skip(
-                    Skip.Cause.BATCH, badBatch.get() + " in the batch of iteration " + iteration, Optional.empty());
-        }
-        if (!Double.isFinite(loss)) {
-            return new Skip(
-                    Skip.Cause.LOSS,
-                    "the loss of iteration " + iteration + " is " + loss + " at the finite loss scale " + scale
-                            + ", with finite features and labels",
-                    Optional.empty());
-        }
-        return new Skip(
-                Skip.Cause.OVERFLOW,
-                "gradients overflowed in iteration " + iteration + " at loss scale " + scale,
-                culprit.amongParameters());
+        skippedLast = false;
+        byHand.taken();
+        return Optional.of(new EffectiveBatch(call.examples(), checked.norm()));
     }
 
     /**

@@ -1,0 +1,74 @@
+package org.dl4jamp.step;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import org.dl4jamp.layer.LossScalingLayer;
+import org.dl4jamp.network.AmpNetwork;
+import org.dl4jamp.scale.LossScaler;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** Says why a backward pass isn't to be learned from: the batch, the loss of a sound batch, or, where both are finite, the loss scale. */
+final class Diagnosis {
+    private final AmpNetwork network;
+    private final LossScaler scaler;
+    private final Culprit culprit;
+    private final Map<LossScalingLayer, INDArray> labels = new LinkedHashMap<>();
+
+    /**
+     * @param network whose backward passes they are
+     * @param scaler scales their loss
+     */
+    Diagnosis(AmpNetwork network, LossScaler scaler) {
+        this.network = network;
+        this.scaler = scaler;
+        this.culprit = new Culprit(network);
+    }
+
+    /** Hears what an output layer compares with in the backward pass that begins; may be null. */
+    void begins(LossScalingLayer output, INDArray batchLabels) {
+        labels.put(output, batchLabels);
+    }
+
+    /** Lets go of the batch. */
+    void ends() {
+        labels.clear();
+    }
+
+    /**
+     * Why gradients or loss of an iteration aren't finite. If it's the batch, the network's score becomes NaN.
+     *
+     * @param loss of the batch, without the scale
+     */
+    Skip of(int iteration, double loss) {
+        double scale = scaler.scale();
+        Optional<String> badBatch = culprit.inBatch(labels.values());
+        if (badBatch.isPresent()) {
+            // As in stock DL4J. oneDNN's ReLU makes zero of NaN, and the loss a number.
+            Score.set(network.model(), Double.NaN);
+            return new Skip(
+                    Skip.Cause.BATCH, badBatch.get() + " in the batch of iteration " + iteration, Optional.empty());
+        }
+        if (!Double.isFinite(loss)) {
+            return new Skip(
+                    Skip.Cause.LOSS,
+                    "the loss of iteration " + iteration + " is " + loss + " at the finite loss scale " + scale
+                            + ", with finite features and labels",
+                    Optional.empty());
+        }
+        return new Skip(
+                Skip.Cause.OVERFLOW,
+                "gradients overflowed in iteration " + iteration + " at loss scale " + scale,
+                culprit.amongParameters());
+    }
+
+    /**
+     * Why a pass isn't to be learned from that nothing was scaled for.
+     *
+     * @param what wasn't finite in it
+     */
+    Skip ofUnscaled(int iteration, String what) {
+        return new Skip(
+                Skip.Cause.UNSCALED, what + " weren't finite in iteration " + iteration, culprit.amongParameters());
+    }
+}

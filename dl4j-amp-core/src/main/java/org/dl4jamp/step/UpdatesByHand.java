@@ -1,0 +1,68 @@
+package org.dl4jamp.step;
+
+import java.util.OptionalDouble;
+import org.dl4jamp.AmpException;
+import org.dl4jamp.engine.StepKernels;
+import org.dl4jamp.engine.WorkEvent;
+import org.slf4j.Logger;
+
+/** Gradients that an updater is given by anybody but DL4J's optimizer. Nothing was scaled for them, so the scaler doesn't hear of it if they aren't finite, and the limit of consecutive skips is their own. */
+final class UpdatesByHand {
+    private final Logger log;
+    private final Culprit culprit;
+    private final int maxConsecutiveSkips;
+    private final boolean needNorm;
+    private int skipsInARow;
+
+    /**
+     * @param culprit looks for what isn't finite
+     * @param maxConsecutiveSkips after how many in a row somebody has to hear of it
+     * @param needNorm whether their norm is limited
+     */
+    UpdatesByHand(Logger log, Culprit culprit, int maxConsecutiveSkips, boolean needNorm) {
+        this.log = log;
+        this.culprit = culprit;
+        this.maxConsecutiveSkips = maxConsecutiveSkips;
+        this.needNorm = needNorm;
+    }
+
+    /** What is known of them in one pass: whether they are finite, and, if it's needed, their norm. */
+    record Checked(boolean finite, OptionalDouble norm) {}
+
+    Checked check(GradientParts.Parted gradients, StepKernels kernels) {
+        WorkEvent event = WorkEvent.begin(WorkEvent.CHECK, "gradients");
+        OptionalDouble norm = needNorm ? OptionalDouble.of(kernels.norm2(gradients.sums())) : OptionalDouble.empty();
+        boolean finite = norm.isPresent()
+                ? Double.isFinite(norm.getAsDouble())
+                        && gradients.updates().stream().allMatch(kernels::allFinite)
+                : kernels.allFinite(gradients.all());
+        event.commit();
+        return new Checked(finite, norm);
+    }
+
+    /** Hears that they were finite. */
+    void taken() {
+        skipsInARow = 0;
+    }
+
+    /**
+     * Makes zeros of gradients that aren't finite.
+     *
+     * @throws AmpException if there were too many in a row
+     */
+    void skip(GradientParts.Parted gradients, int iteration) {
+        String what = "gradients that the updater was given by hand in iteration " + iteration + " aren't finite"
+                + culprit.amongParameters()
+                        .map(name -> ", first those of " + name)
+                        .orElse("");
+        gradients.all().assign(0);
+        skipsInARow++;
+        log.warn("Update skipped: {}", what);
+        if (skipsInARow >= maxConsecutiveSkips) {
+            throw new AmpException(skipsInARow + " updates in a row were skipped (maxConsecutiveSkips("
+                    + maxConsecutiveSkips + ")): " + what
+                    + ". They aren't scaled, so they wouldn't be finite in FP32 either: look at the"
+                    + " features, the errors and the learning rate");
+        }
+    }
+}
