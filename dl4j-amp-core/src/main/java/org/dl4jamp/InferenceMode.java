@@ -39,17 +39,15 @@ import org.slf4j.LoggerFactory;
 public final class InferenceMode implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(InferenceMode.class);
 
-    private final AmpNetwork network;
     private final AmpConfig config;
     private final Engines.Choice engine;
     private final PrecisionPlan plan;
     private final InferenceGuard guard;
     private final InferenceInstallation installation;
-    private volatile boolean closed;
+    private final Removal removal;
 
     private InferenceMode(AmpNetwork network, AmpConfig config) {
         Preconditions.checkForInference(network);
-        this.network = network;
         this.config = config;
         this.engine = Engines.choose(config.engine(), config.precision());
         Precision precision = config.optLevel() == OptLevel.O0 ? Precision.FLOAT : engine.precision();
@@ -62,6 +60,7 @@ public final class InferenceMode implements AutoCloseable {
         this.plan = inference.plan();
         this.guard = new InferenceGuard(this);
         this.installation = new InferenceInstallation(network, inference, guard);
+        this.removal = new Removal("InferenceMode.close", network.model(), guard.gate(), installation::remove);
         installation.install(engine.engine());
         LOG.debug("Inference mode is on: {} on engine \"{}\", since {}", plan.precision(), engine(), plan.note());
     }
@@ -139,7 +138,7 @@ public final class InferenceMode implements AutoCloseable {
 
     /** Whether {@link #close()} has been called. */
     public boolean isClosed() {
-        return closed;
+        return removal.isDone();
     }
 
     /**
@@ -149,20 +148,6 @@ public final class InferenceMode implements AutoCloseable {
      */
     @Override
     public void close() {
-        Model model = network.model();
-        if (closed) {
-            return;
-        }
-        PassInProgress.refuse("InferenceMode.close", model);
-        synchronized (model) {
-            if (!closed) {
-                guard.gate().close(this::remove);
-            }
-        }
-    }
-
-    private void remove() {
-        closed = true;
-        installation.remove();
+        removal.run();
     }
 }

@@ -41,7 +41,7 @@ public final class MixedPrecision implements AutoCloseable {
     private final ResolvedConfig resolved;
     private final TrainingStep step;
     private final Installation installation;
-    private volatile boolean closed;
+    private final Removal removal;
 
     private MixedPrecision(AmpNetwork network, AmpConfig config) {
         Preconditions.check(network);
@@ -54,6 +54,7 @@ public final class MixedPrecision implements AutoCloseable {
                 resolved.gradientTerms(network.model()));
         GradientScale gradientScale = new GradientScale(resolved.scaler()::scale, resolved.hasHalfGradients());
         this.installation = new Installation(network, resolved.plan(), gradientScale, step);
+        this.removal = new Removal("MixedPrecision.close", network.model(), step.gate(), installation::remove);
         installation.install(resolved.engine().engine(), resolved.masterWeights());
         resolved.announce();
     }
@@ -112,15 +113,17 @@ public final class MixedPrecision implements AutoCloseable {
     /**
      * Has a network infer in mixed precision, with the settings that its configuration carries, or the defaults.
      *
-     * @see #inference(MultiLayerNetwork, AmpConfig)
+     * @param network a MultiLayerNetwork or a ComputationGraph
+     * @throws AmpException as {@link #inference(Model, AmpConfig)}
      */
-    public static InferenceMode inference(MultiLayerNetwork network) {
+    public static InferenceMode inference(Model network) {
         return InferenceMode.enter(network);
     }
 
     /**
      * Has a network infer in mixed precision, at full speed: weights are rounded and arranged once, and nothing is kept for a backward pass.
      *
+     * @param network a MultiLayerNetwork or a ComputationGraph
      * @param config precision, engine, opt level and rules; of O3 nothing but the layers' precision counts
      * @return closes it; the network is then as it was
      * @throws AmpException if it can't be done, with the reason; the network is then as it was. Reasons: the network isn't initialized, its
@@ -128,25 +131,7 @@ public final class MixedPrecision implements AutoCloseable {
      *     inference has no use for, there is no such engine or it can't compute in the precision, a rule matches no layer, or a listener calls it within a
      *     pass of the network
      */
-    public static InferenceMode inference(MultiLayerNetwork network, AmpConfig config) {
-        return InferenceMode.enter(network, config);
-    }
-
-    /**
-     * Has a graph infer in mixed precision, with the settings that its configuration carries, or the defaults.
-     *
-     * @see #inference(MultiLayerNetwork, AmpConfig)
-     */
-    public static InferenceMode inference(ComputationGraph network) {
-        return InferenceMode.enter(network);
-    }
-
-    /**
-     * Has a graph infer in mixed precision.
-     *
-     * @see #inference(MultiLayerNetwork, AmpConfig)
-     */
-    public static InferenceMode inference(ComputationGraph network, AmpConfig config) {
+    public static InferenceMode inference(Model network, AmpConfig config) {
         return InferenceMode.enter(network, config);
     }
 
@@ -280,7 +265,7 @@ public final class MixedPrecision implements AutoCloseable {
     public boolean applyPartialGroup() {
         PassInProgress.refuse("MixedPrecision.applyPartialGroup", step.network());
         synchronized (step.network()) {
-            if (closed) {
+            if (isClosed()) {
                 throw new AmpException(
                         "applyPartialGroup: this mixed precision is closed, and its network trains without;"
                                 + " call it before close(), or ask MixedPrecision.of(network) for the one in force");
@@ -299,7 +284,7 @@ public final class MixedPrecision implements AutoCloseable {
 
     /** Whether {@link #close()} has been called. */
     public boolean isClosed() {
-        return closed;
+        return removal.isDone();
     }
 
     /**
@@ -310,20 +295,6 @@ public final class MixedPrecision implements AutoCloseable {
      */
     @Override
     public void close() {
-        Model network = step.network();
-        if (closed) {
-            return;
-        }
-        PassInProgress.refuse("MixedPrecision.close", network);
-        synchronized (network) {
-            if (!closed) {
-                step.gate().close(this::remove);
-            }
-        }
-    }
-
-    private void remove() {
-        closed = true;
-        installation.remove();
+        removal.run();
     }
 }

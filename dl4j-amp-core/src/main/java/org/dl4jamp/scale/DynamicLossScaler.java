@@ -281,15 +281,8 @@ public final class DynamicLossScaler implements LossScaler {
             return new DynamicLossScaler(this);
         }
 
-        // Below the smallest normal float the reciprocal of the scale, which gradients are multiplied by, would be
-        // infinite.
         private static double requireScale(String argument, double value) {
-            require(
-                    (float) value >= Float.MIN_NORMAL && (float) value <= Float.MAX_VALUE,
-                    argument,
-                    value,
-                    "a scale from " + Float.MIN_NORMAL + " to " + Float.MAX_VALUE
-                            + " is needed, such as a power of two");
+            SinglePrecision.scale(argument, value, ", such as a power of two");
             return value;
         }
 

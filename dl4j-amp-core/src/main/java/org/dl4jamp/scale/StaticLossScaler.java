@@ -20,12 +20,8 @@ public final class StaticLossScaler implements LossScaler {
      * @throws AmpException if the scale is not between 2<sup>-126</sup> and the largest float
      */
     public StaticLossScaler(double scale) {
-        float rounded = (float) scale;
-        if (!(rounded >= Float.MIN_NORMAL && rounded <= Float.MAX_VALUE)) {
-            throw new AmpException("new StaticLossScaler(" + scale + "): a scale from " + Float.MIN_NORMAL + " to "
-                    + Float.MAX_VALUE + " is needed; powers of two such as 1024 lose no precision");
-        }
-        this.scale = rounded;
+        this.scale =
+                SinglePrecision.scale("new StaticLossScaler", scale, "; powers of two such as 1024 lose no precision");
     }
 
     /** The scale that was given, as a float is. */

@@ -1,0 +1,24 @@
+package org.dl4jamp.scale;
+
+import org.dl4jamp.AmpException;
+
+/** Which numbers can be loss scales: gradients are multiplied in single precision, by the scale and by its reciprocal, which would be infinite below the smallest normal float. */
+final class SinglePrecision {
+    private SinglePrecision() {}
+
+    /**
+     * The scale as a float.
+     *
+     * @param call what was called with it, without the brackets
+     * @param advice which one to take, after the range
+     * @throws AmpException if it can't be one
+     */
+    static float scale(String call, double scale, String advice) {
+        float rounded = (float) scale;
+        if (!(rounded >= Float.MIN_NORMAL && rounded <= Float.MAX_VALUE)) {
+            throw new AmpException(call + "(" + scale + "): a scale from " + Float.MIN_NORMAL + " to " + Float.MAX_VALUE
+                    + " is needed" + advice);
+        }
+        return rounded;
+    }
+}
