@@ -4,6 +4,7 @@ import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.layers.IOutputLayer;
@@ -65,7 +66,8 @@ final class Installation {
                     wrappers.put(place, wrapper);
                 }
             }
-            wrappers.forEach(replacements::put);
+            wrappers.forEach((place, wrapper) ->
+                    replacements.put(place, wrapper, () -> wrapperInPause(wrapper, neighbours.of(place.name()))));
             replacements.setVertexTypes(plan);
             network.vertices().forEach(place -> put(place, engine.name(), neighbours.of(place.name())));
             step.use(session.stepKernels());
@@ -96,8 +98,7 @@ final class Installation {
         DataType given = row.input().dataType().orElseThrow();
         DataType emitted = row.output().dataType().orElseThrow();
         Twin twin = untouched
-                ? new Twin(master, DataType.FLOAT, false, Twin.Retention.CAST_INPUT, null, Twin.Weights.MASTER)
-                        .with(session.casting())
+                ? itself(master).with(session.casting())
                 : session.twin(new TwinRequest(
                         place.name(),
                         master,
@@ -107,12 +108,42 @@ final class Installation {
                         emitted,
                         surroundings,
                         plan.fusion(place.name())));
-        if (output) {
-            return new LossScalingLayer(master, twin, storage, emitted, surroundings, gradientScale, step);
+        return wrapper(master, twin, storage, emitted, surroundings, gradientScale);
+    }
+
+    private TwinLayer wrapper(
+            Layer master,
+            Twin twin,
+            DataType storage,
+            DataType emitted,
+            Surroundings surroundings,
+            GradientScale scale) {
+        if (master instanceof IOutputLayer) {
+            return new LossScalingLayer(master, twin, storage, emitted, surroundings, scale, step);
         }
         return RecurrentTwinLayer.isRecurrent(master)
-                ? new RecurrentTwinLayer(master, twin, storage, emitted, surroundings, gradientScale, step)
-                : new TwinLayer(master, twin, storage, emitted, surroundings, gradientScale, step);
+                ? new RecurrentTwinLayer(master, twin, storage, emitted, surroundings, scale, step)
+                : new TwinLayer(master, twin, storage, emitted, surroundings, scale, step);
+    }
+
+    /** In a pause layers compute for themselves. Those that the step hears from, and those that it has to hold, do so in a wrapper. */
+    private Optional<TwinLayer> wrapperInPause(TwinLayer mixed, Surroundings surroundings) {
+        Layer master = mixed.master();
+        if (!(master instanceof IOutputLayer) && !isConstrained(master)) {
+            return Optional.empty();
+        }
+        return Optional.of(wrapper(
+                master,
+                itself(master),
+                DataType.FLOAT,
+                DataType.FLOAT,
+                surroundings,
+                new GradientScale(() -> 1, false)));
+    }
+
+    /** A layer that computes for itself, in FP32. */
+    private static Twin itself(Layer master) {
+        return new Twin(master, DataType.FLOAT, false, Twin.Retention.CAST_INPUT, null, Twin.Weights.MASTER);
     }
 
     /** Whether the wrapper has to keep DL4J from moving the parameters of a skipped step. */
@@ -143,6 +174,16 @@ final class Installation {
                 && COMBINE_WITH_GRADIENTS.contains(elements.getOp())) {
             replacements.put(place, new FloatBackwardVertex(master));
         }
+    }
+
+    /** Gives the network its own layers and vertices back for a while. The engine keeps what it has made, and the updater stays. */
+    void pause() {
+        replacements.pause();
+    }
+
+    /** Ends a pause. */
+    void resume() {
+        replacements.resume();
     }
 
     /** Takes everything out again, in the reverse order, whatever fails on the way. */

@@ -42,6 +42,7 @@ public final class MixedPrecision implements AutoCloseable {
     private final TrainingStep step;
     private final Installation installation;
     private final Removal removal;
+    private final Pauses pauses;
 
     private MixedPrecision(AmpNetwork network, AmpConfig config) {
         Preconditions.check(network);
@@ -54,9 +55,10 @@ public final class MixedPrecision implements AutoCloseable {
                 resolved.gradientTerms(network.model()));
         GradientScale gradientScale = new GradientScale(resolved.scaler()::scale, resolved.hasHalfGradients());
         this.installation = new Installation(network, resolved.plan(), gradientScale, step);
-        this.removal = new Removal("MixedPrecision.close", network.model(), step.gate(), installation::remove);
+        this.removal = new Removal("MixedPrecision.close", network.model(), step.gate(), this::remove);
         installation.install(resolved.engine().engine(), resolved.masterWeights());
         resolved.announce();
+        this.pauses = new Pauses(step, installation);
     }
 
     /**
@@ -282,6 +284,31 @@ public final class MixedPrecision implements AutoCloseable {
         return SavedStep.of(resolved, step);
     }
 
+    /**
+     * Has the network compute in FP32, with DL4J's own layers, until the pause is closed:
+     *
+     * <pre>
+     * try (Pause fp32 = amp.pause()) {
+     *     net.evaluate(iterator);
+     * }
+     * </pre>
+     *
+     * <p>That goes for {@code output} and for training alike, and for all threads. Steps are counted as outside of it, by the network, its updater and {@link #stepsTaken()}; accumulation, clipping, a gradient penalty and the
+     * skipping of what isn't finite stay as they are, since they aren't a matter of precision. Only the loss isn't scaled, so the scaler doesn't hear of them. Recurrent state goes along. Nothing is planned or made
+     * anew, and the engine keeps its memory: a pause costs the exchange of the layers. Pauses may be nested; the outermost one counts. To keep layers in FP32 for good there is {@link AmpConfig.Builder#keepFull(String)}.
+     *
+     * @return closes it, in the thread that has called this
+     * @throws AmpException if mixed precision is closed, if another thread has begun a pause that isn't over, or if it's called within a pass of the network; nothing has changed then
+     */
+    public Pause pause() {
+        return pauses.begin();
+    }
+
+    /** Whether there is a {@linkplain #pause() pause} that isn't over. */
+    public boolean isPaused() {
+        return pauses.areThereAny();
+    }
+
     /** Whether {@link #close()} has been called. */
     public boolean isClosed() {
         return removal.isDone();
@@ -289,12 +316,17 @@ public final class MixedPrecision implements AutoCloseable {
 
     /**
      * Puts the network back as it was, only trained: the same layer objects, with the parameters and updater state of now. Waits for what other
-     * threads do with the network, a {@code fit} or {@code output} for example. Layers of the network that somebody kept compute no more.
+     * threads do with the network, a {@code fit} or {@code output} for example. Ends pauses, too. Layers of the network that somebody kept compute no more.
      *
      * @throws AmpException if it's called within a pass of the network, by a listener's {@code onForwardPass} for example; nothing has changed then
      */
     @Override
     public void close() {
         removal.run();
+    }
+
+    private void remove() {
+        pauses.end();
+        installation.remove();
     }
 }

@@ -1,12 +1,12 @@
 package org.dl4jamp;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
+import java.util.List;
 import java.util.Optional;
-import org.deeplearning4j.nn.api.Layer;
+import java.util.function.Supplier;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
-import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
-import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.standin.StandIns;
 import org.dl4jamp.network.AmpNetwork;
@@ -14,11 +14,13 @@ import org.dl4jamp.network.LayerPlace;
 import org.dl4jamp.network.VertexPlace;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.twin.DelegatingVertex;
+import org.nd4j.linalg.api.buffer.DataType;
 
-/** What has been put into a network in place of its own layers, vertices and vertex types, and is to be taken out again. */
+/** What has been put into a network in place of its own layers, vertices and vertex types, and is to be taken out again, for a pause or for good. */
 final class Replacements {
     private final AmpNetwork network;
     private final Deque<Runnable> undo = new ArrayDeque<>();
+    private final List<Exchange> exchanges = new ArrayList<>();
 
     Replacements(AmpNetwork network) {
         this.network = network;
@@ -29,42 +31,32 @@ final class Replacements {
         undo.push(action);
     }
 
-    /** Puts a wrapper's stand-in where a layer stands. Recurrent state goes to the layer that computes. */
+    /** Puts a wrapper's stand-in where a layer stands. */
     void put(LayerPlace place, TwinLayer wrapper) {
-        Layer master = wrapper.master();
-        moveRecurrentState(master, wrapper.twin().compute());
-        Layer standIn = StandIns.layer(wrapper);
-        place.replace().accept(standIn);
-        undo.push(() -> {
-            moveRecurrentState(wrapper.twin().compute(), master);
-            placeOf(standIn, place).ifPresent(present -> present.replace().accept(master));
-        });
+        put(place, wrapper, Optional::empty);
     }
 
-    private static void moveRecurrentState(Layer from, Layer to) {
-        if (from instanceof BaseWrapperLayer fromWrapper && to instanceof BaseWrapperLayer toWrapper) {
-            moveRecurrentState(fromWrapper.getUnderlying(), toWrapper.getUnderlying());
-        }
-        if (from != to && from instanceof BaseRecurrentLayer<?> source && to instanceof BaseRecurrentLayer<?> target) {
-            target.rnnSetPreviousState(source.rnnGetPreviousState());
-            target.rnnSetTBPTTState(source.rnnGetTBPTTState());
-        }
+    /**
+     * Puts a wrapper's stand-in where a layer stands.
+     *
+     * @param inPause the wrapper that the layer has to have in a pause, too; empty if it needs none
+     */
+    void put(LayerPlace place, TwinLayer wrapper, Supplier<Optional<TwinLayer>> inPause) {
+        put(new LayerExchange(network, place, wrapper, inPause));
     }
 
-    /** Where a stand-in stands now: others may have put it into a wrapper of theirs, which then stays. */
-    private Optional<LayerPlace> placeOf(Layer standIn, LayerPlace before) {
-        return before.current().get() == standIn
-                ? Optional.of(before)
-                : network.layers().stream()
-                        .filter(place -> place.current().get() == standIn)
-                        .findFirst();
+    private void put(Exchange exchange) {
+        undo.push(exchange::putBack);
+        exchanges.add(exchange);
+        exchange.putIn();
     }
 
     /** Puts a vertex, or the stand-in of a vertex's wrapper, where another stands. */
     void put(VertexPlace place, GraphVertex vertex) {
         GraphVertex master = place.current().get();
-        place.replace().accept(vertex instanceof DelegatingVertex wrapper ? StandIns.vertex(wrapper) : vertex);
-        undo.push(() -> place.replace().accept(master));
+        GraphVertex next = vertex instanceof DelegatingVertex wrapper ? StandIns.vertex(wrapper) : vertex;
+        put(new Setting(
+                () -> place.replace().accept(next), () -> place.replace().accept(master)));
     }
 
     /** Has vertices cast to the types that the plan says. */
@@ -72,10 +64,47 @@ final class Replacements {
         for (PrecisionPlan.Row row : plan.rows()) {
             if (row.output().isHalf()
                     && network.layers().stream().noneMatch(place -> place.name().equals(row.name()))) {
-                network.setVertexType(row.name(), row.output().dataType().orElseThrow())
-                        .ifPresent(before -> undo.push(() -> network.setVertexType(row.name(), before)));
+                DataType type = row.output().dataType().orElseThrow();
+                network.setVertexType(row.name(), type)
+                        .ifPresent(before -> put(new Setting(
+                                () -> network.setVertexType(row.name(), type),
+                                () -> network.setVertexType(row.name(), before))));
             }
         }
+    }
+
+    private record Setting(Runnable there, Runnable back) implements Exchange {
+        @Override
+        public void putIn() {
+            there.run();
+        }
+
+        @Override
+        public void pause() {
+            back.run();
+        }
+
+        @Override
+        public void putBack() {
+            back.run();
+        }
+    }
+
+    /** Gives the network its own layers, vertices and vertex types back until {@link #resume}; all of them or, if that fails, none. */
+    void pause() {
+        try {
+            for (int i = exchanges.size() - 1; i >= 0; i--) {
+                exchanges.get(i).pause();
+            }
+        } catch (RuntimeException | Error e) {
+            resume();
+            throw e;
+        }
+    }
+
+    /** Puts everything in again that was there before the pause. */
+    void resume() {
+        exchanges.forEach(Exchange::putIn);
     }
 
     /** Takes everything out again, in the reverse order, whatever fails on the way, and then closes what was there for it. */

@@ -5,23 +5,22 @@ import java.util.Map;
 import java.util.Optional;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.network.AmpNetwork;
-import org.dl4jamp.scale.LossScaler;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** Says why a backward pass isn't to be learned from: the batch, the loss of a sound batch, or, where both are finite, the loss scale. */
 final class Diagnosis {
     private final AmpNetwork network;
-    private final LossScaler scaler;
+    private final ScaleUpdates scale;
     private final Culprit culprit;
     private final Map<LossScalingLayer, INDArray> labels = new LinkedHashMap<>();
 
     /**
      * @param network whose backward passes they are
-     * @param scaler scales their loss
+     * @param scale what their loss is scaled by
      */
-    Diagnosis(AmpNetwork network, LossScaler scaler) {
+    Diagnosis(AmpNetwork network, ScaleUpdates scale) {
         this.network = network;
-        this.scaler = scaler;
+        this.scale = scale;
         this.culprit = new Culprit(network);
     }
 
@@ -41,7 +40,7 @@ final class Diagnosis {
      * @param loss of the batch, without the scale
      */
     Skip of(int iteration, double loss) {
-        double scale = scaler.scale();
+        double factor = scale.arePaused() ? 1 : scale.scaler().scale();
         Optional<String> badBatch = culprit.inBatch(labels.values());
         if (badBatch.isPresent()) {
             // As in stock DL4J. oneDNN's ReLU makes zero of NaN, and the loss a number.
@@ -52,13 +51,19 @@ final class Diagnosis {
         if (!Double.isFinite(loss)) {
             return new Skip(
                     Skip.Cause.LOSS,
-                    "the loss of iteration " + iteration + " is " + loss + " at the finite loss scale " + scale
+                    "the loss of iteration " + iteration + " is " + loss + " at the finite loss scale " + factor
                             + ", with finite features and labels",
                     Optional.empty());
         }
+        if (scale.arePaused()) {
+            return new Skip(
+                    Skip.Cause.UNSCALED,
+                    "gradients weren't finite in iteration " + iteration + ", in a pause, in FP32",
+                    culprit.amongParameters());
+        }
         return new Skip(
                 Skip.Cause.OVERFLOW,
-                "gradients overflowed in iteration " + iteration + " at loss scale " + scale,
+                "gradients overflowed in iteration " + iteration + " at loss scale " + factor,
                 culprit.amongParameters());
     }
 

@@ -8,17 +8,19 @@ import org.slf4j.Logger;
 final class SkippedSteps {
     private final Logger log;
     private final SkipWarnings warnings;
+    private final ScaleUpdates updates;
     private final LossScaler scaler;
     private final int maxConsecutiveSkips;
 
     /**
-     * @param scaler hears of overflows
+     * @param updates hears of them
      * @param maxConsecutiveSkips after how many in a row training stops
      */
-    SkippedSteps(Logger log, LossScaler scaler, int maxConsecutiveSkips) {
+    SkippedSteps(Logger log, ScaleUpdates updates, int maxConsecutiveSkips) {
         this.log = log;
         this.warnings = new SkipWarnings(log, System::nanoTime);
-        this.scaler = scaler;
+        this.updates = updates;
+        this.scaler = updates.scaler();
         this.maxConsecutiveSkips = maxConsecutiveSkips;
     }
 
@@ -30,8 +32,8 @@ final class SkippedSteps {
      */
     void add(Skip skip, StepCounts counts) {
         double scale = scaler.scale();
+        updates.skipped(skip);
         if (skip.overflow()) {
-            scaler.update(true);
             log.debug("Step skipped: {}; the loss scale is now {}", skip.what(), scaler.scale());
         } else {
             warnings.warn("Step skipped: " + skip.what() + "; the loss scale stays"
@@ -52,7 +54,8 @@ final class SkippedSteps {
     private String remedy(Skip skip, double scale) {
         return switch (skip.cause()) {
             case BATCH -> "Mend the data; neither precision nor layers are to blame";
-            case UNSCALED -> "They aren't scaled: try a smaller radius of the penalty, or a lower learning rate";
+            case UNSCALED ->
+                "They aren't scaled: try a lower learning rate, or with a gradient penalty a smaller radius";
             case OVERFLOW ->
                 (scale > 1 && scaler.scale() >= scale
                                 ? "The loss scale isn't lowered by " + scaler

@@ -30,7 +30,7 @@ public final class TrainingStep implements StepGuard {
 
     private final Object owner;
     private final AmpNetwork network;
-    private final LossScaler scaler;
+    private final ScaleUpdates scale;
     private final SkippedSteps skippedSteps;
     private final GradientGroup group;
     private final Optional<EpochEnd> epochEnd;
@@ -57,15 +57,15 @@ public final class TrainingStep implements StepGuard {
             Object owner, AmpNetwork network, LossScaler scaler, int maxConsecutiveSkips, GradientTerms gradients) {
         this.owner = owner;
         this.network = network;
-        this.scaler = scaler;
+        this.scale = new ScaleUpdates(scaler);
         this.penalized = gradients.penalty();
         this.clipping = gradients.clipping();
         this.group = new GradientGroup(gradients.microBatches(), clipping.needsNorm() || gradients.measuresNorm());
         this.epochEnd = group.collects() && gradients.appliesPartialGroups()
                 ? Optional.of(new EpochEnd(network.model(), this::applyGroup))
                 : Optional.empty();
-        this.skippedSteps = new SkippedSteps(LOG, scaler, maxConsecutiveSkips);
-        this.diagnosis = new Diagnosis(network, scaler);
+        this.skippedSteps = new SkippedSteps(LOG, scale, maxConsecutiveSkips);
+        this.diagnosis = new Diagnosis(network, scale);
         this.byHand = new UpdatesByHand(LOG, new Culprit(network), maxConsecutiveSkips, clipping.needsNorm());
         this.updater = new InstalledUpdater(network, this::update);
     }
@@ -112,6 +112,17 @@ public final class TrainingStep implements StepGuard {
      */
     public void restore(WaitingGroup waiting) {
         group.restore(waiting, network.model().params().length());
+        scale.restore();
+    }
+
+    /** Hears that the network's own layers compute from now on, and don't scale the loss. */
+    public void pause() {
+        scale.pause(true);
+    }
+
+    /** Hears that a pause is over. */
+    public void resume() {
+        scale.pause(false);
     }
 
     /** Takes an engine's kernels, for updaters that are installed from now on, too. */
@@ -189,6 +200,7 @@ public final class TrainingStep implements StepGuard {
         epochEnd.ifPresent(EpochEnd::putBack);
         Optional<Skip> skip = take(call, parts, gradients);
         diagnosis.ends();
+        scale.count();
         if (skip.isPresent()) {
             gradients.all().assign(0);
         }
@@ -242,7 +254,7 @@ public final class TrainingStep implements StepGuard {
         gradientNorm = batch.norm().stream()
                 .map(norm -> norm / divisor(batch.examples()))
                 .findFirst();
-        scaler.update(false);
+        scale.taken();
         return Optional.of(batch);
     }
 

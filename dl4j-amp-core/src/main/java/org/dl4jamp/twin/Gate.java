@@ -47,14 +47,26 @@ public final class Gate {
      * @throws AmpException if the thread itself is inside, and couldn't go on
      */
     public void close(Runnable demolition) {
+        keepOut("closed", () -> {
+            closed = true;
+            demolition.run();
+        });
+    }
+
+    /**
+     * Does something while nobody is inside.
+     *
+     * @param what happens to mixed precision by it, for the message
+     * @throws AmpException if the thread itself is inside
+     */
+    public void keepOut(String what, Runnable work) {
         if (lock.isHeldByCurrentThread()) {
-            throw new AmpException("Mixed precision can't be closed by code that a layer or vertex of the network runs;"
-                    + " close it when the network has returned");
+            throw new AmpException("Mixed precision can't be " + what
+                    + " by code that a layer or vertex of the network runs; do it when the network has returned");
         }
         lock.lock();
         try {
-            closed = true;
-            demolition.run();
+            work.run();
         } finally {
             lock.unlock();
         }

@@ -24,6 +24,7 @@ import org.deeplearning4j.optimize.listeners.CollectScoresIterationListener;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Pause;
 import org.dl4jamp.Precision;
 import org.dl4jamp.scale.StaticLossScaler;
 import org.junit.jupiter.api.Test;
@@ -50,6 +51,25 @@ class AmpListenerTest {
         MultiLayerNetwork network = network(listener);
         network.fit(oneBatch(), 2);
         assertEquals(2, listener.mixedPrecision().orElseThrow().stepsTaken());
+    }
+
+    @Test
+    void inAPauseItNeitherEndsThePauseNorEnablesAnew() {
+        AmpListener listener = new AmpListener(HALF);
+        MultiLayerNetwork network = network(listener);
+        network.fit(oneBatch(), 1);
+        MixedPrecision amp = listener.mixedPrecision().orElseThrow();
+        AmpListener second = new AmpListener();
+        try (Pause fp32 = amp.pause()) {
+            network.addListeners(second);
+            network.fit(oneBatch(), 2);
+            network.fit(batch);
+            assertTrue(amp.isPaused());
+            assertSame(MixedPrecision.master(network.getLayer(0)), network.getLayer(0));
+        }
+        assertSame(amp, listener.mixedPrecision().orElseThrow());
+        assertSame(amp, second.mixedPrecision().orElseThrow());
+        assertEquals(4, amp.stepsTaken());
     }
 
     @Test

@@ -28,6 +28,8 @@ import org.dl4jamp.MixedPrecision;
  * <p>A replica that throws, such as one that gives up after too many skipped steps, ends {@code fit} with what it has thrown, in all training modes.
  * After that a wrapper with averaging can be fitted again, one that shares gradients can't.
  *
+ * <p>A fit of a network whose mixed precision is {@linkplain MixedPrecision#pause() paused} is refused. A pause that a listener begins within a fit is that of its replica alone.
+ *
  * <p>Several wrappers may be fitted at once. A wrapper's fits take turns, as in DL4J.
  */
 public final class AmpReplicas implements AutoCloseable {

@@ -13,6 +13,7 @@ import org.deeplearning4j.parallelism.factory.TrainerContext;
 import org.deeplearning4j.parallelism.trainer.Trainer;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
+import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.checkpoint.AmpState;
 import org.dl4jamp.scale.LossScalerState;
 
@@ -63,6 +64,13 @@ final class ReplicaTrainers implements TrainerContext {
             throw new AmpException(
                     "fit: a replica of this ParallelWrapper has failed in an earlier fit, in the middle of an exchange of gradients"
                             + " that DL4J's accumulator can't end; build another ParallelWrapper, and install AmpReplicas in it");
+        }
+        if (MixedPrecision.of(wrapper.getModel())
+                .filter(MixedPrecision::isPaused)
+                .isPresent()) {
+            throw new AmpException(
+                    "fit: the mixed precision of the wrapper's network is paused, which that of the other replicas can't be;"
+                            + " close the pause before fit, or train the network itself in it");
         }
         replaced.init(model, args);
         enableSource();

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicReference;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -17,10 +19,12 @@ import org.deeplearning4j.parallelism.inference.InferenceMode;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Pause;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
+import org.nd4j.linalg.api.ndarray.INDArray;
 
 // In a thread of its own: DL4J's waiting can't be interrupted.
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -86,6 +90,46 @@ class InstallingTest {
         assertEquals(2, amp.states().size());
         amp.close();
         assertSame(dl4js, wrapper.getTrainerContext());
+    }
+
+    @Test
+    void aFitInAPauseIsRefusedAndOneAfterItTrains() {
+        try (AmpReplicas amp = AmpReplicas.installIn(wrapper, Replicas.half())) {
+            INDArray before = net.params().dup();
+            MixedPrecision ofSource = MixedPrecision.of(net).orElseThrow();
+            try (Pause fp32 = ofSource.pause()) {
+                AmpException e = assertThrows(
+                        AmpException.class, () -> wrapper.fit(Replicas.iterator(Replicas.batches(4, 8, 1))));
+                assertTrue(e.getMessage().contains("close the pause before fit"), e::getMessage);
+            }
+            assertEquals(before, net.params());
+            wrapper.fit(Replicas.iterator(Replicas.batches(4, 8, 1)));
+            assertEquals(
+                    List.of(2L, 2L),
+                    amp.states().stream().map(ReplicaState::stepsTaken).toList());
+        }
+    }
+
+    @Test
+    void aPauseThatAListenerBeginsIsThatOfItsReplicaAlone() {
+        try (AmpReplicas amp = AmpReplicas.installIn(wrapper, Replicas.half())) {
+            List<Boolean> others = new CopyOnWriteArrayList<>();
+            wrapper.setListeners(new BaseTrainingListener() {
+                @Override
+                public void iterationDone(Model model, int iteration, int epoch) {
+                    MixedPrecision mine = MixedPrecision.of(model).orElseThrow();
+                    if (model == net) {
+                        try (Pause fp32 = mine.pause()) {
+                            assertTrue(mine.isPaused());
+                        }
+                    } else {
+                        others.add(mine.isPaused());
+                    }
+                }
+            });
+            wrapper.fit(Replicas.iterator(Replicas.batches(8, 8, 1)));
+            assertEquals(List.of(false, false, false, false), others);
+        }
     }
 
     @Test

@@ -1,0 +1,96 @@
+package org.dl4jamp;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import org.deeplearning4j.nn.api.Model;
+import org.dl4jamp.dl4j.PassInProgress;
+import org.dl4jamp.step.TrainingStep;
+
+/** The pauses of a network's mixed precision that aren't over, one within the other, all of one thread. What reads or changes them holds the network's monitor. */
+final class Pauses {
+    private final TrainingStep step;
+    private final Installation installation;
+    private final Deque<Pause> open = new ArrayDeque<>();
+    private volatile Thread thread;
+    private boolean over;
+
+    Pauses(TrainingStep step, Installation installation) {
+        this.step = step;
+        this.installation = installation;
+    }
+
+    private Model network() {
+        return step.network();
+    }
+
+    boolean areThereAny() {
+        return thread != null;
+    }
+
+    Pause begin() {
+        PassInProgress.refuse("MixedPrecision.pause", network());
+        synchronized (network()) {
+            if (over) {
+                throw new AmpException("pause: this mixed precision is closed, so its network computes in FP32 anyway;"
+                        + " leave the pause out, or ask MixedPrecision.of(network) for the one in force");
+            }
+            requireOwnThread("pause");
+            if (open.isEmpty()) {
+                step.gate().keepOut("paused", () -> {
+                    installation.pause();
+                    step.pause();
+                    thread = Thread.currentThread();
+                });
+            }
+            Pause pause = new Pause(this);
+            open.push(pause);
+            return pause;
+        }
+    }
+
+    @SuppressWarnings("ReferenceEquality")
+    void end(Pause pause) {
+        PassInProgress.refuse("Pause.close", network());
+        synchronized (network()) {
+            if (over) {
+                throw new AmpException(
+                        "Pause.close: the mixed precision that was paused is closed, and with it its pauses;"
+                                + " close a pause before that");
+            }
+            if (!open.contains(pause)) {
+                throw new AmpException(
+                        "Pause.close: this pause is closed already; close each once, as try-with-resources does");
+            }
+            requireOwnThread("Pause.close");
+            if (open.peek() != pause) {
+                throw new AmpException("Pause.close: of " + open.size()
+                        + " pauses, one within the other, this one isn't the last that was begun;"
+                        + " close the others before it, as try-with-resources does");
+            }
+            if (open.size() == 1) {
+                step.gate().keepOut("resumed", () -> {
+                    installation.resume();
+                    step.resume();
+                    thread = null;
+                });
+            }
+            open.pop();
+        }
+    }
+
+    @SuppressWarnings("ReferenceEquality")
+    private void requireOwnThread(String call) {
+        if (thread != null && thread != Thread.currentThread()) {
+            throw new AmpException(call + ": the network is in a pause of thread \"" + thread.getName()
+                    + "\", and this is \"" + Thread.currentThread().getName()
+                    + "\"; a pause is begun, nested and closed by one thread. Wait until that one has closed it");
+        }
+    }
+
+    /** Hears that the mixed precision is closed. */
+    void end() {
+        over = true;
+        open.clear();
+        thread = null;
+    }
+}
