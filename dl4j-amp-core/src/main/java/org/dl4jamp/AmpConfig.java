@@ -13,6 +13,7 @@ import org.dl4jamp.checkpoint.SerializedConfig;
 import org.dl4jamp.policy.LayerKind;
 import org.dl4jamp.policy.PrecisionRule;
 import org.dl4jamp.scale.LossScaler;
+import org.dl4jamp.scale.SharedLossScale;
 
 /**
  * Settings of mixed precision for one network. Immutable.
@@ -28,7 +29,7 @@ import org.dl4jamp.scale.LossScaler;
  * </pre>
  *
  * <p>Serializable, for programs that send settings to other machines, unless a rule by predicate or a loss scaler of the user's own is among them: those are code, and
- * {@code writeObject} throws an {@link AmpException} that names them. A scaler that is {@linkplain Builder#sharedLossScaler shared} arrives as one of its own.
+ * {@code writeObject} throws an {@link AmpException} that names them. A scaler or a scale that is {@linkplain Builder#sharedLossScale shared} arrives as one of its own.
  */
 public final class AmpConfig implements Serializable {
     private static final long serialVersionUID = 1L;
@@ -284,7 +285,7 @@ public final class AmpConfig implements Serializable {
          * this one has when the network is enabled.
          */
         public Builder lossScaler(LossScaler lossScaler) {
-            this.givenScaler = new GivenScaler(lossScaler, false);
+            this.givenScaler = GivenScaler.ofEachNetwork(lossScaler);
             return this;
         }
 
@@ -294,7 +295,17 @@ public final class AmpConfig implements Serializable {
          * settings has a scaler of its own when it's restored.
          */
         public Builder sharedLossScaler(LossScaler lossScaler) {
-            this.givenScaler = new GivenScaler(lossScaler, true);
+            this.givenScaler = GivenScaler.ofAll(lossScaler);
+            return this;
+        }
+
+        /**
+         * How the losses of several networks are scaled that are trained together, such as a GAN's: all that are enabled with it have one scale, and the program calls {@link
+         * SharedLossScale#update()} once per iteration. A network that is saved with these settings has a scaler of its own when it's restored.
+         */
+        public Builder sharedLossScale(SharedLossScale shared) {
+            this.givenScaler = GivenScaler.ofAll(AmpException.ifNull(
+                    shared, "shared", "a SharedLossScale, or leave the call out to have the precision's default"));
             return this;
         }
 

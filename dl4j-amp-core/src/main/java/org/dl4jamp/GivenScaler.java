@@ -1,17 +1,32 @@
 package org.dl4jamp;
 
+import java.util.Optional;
 import org.dl4jamp.scale.LossScaler;
+import org.dl4jamp.scale.SharedLossScale;
 
 /**
  * A loss scaler among settings, from which several networks may be enabled.
  *
  * @param scaler the very one that was given
  * @param shared whether all networks use it; if not, each has a copy
+ * @param together by what it hears of the steps of all networks at once, if it doesn't hear of each
  */
-record GivenScaler(LossScaler scaler, boolean shared) {
+record GivenScaler(LossScaler scaler, boolean shared, Optional<SharedLossScale> together) {
     GivenScaler {
         AmpException.ifNull(
                 scaler, "lossScaler", "a LossScaler, or leave the call out to have the precision's default");
+    }
+
+    static GivenScaler ofEachNetwork(LossScaler scaler) {
+        return new GivenScaler(scaler, false, Optional.empty());
+    }
+
+    static GivenScaler ofAll(LossScaler scaler) {
+        return new GivenScaler(scaler, true, Optional.empty());
+    }
+
+    static GivenScaler ofAll(SharedLossScale scale) {
+        return new GivenScaler(scale.scaler(), true, Optional.of(scale));
     }
 
     /** The scaler of one more network. */
@@ -21,6 +36,9 @@ record GivenScaler(LossScaler scaler, boolean shared) {
 
     /** The builder's call that gives it. */
     String describe() {
+        if (together.isPresent()) {
+            return "sharedLossScale(" + together.get() + ")";
+        }
         return (shared ? "sharedLossScaler(" : "lossScaler(") + scaler + ")";
     }
 }

@@ -50,7 +50,7 @@ public final class MixedPrecision implements AutoCloseable {
         this.step = new TrainingStep(
                 this,
                 network,
-                resolved.scaler(),
+                resolved.scaleUpdates(),
                 config.maxConsecutiveSkips(),
                 resolved.gradientTerms(network.model()));
         GradientScale gradientScale = new GradientScale(resolved.scaler()::scale, resolved.hasHalfGradients());

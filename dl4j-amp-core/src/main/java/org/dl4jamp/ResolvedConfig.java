@@ -12,6 +12,7 @@ import org.dl4jamp.scale.NoLossScaler;
 import org.dl4jamp.step.Clipping;
 import org.dl4jamp.step.GradientTerms;
 import org.dl4jamp.step.PenalizedGradient;
+import org.dl4jamp.step.ScaleUpdates;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -38,6 +39,14 @@ record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionPlan pla
         return plan.anyHalf()
                 ? config.givenScaler().map(GivenScaler::ofNetwork).orElseGet(() -> defaultScaler(config, plan))
                 : new NoLossScaler();
+    }
+
+    /** Who tells the scaler of this network's steps. */
+    ScaleUpdates scaleUpdates() {
+        return config.givenScaler()
+                .flatMap(GivenScaler::together)
+                .map(shared -> ScaleUpdates.together(scaler, shared, plan.anyHalf()))
+                .orElseGet(() -> ScaleUpdates.each(scaler));
     }
 
     private static LossScaler defaultScaler(AmpConfig config, PrecisionPlan plan) {

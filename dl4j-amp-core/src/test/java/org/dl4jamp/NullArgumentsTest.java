@@ -37,6 +37,7 @@ import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.scale.LossScaler;
 import org.dl4jamp.scale.LossScalerState;
 import org.dl4jamp.scale.NoLossScaler;
+import org.dl4jamp.scale.SharedLossScale;
 import org.dl4jamp.scale.StaticLossScaler;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -57,6 +58,7 @@ class NullArgumentsTest {
             Map.entry(AmpState.class, new AmpState(AmpConfig.defaults(), SCALER, 0, 0, 0)),
             Map.entry(LossScalerState.class, SCALER),
             Map.entry(LossScaler.class, new NoLossScaler()),
+            Map.entry(SharedLossScale.class, new SharedLossScale(new NoLossScaler())),
             Map.entry(GradientPenalty.class, GradientPenalty.of(0.1, 0.05)),
             Map.entry(PartialGroup.class, PartialGroup.APPLY),
             Map.entry(Optional.class, Optional.empty()),

@@ -1,19 +1,49 @@
 package org.dl4jamp.step;
 
+import java.util.Optional;
 import org.dl4jamp.scale.LossScaler;
+import org.dl4jamp.scale.SharedLossScale;
+import org.dl4jamp.scale.SharedLossScale.Verdict;
 
-/** What a network's loss scaler hears of its steps: of those whose loss was scaled, whether they overflowed. */
-final class ScaleUpdates {
+/**
+ * What a network's loss scaler hears of its steps: of those whose loss was scaled, whether they overflowed. It hears of them at once or, if several networks share it, when the program
+ * says that the iteration is over.
+ */
+public final class ScaleUpdates {
     private final LossScaler scaler;
+    private final Optional<SharedLossScale> shared;
+    private final boolean scales;
     private boolean paused;
     private boolean scaled;
 
-    ScaleUpdates(LossScaler scaler) {
+    private ScaleUpdates(LossScaler scaler, Optional<SharedLossScale> shared, boolean scales) {
         this.scaler = scaler;
+        this.shared = shared;
+        this.scales = scales;
+    }
+
+    /** A scaler that hears of each step. */
+    public static ScaleUpdates each(LossScaler scaler) {
+        return new ScaleUpdates(scaler, Optional.empty(), true);
+    }
+
+    /**
+     * Those of a network that takes part in a scale of several.
+     *
+     * @param scaler the shared one's, or one that scales nothing
+     * @param scales whether it's the shared one's: not so in a network whose layers all compute in FP32
+     */
+    public static ScaleUpdates together(LossScaler scaler, SharedLossScale shared, boolean scales) {
+        return new ScaleUpdates(scaler, Optional.of(shared), scales);
     }
 
     LossScaler scaler() {
         return scaler;
+    }
+
+    /** Whether the scaler hears of a step only at the end of the iteration. */
+    boolean areLater() {
+        return shared.isPresent();
     }
 
     /** Hears that losses aren't scaled from now on, or are again. */
@@ -23,6 +53,16 @@ final class ScaleUpdates {
 
     boolean arePaused() {
         return paused;
+    }
+
+    /**
+     * Hears that gradients of a step are there.
+     *
+     * @param network whose step it is, for the message
+     * @throws org.dl4jamp.AmpException if there mustn't be one now
+     */
+    void begin(String network) {
+        shared.ifPresent(scale -> scale.begin(this, network));
     }
 
     /** Hears of a micro-batch of the step in progress, which may be its only one. */
@@ -37,17 +77,21 @@ final class ScaleUpdates {
 
     /** The step in progress was taken. */
     void taken() {
-        if (scaled) {
-            scaler.update(false);
-        }
-        scaled = false;
+        end(Verdict.FINITE);
     }
 
     /** The step in progress was skipped. */
     void skipped(Skip skip) {
-        if (scaled && skip.overflow()) {
-            scaler.update(true);
-        }
+        end(skip.overflow() ? Verdict.OVERFLOW : Verdict.NONE);
+    }
+
+    private void end(Verdict ofStep) {
+        Verdict verdict = scaled && scales ? ofStep : Verdict.NONE;
         scaled = false;
+        if (shared.isPresent()) {
+            shared.get().end(this, verdict);
+        } else if (verdict != Verdict.NONE) {
+            scaler.update(verdict == Verdict.OVERFLOW);
+        }
     }
 }

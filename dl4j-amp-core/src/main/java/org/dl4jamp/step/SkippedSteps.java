@@ -34,7 +34,11 @@ final class SkippedSteps {
         double scale = scaler.scale();
         updates.skipped(skip);
         if (skip.overflow()) {
-            log.debug("Step skipped: {}; the loss scale is now {}", skip.what(), scaler.scale());
+            log.debug(
+                    "Step skipped: {}; the loss scale {} {}",
+                    skip.what(),
+                    updates.areLater() ? "is, until SharedLossScale.update()," : "is now",
+                    scaler.scale());
         } else {
             warnings.warn("Step skipped: " + skip.what() + "; the loss scale stays"
                     + (skip.cause() == Skip.Cause.LOSS ? "" : " at " + scale));
@@ -57,7 +61,7 @@ final class SkippedSteps {
             case UNSCALED ->
                 "They aren't scaled: try a lower learning rate, or with a gradient penalty a smaller radius";
             case OVERFLOW ->
-                (scale > 1 && scaler.scale() >= scale
+                (scale > 1 && scaler.scale() >= scale && !updates.areLater()
                                 ? "The loss scale isn't lowered by " + scaler
                                         + ": give a lower one, or a DynamicLossScaler, which finds its own. "
                                 : "")

@@ -12,7 +12,6 @@ import org.dl4jamp.engine.WorkEvent;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.network.AmpNetwork;
-import org.dl4jamp.scale.LossScaler;
 import org.dl4jamp.twin.Gate;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -49,15 +48,15 @@ public final class TrainingStep implements StepGuard {
     /**
      * @param owner whose step this is
      * @param network what is trained
-     * @param scaler hears what becomes of each step
+     * @param scale hears what becomes of each step
      * @param maxConsecutiveSkips after how many skipped steps in a row training stops
      * @param gradients what becomes of gradients on their way to the updater
      */
     public TrainingStep(
-            Object owner, AmpNetwork network, LossScaler scaler, int maxConsecutiveSkips, GradientTerms gradients) {
+            Object owner, AmpNetwork network, ScaleUpdates scale, int maxConsecutiveSkips, GradientTerms gradients) {
         this.owner = owner;
         this.network = network;
-        this.scale = new ScaleUpdates(scaler);
+        this.scale = scale;
         this.penalized = gradients.penalty();
         this.clipping = gradients.clipping();
         this.group = new GradientGroup(gradients.microBatches(), clipping.needsNorm() || gradients.measuresNorm());
@@ -170,6 +169,11 @@ public final class TrainingStep implements StepGuard {
         return iterations.seen();
     }
 
+    private String named() {
+        Model model = network.model();
+        return "the " + model.getClass().getSimpleName() + " of " + model.numParams() + " parameters";
+    }
+
     /** The norm of the gradients of the last step that counted, before they were clipped; empty before there was one, and where it isn't measured. */
     public OptionalDouble gradientNorm() {
         return gradientNorm;
@@ -189,10 +193,13 @@ public final class TrainingStep implements StepGuard {
      * @param gradients become those of the effective batch; where there is no update zeros, but for what is an update already
      * @param byOptimizer whether DL4J's optimizer has called it: then the network's score is the loss that the gradients belong to
      * @return what the updater is to make an update of; empty if it has to wait, or the step doesn't count
-     * @throws AmpException if too many steps in a row were skipped
+     * @throws AmpException if too many steps in a row were skipped, or if several networks share a scale that wasn't updated since the last step
      */
     Optional<EffectiveBatch> decide(
             UpdaterCall call, GradientParts parts, GradientParts.Parted gradients, boolean byOptimizer) {
+        if (byOptimizer) {
+            scale.begin(named() + ", in iteration " + call.iteration() + ",");
+        }
         iterations.begin(call.iteration(), counts);
         if (!byOptimizer) {
             return decideByHand(call, gradients);
@@ -285,6 +292,7 @@ public final class TrainingStep implements StepGuard {
         if (group.isEmpty()) {
             return false;
         }
+        scale.begin(named());
         updater.putBack();
         counts = counts.withoutLastCollected();
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {

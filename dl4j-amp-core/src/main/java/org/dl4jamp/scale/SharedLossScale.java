@@ -1,0 +1,105 @@
+package org.dl4jamp.scale;
+
+import java.util.IdentityHashMap;
+import org.dl4jamp.AmpException;
+
+/**
+ * One loss scale for several networks that are trained together, updated once per iteration:
+ *
+ * <pre>
+ * SharedLossScale shared = new SharedLossScale(DynamicLossScaler.builder().build());
+ * AmpConfig config = AmpConfig.builder().sharedLossScale(shared).build();
+ * MixedPrecision.enable(generator, config);
+ * MixedPrecision.enable(discriminator, config);
+ * while (training) {
+ *     discriminator.fit(...);
+ *     generator.fit(...);
+ *     shared.update();
+ * }
+ * </pre>
+ *
+ * <p>Each network makes or skips its step for itself. In {@link #update()} the scaler hears of an overflow if any of them had one, and of none otherwise, as in PyTorch after several {@code scaler.step(optimizer)}. In each iteration a
+ * network makes one step at most, and need not make one. Thread-safe.
+ */
+public final class SharedLossScale {
+    /** What a network's step says of the scale. */
+    public enum Verdict {
+        /** All gradients were finite. */
+        FINITE,
+        /** Some weren't, and the scale was too large. */
+        OVERFLOW,
+        /** Nothing was scaled, or what wasn't finite wasn't the scale's fault. */
+        NONE
+    }
+
+    private final LossScaler scaler;
+    private final IdentityHashMap<Object, Verdict> verdicts = new IdentityHashMap<>();
+
+    /**
+     * @param scaler the networks' own from now on: nobody else is to tell it anything
+     * @throws AmpException if it's null
+     */
+    public SharedLossScale(LossScaler scaler) {
+        this.scaler =
+                AmpException.ifNull(scaler, "scaler", "a LossScaler, such as DynamicLossScaler.builder().build()");
+    }
+
+    /** The scaler, whose scale all networks have. */
+    public LossScaler scaler() {
+        return scaler;
+    }
+
+    /** By how much losses are scaled until the next {@link #update()}. */
+    public double scale() {
+        return scaler.scale();
+    }
+
+    /**
+     * Ends an iteration: tells the scaler what became of the networks' steps.
+     *
+     * @throws AmpException if no network has made or skipped a step since the last call; the scaler is as before then
+     */
+    public synchronized void update() {
+        if (verdicts.isEmpty()) {
+            throw new AmpException(
+                    "SharedLossScale.update: no network has made a step since the last update, or since the beginning;"
+                            + " call it once per iteration, after the steps of all networks, and give each network's settings"
+                            + " sharedLossScale(...). With accumulation a step is that of a whole group");
+        }
+        boolean overflow = verdicts.containsValue(Verdict.OVERFLOW);
+        if (overflow || verdicts.containsValue(Verdict.FINITE)) {
+            scaler.update(overflow);
+        }
+        verdicts.clear();
+    }
+
+    /**
+     * Refuses a network's step where it has made one in this iteration.
+     *
+     * @param network who asks
+     * @param name of the network, for the message
+     * @throws AmpException if {@link #update()} wasn't called since its last step
+     */
+    public synchronized void begin(Object network, String name) {
+        if (verdicts.containsKey(network)) {
+            throw new AmpException("SharedLossScale: " + name
+                    + " is about to make a second step since the last update, which would learn with a scale that nobody has corrected;"
+                    + " call SharedLossScale.update() once per iteration, after the steps of all networks");
+        }
+    }
+
+    /**
+     * Hears of a network's step.
+     *
+     * @param network who tells
+     */
+    public synchronized void end(Object network, Verdict verdict) {
+        verdicts.put(network, verdict);
+    }
+
+    /** The call that makes it; the state is not part of it. */
+    @Override
+    public String toString() {
+        return "new SharedLossScale(" + scaler + ")";
+    }
+}

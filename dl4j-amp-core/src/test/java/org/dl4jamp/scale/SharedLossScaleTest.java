@@ -1,0 +1,78 @@
+package org.dl4jamp.scale;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import org.dl4jamp.AmpException;
+import org.dl4jamp.scale.SharedLossScale.Verdict;
+import org.junit.jupiter.api.Test;
+
+/** What becomes of a scale of several networks, step by step as PyTorch's {@code GradScaler} with several optimizers. */
+class SharedLossScaleTest {
+    private final Object one = new Object();
+    private final Object another = new Object();
+    private final DynamicLossScaler scaler =
+            DynamicLossScaler.builder().initialScale(1024).growthInterval(2).build();
+    private final SharedLossScale shared = new SharedLossScale(scaler);
+
+    private double afterIteration(Verdict first, Verdict second) {
+        shared.begin(one, "one");
+        shared.end(one, first);
+        shared.begin(another, "another");
+        shared.end(another, second);
+        shared.update();
+        return shared.scale();
+    }
+
+    @Test
+    void anOverflowOfAnyNetworkLowersItOnceAndGrowthCountsIterations() {
+        assertEquals(512, afterIteration(Verdict.OVERFLOW, Verdict.FINITE));
+        assertEquals(256, afterIteration(Verdict.OVERFLOW, Verdict.OVERFLOW));
+        assertEquals(256, afterIteration(Verdict.FINITE, Verdict.FINITE));
+        assertEquals(512, afterIteration(Verdict.FINITE, Verdict.FINITE));
+        assertEquals(512, afterIteration(Verdict.NONE, Verdict.FINITE));
+        assertEquals(256, afterIteration(Verdict.NONE, Verdict.OVERFLOW));
+    }
+
+    @Test
+    void stepsThatSayNothingLeaveTheScalerAsItWas() {
+        afterIteration(Verdict.FINITE, Verdict.FINITE);
+        LossScalerState before = scaler.state();
+        afterIteration(Verdict.NONE, Verdict.NONE);
+        assertEquals(before, scaler.state());
+    }
+
+    @Test
+    void aNetworkMayBeLeftOutOfAnIteration() {
+        shared.begin(one, "one");
+        shared.end(one, Verdict.OVERFLOW);
+        shared.update();
+        assertEquals(512, shared.scale());
+    }
+
+    @Test
+    void itIsNotUpdatedTwice() {
+        afterIteration(Verdict.FINITE, Verdict.FINITE);
+        LossScalerState before = scaler.state();
+        AmpException thrown = assertThrows(AmpException.class, shared::update);
+        assertTrue(thrown.getMessage().contains("once per iteration"), thrown.getMessage());
+        assertEquals(before, scaler.state());
+    }
+
+    @Test
+    void aSecondStepWithoutAnUpdateIsRefusedUntilThereIsOne() {
+        shared.end(one, Verdict.OVERFLOW);
+        LossScalerState before = scaler.state();
+        shared.begin(another, "another");
+        AmpException thrown = assertThrows(AmpException.class, () -> shared.begin(one, "the generator"));
+        for (String part : List.of("the generator", "second step", "SharedLossScale.update()")) {
+            assertTrue(thrown.getMessage().contains(part), thrown.getMessage());
+        }
+        assertEquals(before, scaler.state());
+        shared.update();
+        shared.begin(one, "the generator");
+        assertEquals(512, shared.scale());
+    }
+}
