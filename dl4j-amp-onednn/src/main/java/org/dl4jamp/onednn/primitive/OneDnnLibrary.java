@@ -46,6 +46,12 @@ public final class OneDnnLibrary {
         };
     }
 
+    /** Whether this CPU has AVX2, or what came after it; not if there is a {@link #failure}. */
+    public static boolean hasAvx2() {
+        return failure().isEmpty()
+                && (dnnl.dnnl_get_effective_cpu_isa() & dnnl.dnnl_cpu_isa_avx2) == dnnl.dnnl_cpu_isa_avx2;
+    }
+
     private static final class Attempt {
         static final Optional<String> FAILURE = load();
 

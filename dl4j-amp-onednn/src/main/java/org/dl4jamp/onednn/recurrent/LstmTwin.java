@@ -28,7 +28,8 @@ final class LstmTwin extends LSTM implements Directional, KeptWeights.Keeper {
                 context,
                 type,
                 LstmCell.GATES,
-                (shape, weights) -> new LstmCell(context, layerId(), type, layerConf(), shape, weights));
+                (shape, weights) -> new LstmCell(context, layerId(), type, layerConf(), shape, weights),
+                LstmInference.of(context, this::layerId, type, layerConf()));
     }
 
     @Override

@@ -1,8 +1,7 @@
 package org.dl4jamp.onednn.recurrent;
 
-import java.util.Arrays;
+import java.util.Optional;
 import java.util.function.Consumer;
-import org.deeplearning4j.exception.DL4JInvalidInputException;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.array.KeptWeights;
@@ -12,7 +11,6 @@ import org.dl4jamp.onednn.array.Slab;
 import org.dl4jamp.onednn.array.Workspaces;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.nd4j.common.base.Preconditions;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -25,7 +23,7 @@ import org.nd4j.linalg.factory.Nd4j;
  */
 final class RecurrentPasses implements AutoCloseable {
     // More than other layers have: sequences come in many lengths, and all shapes share the memory for the weights.
-    private static final int SHAPES = 4 * KernelCache.SHAPES;
+    static final int SHAPES = 4 * KernelCache.SHAPES;
 
     /** Makes cells. */
     interface CellMaker {
@@ -38,16 +36,26 @@ final class RecurrentPasses implements AutoCloseable {
     private final CellMaker maker;
     private final KernelCache<SequenceShape, RecurrentCell> cells = new KernelCache<>(SHAPES);
     private final RecurrentWeights weights = new RecurrentWeights();
+    private final Optional<LstmInference> inference;
     private RecurrentCell.Trace kept;
     private RecurrentState keptFrom;
     private boolean inputGradientUnwanted;
     private boolean hasTruncated;
 
     RecurrentPasses(OneDnnContext context, DataType type, int gates, CellMaker maker) {
+        this(context, type, gates, maker, Optional.empty());
+    }
+
+    /**
+     * @param inference what computes in inference mode, where it can
+     */
+    RecurrentPasses(
+            OneDnnContext context, DataType type, int gates, CellMaker maker, Optional<LstmInference> inference) {
         this.context = context;
         this.type = type;
         this.gates = gates;
         this.maker = maker;
+        this.inference = inference;
     }
 
     /**
@@ -59,21 +67,6 @@ final class RecurrentPasses implements AutoCloseable {
      */
     record Sequences(INDArray input, INDArray mask, RecurrentState initial) {}
 
-    /** Checks a shape as DL4J's layer does. */
-    static void check(INDArray input, INDArray inputWeights, INDArray lastOutput) {
-        if (input.size(1) != inputWeights.size(0)) {
-            throw new DL4JInvalidInputException("Received input with size(1) = " + input.size(1)
-                    + " (input array shape = " + Arrays.toString(input.shape())
-                    + "); input.size(1) must match layer nIn size (nIn = " + inputWeights.size(0) + ")");
-        }
-        Preconditions.checkState(
-                lastOutput == null || lastOutput.size(0) == input.size(0),
-                "Invalid RNN previous state (last time step activations/initialization): rnnTimeStep with different minibatch size, or forgot to call rnnClearPreviousState between batches?"
-                        + " Previous step output = [batch, nIn] = %ndShape, current input = [batch, nIn, seqLength] = %ndShape",
-                lastOutput,
-                input);
-    }
-
     private RecurrentCell cell(INDArray input, INDArray recurrentWeights) {
         SequenceShape shape =
                 new SequenceShape(input.size(0), input.size(2), input.size(1), recurrentWeights.size(0), gates);
@@ -82,7 +75,9 @@ final class RecurrentPasses implements AutoCloseable {
 
     /** The copies of the weights. */
     KeptWeights weights() {
-        return weights;
+        return inference
+                .<KeptWeights>map(other -> KeptWeights.both(weights, other))
+                .orElse(weights);
     }
 
     /** An array of {@code [minibatch, size, time]} as {@code [time, minibatch, size]}, the order in memory, in a type. */
@@ -123,8 +118,11 @@ final class RecurrentPasses implements AutoCloseable {
             boolean training,
             Consumer<RecurrentState> lastState,
             LayerWorkspaceMgr workspaceMgr) {
+        if (infers(sequences, training)) {
+            return inferred(sequences, parameters, lastState, workspaceMgr, ArrayType.FF_WORKING_MEM);
+        }
         forget();
-        check(sequences.input(), parameters.inputWeights(), sequences.initial().output());
+        parameters.requireFit(sequences.input(), sequences.initial().output());
         boolean keeps = training && Workspaces.staysUntilBackward(workspaceMgr);
         SequenceMemory working = new SequenceMemory(workspaceMgr, ArrayType.FF_WORKING_MEM);
         SequenceMemory lasting = keeps ? new SequenceMemory(workspaceMgr, ArrayType.ACTIVATIONS) : working;
@@ -150,10 +148,34 @@ final class RecurrentPasses implements AutoCloseable {
             boolean training,
             Consumer<RecurrentState> lastState,
             LayerWorkspaceMgr workspaceMgr) {
+        if (infers(sequences, training)) {
+            return inferred(sequences, parameters, lastState, workspaceMgr, ArrayType.ACTIVATIONS)
+                    .permute(1, 2, 0);
+        }
         INDArray outputs = outputs(sequences, parameters, training, lastState, workspaceMgr);
         INDArray activations = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATIONS, type, outputs.shape());
         context.copies().copy(outputs, activations);
         return activations.permute(1, 2, 0);
+    }
+
+    private boolean infers(Sequences sequences, boolean training) {
+        return !training
+                && sequences.mask() == null
+                && inference.filter(LstmInference::isOn).isPresent();
+    }
+
+    /** A forward pass by {@link #inference}, see {@link #outputs}. */
+    private INDArray inferred(
+            Sequences sequences,
+            RecurrentParameters parameters,
+            Consumer<RecurrentState> lastState,
+            LayerWorkspaceMgr workspaceMgr,
+            ArrayType place) {
+        parameters.requireFit(sequences.input(), sequences.initial().output());
+        INDArray x = timeFirst(sequences.input(), type, new SequenceMemory(workspaceMgr, ArrayType.FF_WORKING_MEM));
+        return inference
+                .orElseThrow()
+                .outputs(x, parameters, sequences.initial(), lastState, new SequenceMemory(workspaceMgr, place));
     }
 
     private RecurrentCell.Trace run(
@@ -207,7 +229,7 @@ final class RecurrentPasses implements AutoCloseable {
             LayerWorkspaceMgr workspaceMgr,
             ArrayType destination) {
         INDArray input = sequences.input();
-        check(input, parameters.inputWeights(), sequences.initial().output());
+        parameters.requireFit(input, sequences.initial().output());
         SequenceMemory memory = new SequenceMemory(workspaceMgr, ArrayType.BP_WORKING_MEM);
         long steps = input.size(2);
         long firstStep = backSteps > 0 ? Math.max(0, steps - backSteps) : 0;
@@ -260,5 +282,6 @@ final class RecurrentPasses implements AutoCloseable {
         forget();
         cells.close();
         weights.close();
+        inference.ifPresent(LstmInference::close);
     }
 }

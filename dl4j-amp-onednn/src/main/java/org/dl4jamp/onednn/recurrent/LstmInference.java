@@ -1,0 +1,100 @@
+package org.dl4jamp.onednn.recurrent;
+
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.dl4jamp.onednn.array.KeptWeights;
+import org.dl4jamp.onednn.array.SequenceShape;
+import org.dl4jamp.onednn.primitive.KernelCache;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.OneDnnLibrary;
+import org.nd4j.linalg.activations.impl.ActivationSigmoid;
+import org.nd4j.linalg.activations.impl.ActivationTanH;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** oneDNN's own LSTM for the shapes of a layer's input, in inference mode: there its weights are made once, and nothing is kept for a backward pass. It knows no masks. */
+final class LstmInference implements KeptWeights, AutoCloseable {
+    private final OneDnnContext context;
+    private final Supplier<String> layer;
+    private final DataType type;
+    private final KernelCache<SequenceShape, InferringLstm> primitives = new KernelCache<>(RecurrentPasses.SHAPES);
+    private final LstmWeights weights = new LstmWeights();
+    private boolean keeps;
+
+    private LstmInference(OneDnnContext context, Supplier<String> layer, DataType type) {
+        this.context = context;
+        this.layer = layer;
+        this.type = type;
+    }
+
+    /**
+     * That of a layer with tangent and sigmoid for functions, which are oneDNN's; subclasses of these may compute anything.
+     *
+     * @param layer its name for error messages
+     * @return empty if oneDNN has none
+     */
+    static Optional<LstmInference> of(OneDnnContext context, Supplier<String> layer, DataType type, LSTM conf) {
+        boolean usual = conf.getActivationFn().getClass() == ActivationTanH.class
+                && conf.getGateActivationFn().getClass() == ActivationSigmoid.class;
+        return usual && isThereFor(type) ? Optional.of(new LstmInference(context, layer, type)) : Optional.empty();
+    }
+
+    /**
+     * Whether oneDNN has it. Without AVX2 it packs weights in an order that can't be filled gate by gate. Where BFLOAT16 is emulated it divides by zero when it shares a product among threads, and takes
+     * the process along.
+     */
+    static boolean isThereFor(DataType type) {
+        return type == DataType.FLOAT
+                ? OneDnnLibrary.hasAvx2()
+                : OneDnnLibrary.bfloat16() == OneDnnLibrary.Bfloat16.NATIVE;
+    }
+
+    /** Whether the layer is in inference mode. */
+    boolean isOn() {
+        return keeps;
+    }
+
+    /**
+     * A forward pass.
+     *
+     * @param x {@code [steps, minibatch, nIn]}
+     * @param lastState takes the state after it, outside workspaces; null if nobody wants it
+     * @param place where the outputs go
+     * @return {@code [steps, minibatch, units]}
+     */
+    INDArray outputs(
+            INDArray x,
+            RecurrentParameters parameters,
+            RecurrentState initial,
+            Consumer<RecurrentState> lastState,
+            SequenceMemory place) {
+        SequenceShape shape = new SequenceShape(
+                x.size(1), x.size(0), x.size(2), parameters.recurrentWeights().size(0), LstmCell.GATES);
+        INDArray outputs = place.create(type, shape.steps(), shape.minibatch(), shape.units());
+        RecurrentState last = primitives
+                .get(shape, () -> InferringLstm.make(context, layer.get(), type, shape, weights))
+                .run(x, parameters, initial, outputs, lastState != null);
+        if (lastState != null) {
+            lastState.accept(last);
+        }
+        return outputs;
+    }
+
+    @Override
+    public void keep() {
+        keeps = true;
+    }
+
+    @Override
+    public void outdate() {
+        weights.outdate();
+    }
+
+    @Override
+    public void close() {
+        primitives.close();
+        weights.close();
+    }
+}
