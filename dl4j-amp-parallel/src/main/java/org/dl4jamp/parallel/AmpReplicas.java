@@ -10,6 +10,7 @@ import org.deeplearning4j.parallelism.factory.TrainerContext;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.checkpoint.CarriedConfig;
 
 /**
  * Mixed precision in every replica of a {@link ParallelWrapper}, from its first iteration on.
@@ -145,7 +146,7 @@ public final class AmpReplicas implements AutoCloseable {
          * Installs it.
          *
          * @throws AmpException if the wrapper has been fitted or stopped before, its trainers aren't DL4J's, its network is enabled with other settings, the settings
-         *     have one scaler for several networks, or for the reasons of {@link MixedPrecision#enable(Model, AmpConfig)}; wrapper and
+         *     have one scaler for several networks, or groups of micro-batches in the middle of which parameters would be averaged, or for the reasons of {@link MixedPrecision#enable(Model, AmpConfig)}; wrapper and
          *     network are then as they were
          */
         public AmpReplicas install() {
@@ -193,11 +194,24 @@ public final class AmpReplicas implements AutoCloseable {
                         "config: the wrapper's network is in mixed precision already, with " + present.get()
                                 + ", and not with " + config.get() + "; close() that first, or leave the config out");
             }
-            present.or(() -> config).filter(AmpConfig::isLossScalerShared).ifPresent(shared -> {
+            Optional<AmpConfig> settings = present.or(() -> config).or(() -> CarriedConfig.of(model));
+            settings.filter(AmpConfig::isLossScalerShared).ifPresent(shared -> {
                 throw new AmpException("config: " + shared
                         + " has one loss scaler for all networks, which replicas would call from several threads at once; use"
                         + " lossScaler(...), of which each has a copy, and agreedScale() if all are to have one scale");
             });
+            settings.map(AmpConfig::accumulate).ifPresent(this::requireWholeGroups);
+        }
+
+        private void requireWholeGroups(int microBatches) {
+            boolean averages = !(wrapper.getTrainerContext() instanceof SymmetricTrainerContext);
+            int frequency = wrapper.getAveragingFrequency();
+            if (averages && frequency % microBatches != 0) {
+                throw new AmpException("config: accumulate(" + microBatches + ") makes a step of " + microBatches
+                        + " of a replica's batches, and the wrapper averages after " + frequency
+                        + ", in the middle of one; build it with averagingFrequency(" + microBatches
+                        + "), or a multiple of it");
+            }
         }
     }
 }

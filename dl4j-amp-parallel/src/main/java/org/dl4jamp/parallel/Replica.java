@@ -55,6 +55,13 @@ final class Replica {
         return Optional.ofNullable(last);
     }
 
+    /** The loss scaler's state, without the copy of gradients that may be part of the whole state. */
+    synchronized Optional<LossScalerState> scaler() {
+        return amp != null
+                ? Optional.of(amp.lossScaler().state())
+                : Optional.ofNullable(last).map(state -> state.state().scaler());
+    }
+
     /** Goes on with another replica's scale. */
     synchronized void take(LossScalerState scale) {
         if (amp != null) {

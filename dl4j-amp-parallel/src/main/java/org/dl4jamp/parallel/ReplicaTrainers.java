@@ -152,8 +152,9 @@ final class ReplicaTrainers implements TrainerContext {
     }
 
     private void agreeOnScale() {
-        LossScalerState lowest = states().stream()
-                .map(state -> state.state().scaler())
+        LossScalerState lowest = replicas.stream()
+                .map(Replica::scaler)
+                .flatMap(Optional::stream)
                 .min(LossScalerState.LOWEST_FIRST)
                 .orElseThrow();
         replicas.forEach(replica -> replica.take(lowest));

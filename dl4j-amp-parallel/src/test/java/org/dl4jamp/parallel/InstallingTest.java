@@ -177,6 +177,22 @@ class InstallingTest {
     }
 
     @Test
+    void averagingInTheMiddleOfAGroupIsRefused() {
+        AmpConfig collecting = AmpConfig.builder().accumulate(2).build();
+        refused(
+                () -> AmpReplicas.installIn(wrapper, collecting),
+                "accumulate(2)",
+                "averages after 1",
+                "averagingFrequency(2)");
+        MultiLayerNetwork carrying = new MultiLayerNetwork(MixedPrecision.configure(Replicas.layers(), collecting));
+        carrying.init();
+        refused(
+                () -> AmpReplicas.installIn(Replicas.wrapper(carrying, 2, TrainingMode.AVERAGING)),
+                "averagingFrequency(2)");
+        assertTrue(MixedPrecision.of(carrying).isEmpty());
+    }
+
+    @Test
     void settingsThatTheNetworkCantHaveAreRefused() {
         refused(
                 () -> AmpReplicas.installIn(

@@ -45,10 +45,15 @@ public final class SparkAmp {
      * For a network whose training goes on, with the loss scale and the counts of a state that {@link #state()} or
      * {@link org.dl4jamp.MixedPrecision#state()} returned. What {@link #report()} counts begins at zero.
      *
-     * @throws AmpException if the context is null or stopped, or the state is null
+     * @throws AmpException if the context is null or stopped, the state is null, or micro-batches wait in it
      */
     public static SparkAmp on(JavaSparkContext context, AmpState state) {
         AmpException.ifNull(state, "state", "an AmpState, such as one that SparkAmp.state() returned");
+        state.waiting().ifPresent(waiting -> {
+            throw new AmpException("state: " + waiting.microBatches()
+                    + " micro-batches wait in it, which would be lost on a cluster; call applyPartialGroup() before"
+                    + " MixedPrecision.state(), and leave accumulate out of the configuration's settings");
+        });
         return on(context, new Ledger(StageEnd.of(state)));
     }
 

@@ -7,8 +7,11 @@ import org.apache.spark.util.TaskCompletionListener;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.checkpoint.AmpState;
+import org.dl4jamp.checkpoint.CarriedConfig;
 import org.dl4jamp.scale.LossScalerState;
 
 /** The mixed precision of a task's network: goes on where the stage before has ended, and reports when the task has ended. */
@@ -31,6 +34,7 @@ final class TaskAmp {
 
     /** Enables mixed precision on a network that has none, in the state that training has. */
     static MixedPrecision enable(Model model, StageEnd end) {
+        CarriedConfig.of(model).map(AmpConfig::accumulate).ifPresent(TaskAmp::requireSteps);
         MixedPrecision amp = MixedPrecision.enable(model);
         Map<String, LossScalerState> scalers = end.scalers();
         if (scalers.isEmpty()) {
@@ -49,6 +53,15 @@ final class TaskAmp {
         long taken = Math.max(0, iterations(model) - skipped);
         int consecutive = (int) Math.min(skipped, end.consecutiveSkips());
         return MixedPrecision.enable(model, new AmpState(fresh.config(), scaler, taken, skipped, consecutive));
+    }
+
+    /** DL4J says nothing to its hooks before it takes a task's parameters, so nobody could make a step of the rest. */
+    private static void requireSteps(int microBatches) {
+        if (microBatches > 1) {
+            throw new AmpException("config: accumulate(" + microBatches
+                    + ") isn't for tasks on Spark: each has a network of its own, and micro-batches that wait when it ends would be lost."
+                    + " Leave it out of the settings that the configuration carries; averaging over workers makes the effective batch larger already");
+        }
     }
 
     private static int iterations(Model model) {

@@ -19,6 +19,7 @@ import org.deeplearning4j.spark.api.RDDTrainingApproach;
 import org.deeplearning4j.spark.api.TrainingHook;
 import org.deeplearning4j.spark.impl.multilayer.SparkDl4jMultiLayer;
 import org.deeplearning4j.spark.impl.paramavg.ParameterAveragingTrainingMaster;
+import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
 import org.junit.jupiter.api.Test;
@@ -88,6 +89,35 @@ class BadInputTest {
     }
 
     @Test
+    void accumulationEndsAtOnceAndSaysWhatToDo() {
+        AmpConfig config = AmpConfig.builder().accumulate(4).build();
+        try (JavaSparkContext context = Cluster.start()) {
+            SparkAmp amp = SparkAmp.on(context);
+            JavaRDD<DataSet> data = context.parallelize(Blobs.batches(10, 1), 1);
+            Exception error = assertThrows(Exception.class, () -> fit(context, amp, data, null, config));
+            assertTrue(error.getMessage().contains("config: accumulate(4) isn't for tasks"), error.getMessage());
+            assertTrue(error.getMessage().contains("Leave it out"), error.getMessage());
+            assertEquals(0, amp.report().stepsTaken());
+        }
+    }
+
+    @Test
+    void stateInWhichMicroBatchesWaitIsRefused() {
+        MultiLayerNetwork network = new MultiLayerNetwork(Blobs.network());
+        network.init();
+        AmpConfig config = AmpConfig.builder().accumulate(4).build();
+        try (JavaSparkContext context = Cluster.start();
+                MixedPrecision amp = MixedPrecision.enable(network, config)) {
+            network.fit(Blobs.batches(1, 1).get(0));
+            AmpException error = assertThrows(AmpException.class, () -> SparkAmp.on(context, amp.state()));
+            assertTrue(error.getMessage().contains("state: 1 micro-batches wait"), error.getMessage());
+            assertTrue(error.getMessage().contains("applyPartialGroup()"), error.getMessage());
+            amp.applyPartialGroup();
+            assertEquals(0, SparkAmp.on(context, amp.state()).report().stepsTaken());
+        }
+    }
+
+    @Test
     void artifactOfAMissingClassIsNamed() {
         for (String[] each : new String[][] {
             {"java.lang.ClassNotFoundException: org.dl4jamp.spark.AmpTrainingHook\n\tat x", "dl4j-amp-spark"},
@@ -103,13 +133,18 @@ class BadInputTest {
     }
 
     private static void fit(JavaSparkContext context, SparkAmp amp, JavaRDD<DataSet> data, StorageLevel level) {
+        fit(context, amp, data, level, Blobs.half());
+    }
+
+    private static void fit(
+            JavaSparkContext context, SparkAmp amp, JavaRDD<DataSet> data, StorageLevel level, AmpConfig config) {
         ParameterAveragingTrainingMaster master = new ParameterAveragingTrainingMaster.Builder(1, Blobs.BATCH)
                 .batchSizePerWorker(Blobs.BATCH)
                 .storageLevel(level)
                 .rddTrainingApproach(RDDTrainingApproach.Direct)
                 .trainingHooks(amp.hook())
                 .build();
-        new SparkDl4jMultiLayer(context, MixedPrecision.configure(Blobs.network(), Blobs.half()), master).fit(data);
+        new SparkDl4jMultiLayer(context, MixedPrecision.configure(Blobs.network(), config), master).fit(data);
     }
 
     private static TrainingHook sent(TrainingHook hook) throws Exception {
