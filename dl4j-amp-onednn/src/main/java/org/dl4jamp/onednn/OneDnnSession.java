@@ -17,6 +17,7 @@ import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.engine.host.HostStepKernels;
 import org.dl4jamp.onednn.array.KeptWeights;
+import org.dl4jamp.onednn.array.LentGradients;
 import org.dl4jamp.onednn.array.Resources;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -24,7 +25,6 @@ import org.dl4jamp.onednn.primitive.OneDnnLibrary;
 import org.dl4jamp.onednn.product.GroupHead;
 import org.dl4jamp.onednn.twin.FusedRelu;
 import org.dl4jamp.onednn.twin.GroupSum;
-import org.dl4jamp.onednn.twin.InputGradientMemory;
 import org.dl4jamp.onednn.twin.LayerKernels;
 import org.dl4jamp.onednn.twin.OneDnnCasting;
 import org.dl4jamp.onednn.twin.OutputKeeper;
@@ -189,7 +189,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         if (twin instanceof OutputKeeper keeper && !request.surroundings().foreignConsumer()) {
             keeper.outputStays();
         }
-        if (twin instanceof InputGradientMemory.Lender lender
+        if (twin instanceof LentGradients.Lender lender
                 && request.surroundings().inputFused()) {
             lender.lendInputGradient();
         }

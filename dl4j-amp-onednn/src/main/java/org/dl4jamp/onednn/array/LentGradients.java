@@ -7,21 +7,54 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Predicate;
+import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.dl4j.MemoryAsWorkspace;
+import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Memory for gradients that a layer hands on untouched to the one before it. In DL4J's workspaces it would have to copy them: DL4J closes the one that
+ * Memory for gradients that a layer hands on untouched to the one before it, as a ReLU does whose derivative that one applies. In DL4J's workspaces it would have to copy them: DL4J closes the one that
  * a gradient is in as soon as the layer that was given it is done.
  *
- * <p>A lender writes a gradient, and the last that reads it gives it back. What is never given back, such as after an exception, its lender
+ * <p>A {@link Lender} writes a gradient, and the last that reads it gives it back. What is never given back, such as after an exception, its lender
  * gets again.
  */
 public final class LentGradients implements AutoCloseable {
     private static final String WORKSPACE = "DL4J_AMP_LENT_GRADIENTS";
     private static final int SHAPES = 64;
+
+    /** A twin that may lend the gradient of its input. */
+    public interface Lender {
+        /** Told once, if the layer before it hands the gradient on as it is or reads it for the last time. */
+        void lendInputGradient();
+    }
+
+    /** Where a lender puts the gradient of its input: where DL4J wants it, or, once it has been told to, in lent memory. */
+    public final class OfInput {
+        private boolean lends;
+
+        private OfInput() {}
+
+        public void lend() {
+            lends = true;
+        }
+
+        /** An array with arbitrary content, in channels-last order. */
+        public INDArray create(LayerWorkspaceMgr workspaceMgr, DataType type, long... shape) {
+            return lends && isHandedBackFromWorkspace(workspaceMgr)
+                    ? LentGradients.this.lend(this, Layout.channelsLast(type, shape))
+                    : Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, type, shape);
+        }
+
+        /** Without workspaces nothing is closed too early, and what is only a stop before a cast isn't handed back. */
+        private boolean isHandedBackFromWorkspace(LayerWorkspaceMgr workspaceMgr) {
+            return workspaceMgr.hasConfiguration(ArrayType.ACTIVATION_GRAD)
+                    && !workspaceMgr.isScopedOut(ArrayType.ACTIVATION_GRAD)
+                    && Workspaces.isSeparate(workspaceMgr, ArrayType.ACTIVATION_GRAD, ArrayType.BP_WORKING_MEM);
+        }
+    }
 
     /** Memory that is lent as one array at a time: what DL4J takes for a workspace of that array. */
     private static final class Piece {
@@ -71,6 +104,11 @@ public final class LentGradients implements AutoCloseable {
 
     private final List<Piece> pieces = new ArrayList<>();
 
+    /** The place of one lender's. */
+    public OfInput ofInput() {
+        return new OfInput();
+    }
+
     /**
      * Memory for a gradient.
      *
@@ -105,9 +143,17 @@ public final class LentGradients implements AutoCloseable {
         return find(piece -> piece.isLentAs(array)).isPresent();
     }
 
-    /** Tells DL4J to leave lent gradients where they are. */
-    public static void exempt(LayerWorkspaceMgr workspaceMgr) {
-        workspaceMgr.setNoLeverageOverride(WORKSPACE);
+    /**
+     * Moves a gradient to where it lives until the layer that it is handed to is done.
+     *
+     * @return the array itself if it's lent, which DL4J is told then
+     */
+    public INDArray leverage(INDArray gradient, LayerWorkspaceMgr workspaceMgr) {
+        if (contain(gradient)) {
+            workspaceMgr.setNoLeverageOverride(WORKSPACE);
+            return gradient;
+        }
+        return workspaceMgr.leverageTo(ArrayType.ACTIVATION_GRAD, gradient);
     }
 
     /** Tells that a gradient has been read for the last time. Any other array is no matter. */

@@ -9,11 +9,11 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.LentGradients;
 import org.dl4jamp.onednn.array.Rejection;
 import org.dl4jamp.onednn.array.Workspaces;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.twin.InputGradientMemory;
 import org.dl4jamp.onednn.twin.ParameterlessTwin;
 import org.dl4jamp.onednn.twin.SequenceMask;
 import org.nd4j.common.primitives.Pair;
@@ -24,11 +24,11 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * Maximum or average of windows along one, two or three axes of {@code [minibatch, channels, ...]} or {@code [minibatch, ..., channels]}. The
  * gradients of overlapping averages are added up in FP32; those of overlapping maxima, a handful at most, in the arrays' type.
  */
-final class PoolingTwin extends ParameterlessTwin<Layer> implements InputGradientMemory.Lender {
+final class PoolingTwin extends ParameterlessTwin<Layer> implements LentGradients.Lender {
     private static final long serialVersionUID = 1L;
 
     private final transient PoolingForm form;
-    private final transient InputGradientMemory inputGradient;
+    private final transient LentGradients.OfInput inputGradient;
     private final transient KernelCache<Layout, PoolingKernels> kernels = new KernelCache<>(KernelCache.SHAPES);
     private transient INDArray places;
 
@@ -39,7 +39,7 @@ final class PoolingTwin extends ParameterlessTwin<Layer> implements InputGradien
     private PoolingTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context, PoolingForm form) {
         super(conf, type, context, form.channels());
         this.form = form;
-        this.inputGradient = new InputGradientMemory(context);
+        this.inputGradient = context.lentGradients().ofInput();
     }
 
     @Override

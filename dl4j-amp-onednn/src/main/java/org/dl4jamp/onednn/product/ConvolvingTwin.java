@@ -7,10 +7,10 @@ import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.layers.BaseLayer;
 import org.dl4jamp.onednn.array.KeptWeights;
 import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.LentGradients;
 import org.dl4jamp.onednn.array.Rejection;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.twin.InputGradientMemory;
 import org.dl4jamp.onednn.twin.OutputKeeper;
 import org.dl4jamp.twin.SparingTwin;
 import org.nd4j.common.primitives.Pair;
@@ -19,7 +19,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** A layer with a convolution over its input. */
 abstract class ConvolvingTwin<C extends ConvolutionLayer> extends BaseLayer<C>
-        implements SparingTwin, OutputKeeper, InputGradientMemory.Lender, GroupHead, KeptWeights.Keeper, AutoCloseable {
+        implements SparingTwin, OutputKeeper, LentGradients.Lender, GroupHead, KeptWeights.Keeper, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;

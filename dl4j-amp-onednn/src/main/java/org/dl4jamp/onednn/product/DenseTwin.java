@@ -9,9 +9,9 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.array.ChannelAxis;
 import org.dl4jamp.onednn.array.KeptWeights;
 import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.LentGradients;
 import org.dl4jamp.onednn.array.Rejection;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.twin.InputGradientMemory;
 import org.dl4jamp.onednn.twin.OutputKeeper;
 import org.dl4jamp.twin.SparingTwin;
 import org.nd4j.common.primitives.Pair;
@@ -22,7 +22,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * A dense layer of {@code [minibatch, nIn]} over the FP32 master weights, which it rounds itself. Gradients of the parameters are FP32.
  */
 final class DenseTwin extends DenseLayer
-        implements SparingTwin, OutputKeeper, InputGradientMemory.Lender, GroupHead, KeptWeights.Keeper, AutoCloseable {
+        implements SparingTwin, OutputKeeper, LentGradients.Lender, GroupHead, KeptWeights.Keeper, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;

@@ -5,13 +5,13 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.array.ChannelAxis;
 import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.LentGradients;
 import org.dl4jamp.onednn.array.Rejection;
 import org.dl4jamp.onednn.array.Workspaces;
 import org.dl4jamp.onednn.function.ActivationFunction;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.GroupSum;
-import org.dl4jamp.onednn.twin.InputGradientMemory;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -33,7 +33,7 @@ public final class ProductPasses implements AutoCloseable {
     private final DataType type;
     private final ChannelAxis channels;
     private final ActivationFunction function;
-    private final InputGradientMemory inputGradient;
+    private final LentGradients.OfInput inputGradient;
     private INDArray keptOutput;
     private boolean outputStays;
     private boolean inputGradientUnwanted;
@@ -45,7 +45,7 @@ public final class ProductPasses implements AutoCloseable {
         this.type = type;
         this.channels = channels;
         this.function = new ActivationFunction(context, activation);
-        this.inputGradient = new InputGradientMemory(context);
+        this.inputGradient = context.lentGradients().ofInput();
     }
 
     void outputStays() {

@@ -4,7 +4,6 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.array.ChannelAxis;
 import org.dl4jamp.onednn.array.Layout;
-import org.dl4jamp.onednn.array.LentGradients;
 import org.dl4jamp.onednn.array.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.twin.Casting;
@@ -45,11 +44,7 @@ public record OneDnnCasting(OneDnnContext context, ChannelAxis channels) impleme
 
     @Override
     public INDArray leverage(INDArray gradient, LayerWorkspaceMgr workspaceMgr) {
-        if (context.lentGradients().contain(gradient)) {
-            LentGradients.exempt(workspaceMgr);
-            return gradient;
-        }
-        return Casting.super.leverage(gradient, workspaceMgr);
+        return context.lentGradients().leverage(gradient, workspaceMgr);
     }
 
     @Override

@@ -94,7 +94,7 @@ class LentGradientsTest {
     }
 
     @Test
-    void dl4jLeavesThemWhereTheyAreOnceItIsTold() {
+    void dl4jLeavesThemWhereTheyAreOnceOneIsHandedBack() {
         WorkspaceConfiguration configuration =
                 WorkspaceConfiguration.builder().initialSize(10_000).build();
         LayerWorkspaceMgr workspaceMgr = LayerWorkspaceMgr.builder()
@@ -105,9 +105,46 @@ class LentGradientsTest {
             assertThrows(
                     ND4JWorkspaceException.class,
                     () -> workspaceMgr.validateArrayLocation(ArrayType.ACTIVATION_GRAD, lent, false, true));
-            LentGradients.exempt(workspaceMgr);
+            assertSame(lent, gradients.leverage(lent, workspaceMgr));
             assertSame(lent, workspaceMgr.validateArrayLocation(ArrayType.ACTIVATION_GRAD, lent, false, true));
             assertSame(lent, workspaceMgr.leverageTo(ArrayType.ACTIVATION_GRAD, lent));
         }
+    }
+
+    @Test
+    void otherGradientsMoveToWhereDl4jWantsThem() {
+        LayerWorkspaceMgr workspaceMgr = workspaces("WS_OF_A_TEST", "WS_OF_ANOTHER_LAYER");
+        try (MemoryWorkspace open = workspaceMgr.notifyScopeEntered(ArrayType.ACTIVATION_GRAD);
+                MemoryWorkspace working = workspaceMgr.notifyScopeEntered(ArrayType.BP_WORKING_MEM)) {
+            INDArray own = workspaceMgr.create(ArrayType.BP_WORKING_MEM, DataType.FLOAT, 2, 3);
+            INDArray moved = gradients.leverage(own, workspaceMgr);
+            assertEquals("WS_OF_A_TEST", moved.data().getParentWorkspace().getId());
+            assertEquals(own, moved);
+        }
+    }
+
+    @Test
+    void anInputsGradientIsLentOnlyIfItsLenderWasToldAndDl4jWouldCloseItsWorkspace() {
+        LentGradients.OfInput told = gradients.ofInput();
+        told.lend();
+        LayerWorkspaceMgr separate = workspaces("WS_OF_A_TEST", "WS_OF_ANOTHER_LAYER");
+        try (MemoryWorkspace open = separate.notifyScopeEntered(ArrayType.ACTIVATION_GRAD)) {
+            assertTrue(gradients.contain(told.create(separate, DataType.FLOAT, 2, 3, 4, 5)));
+            assertFalse(gradients.contain(gradients.ofInput().create(separate, DataType.FLOAT, 2, 3, 4, 5)));
+        }
+        LayerWorkspaceMgr beforeACast = workspaces("WS_OF_A_TEST", "WS_OF_A_TEST");
+        try (MemoryWorkspace open = beforeACast.notifyScopeEntered(ArrayType.ACTIVATION_GRAD)) {
+            assertFalse(gradients.contain(told.create(beforeACast, DataType.FLOAT, 2, 3, 4, 5)));
+        }
+        assertFalse(gradients.contain(told.create(LayerWorkspaceMgr.noWorkspaces(), DataType.FLOAT, 2, 3, 4, 5)));
+    }
+
+    private static LayerWorkspaceMgr workspaces(String gradients, String working) {
+        WorkspaceConfiguration configuration =
+                WorkspaceConfiguration.builder().initialSize(10_000).build();
+        return LayerWorkspaceMgr.builder()
+                .with(ArrayType.ACTIVATION_GRAD, gradients, configuration)
+                .with(ArrayType.BP_WORKING_MEM, working, configuration)
+                .build();
     }
 }
