@@ -13,22 +13,23 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import org.dl4jamp.benchmarks.dl4j.BenchmarkCase;
 import org.dl4jamp.benchmarks.dl4j.BenchmarkCases;
-import org.dl4jamp.benchmarks.side.Schedule;
+import org.dl4jamp.benchmarks.side.Task;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code amp bench}: what a training step takes in stock DL4J, in mixed precision, in PyTorch, and at the least. */
+/** {@code amp bench}: what a training step, or a pass in inference mode, takes in stock DL4J, in mixed precision, in PyTorch, and at the least. */
 @Command(
         name = "bench",
         mixinStandardHelpOptions = true,
         versionProvider = Versions.class,
         description = {
-            "Measures a training step of the same network, from the same weights on the same batch, on all sides: stock DL4J, DL4J with its"
+            "Measures a training step, or with --inference a pass, of the same network, from the same weights on the same batch, on all sides: stock DL4J, DL4J with its"
                     + " own oneDNN helpers, dl4j-amp, PyTorch, and the oneDNN primitives alone.",
             "Each side runs in its own process, in turn."
         },
@@ -49,12 +50,27 @@ public final class BenchCommand implements Callable<Integer> {
     private String caseName;
 
     @Option(
+            names = "--inference",
+            description = {
+                "Measures inference: DL4J's output, this project's MixedPrecision.inference, PyTorch's evaluation in inference mode, and oneDNN's"
+                        + " primitives with batch normalization, ReLU and sums fused.",
+                "'all' are then sine-128, resnet50, resnet50 with batch 1, mlp, lstm, lstm-step (lstm one time step at a time), and lenet with batch 1."
+            })
+    private boolean inference;
+
+    @Option(
+            names = "--batch",
+            paramLabel = "N",
+            description = "Examples of the batch, with --inference (default: the case's).")
+    private Integer batch;
+
+    @Option(
             names = "--sides",
             split = ",",
             paramLabel = "SIDE",
             description =
                     "Which sides, separated by commas (default: all of dl4j-fp32, dl4j-helpers-fp32, amp-auto, amp-fp32, amp-bf16,"
-                            + " pytorch-fp32, pytorch-bf16, floor-fp32, floor-bf16).")
+                            + " pytorch-fp32, pytorch-bf16, floor-fp32, floor-bf16; with --inference also pytorch-bf16-weights).")
     private List<String> sideKeys;
 
     @Option(
@@ -64,33 +80,8 @@ public final class BenchCommand implements Callable<Integer> {
             description = "Processes of each side (default: ${DEFAULT-VALUE}).")
     private int repetitions;
 
-    @Option(
-            names = "--warmup",
-            paramLabel = "N",
-            description = "Steps before measuring, at least (default: the case's).")
-    private Integer warmUp;
-
-    @Option(
-            names = "--steps",
-            paramLabel = "N",
-            description = "Measured steps of a repetition, at least (default: the case's).")
-    private Integer steps;
-
-    @Option(
-            names = "--seconds",
-            paramLabel = "S",
-            description = "Time of the measured steps, at least (default: the case's).")
-    private Double seconds;
-
-    @Option(
-            names = "--warmup-seconds",
-            paramLabel = "S",
-            description = {
-                "Time of the steps before measuring, at least (default: the case's).",
-                "It goes on for up to three times as long while HotSpot compiles, whose threads and those of the native libraries share"
-                        + " the processors."
-            })
-    private Double warmUpSeconds;
+    @Mixin
+    private ScheduleOptions schedules;
 
     @Option(
             names = "--threads",
@@ -129,7 +120,8 @@ public final class BenchCommand implements Callable<Integer> {
     @Option(
             names = "--place",
             paramLabel = "PLACE",
-            description = "Which place of that file (default: CASE, such as small).")
+            description =
+                    "Which place of that file (default: CASE, such as small, or inference-CASE, or inference-CASE-BATCH).")
     private String place;
 
     @Spec
@@ -140,13 +132,11 @@ public final class BenchCommand implements Callable<Integer> {
         List<Side> sides = sides();
         List<BenchmarkCase> cases = cases();
         requireAtLeast("--repetitions", repetitions, 1);
-        requireAtLeast("--warmup", warmUp == null ? 1 : warmUp, 0);
-        requireAtLeast("--steps", steps == null ? 1 : steps, 1);
+        schedules.validate();
+        requireAtLeast("--batch", batch == null ? 1 : batch, 1);
         requireAtLeast("--threads", threads, 1);
         requireAtLeast("--time-limit", timeLimit, 1);
-        requireNotNegative("--seconds", seconds);
-        requireNotNegative("--warmup-seconds", warmUpSeconds);
-        if (markdown == null && caseName.equals("all")) {
+        if (markdown == null && caseName.equals("all") && !inference) {
             markdown = Path.of("benchmarks.md");
         }
         requireWritable("--json", json);
@@ -161,16 +151,17 @@ public final class BenchCommand implements Callable<Integer> {
                 profile ? 1 : repetitions,
                 threads,
                 profile,
+                inference,
                 err);
         List<CaseFigures> done = new ArrayList<>();
         boolean failed = false;
         for (BenchmarkCase each : cases) {
             try {
-                CaseFigures figures = benchmark.run(each, schedule(each));
+                CaseFigures figures = benchmark.run(each, schedules.of(each.schedule()));
                 done.add(figures);
                 out.println();
                 out.println(profile ? ProfileTable.text(figures) : new FigureTable(figures).text());
-                Losses.disagreements(figures).forEach(warning -> out.println("Warning: " + warning));
+                Agreement.disagreements(figures).forEach(warning -> out.println("Warning: " + warning));
                 out.flush();
                 failed |= figures.sides().values().stream().noneMatch(SideFigures::isAvailable);
                 write(done);
@@ -193,22 +184,18 @@ public final class BenchCommand implements Callable<Integer> {
         }
     }
 
-    private Schedule schedule(BenchmarkCase benchmark) {
-        Schedule usual = benchmark.schedule();
-        return new Schedule(
-                warmUp == null ? usual.warmUpSteps() : warmUp,
-                warmUpSeconds == null ? usual.warmUpSeconds() : warmUpSeconds,
-                steps == null ? usual.steps() : steps,
-                seconds == null ? usual.seconds() : seconds);
-    }
-
     private List<Side> sides() {
+        Task task = inference ? Task.INFERENCE : Task.TRAINING;
         if (sideKeys == null) {
-            return profile ? List.of(Side.AMP_FP32, Side.AMP_BF16) : List.of(Side.values());
+            return profile ? List.of(Side.AMP_FP32, Side.AMP_BF16) : Side.of(task);
         }
         List<Side> sides;
         try {
-            sides = sideKeys.stream().map(Side::named).distinct().sorted().toList();
+            sides = sideKeys.stream()
+                    .map(key -> Side.named(key, task))
+                    .distinct()
+                    .sorted()
+                    .toList();
         } catch (IllegalArgumentException e) {
             throw new ParameterException(spec.commandLine(), "--sides: " + e.getMessage(), e);
         }
@@ -223,8 +210,17 @@ public final class BenchCommand implements Callable<Integer> {
     }
 
     private List<BenchmarkCase> cases() {
+        if (batch != null && (!inference || BenchmarkCases.isGroup(caseName))) {
+            throw new ParameterException(
+                    spec.commandLine(),
+                    "--batch " + batch + (inference ? ": for one case, not for " + caseName : ": needs --inference"));
+        }
         try {
-            return BenchmarkCases.of(caseName);
+            List<BenchmarkCase> cases =
+                    inference ? BenchmarkCases.ofInference(caseName) : BenchmarkCases.ofTraining(caseName);
+            return batch == null
+                    ? cases
+                    : cases.stream().map(each -> each.ofBatch(batch)).toList();
         } catch (IllegalArgumentException e) {
             throw new ParameterException(spec.commandLine(), e.getMessage(), e);
         }
@@ -236,14 +232,11 @@ public final class BenchCommand implements Callable<Integer> {
         }
     }
 
-    private void requireNotNegative(String option, Double value) {
-        if (value != null && !(value >= 0)) {
-            throw new ParameterException(spec.commandLine(), option + " " + value + ": must be at least 0");
-        }
-    }
-
     private String place() {
-        return place == null ? caseName : place;
+        if (place != null) {
+            return place;
+        }
+        return (inference ? "inference-" : "") + caseName + (batch == null ? "" : "-" + batch);
     }
 
     private void requirePlace() throws IOException {

@@ -11,6 +11,7 @@ import java.util.Map;
 import org.dl4jamp.benchmarks.dl4j.BenchmarkCase;
 import org.dl4jamp.benchmarks.side.Repetition;
 import org.dl4jamp.benchmarks.side.Schedule;
+import org.dl4jamp.benchmarks.side.Task;
 
 /**
  * Measures cases: each side's first repetition, then each side's second, and so on, so that what else the machine does, or how warm it is, is
@@ -22,10 +23,12 @@ final class Benchmark {
     private final int repetitions;
     private final int threads;
     private final boolean profile;
+    private final boolean inference;
     private final PrintWriter progress;
 
     /**
      * @param profile whether sides record where their time goes
+     * @param inference whether they infer, in place of training
      * @param progress told of each repetition
      */
     Benchmark(
@@ -34,21 +37,24 @@ final class Benchmark {
             int repetitions,
             int threads,
             boolean profile,
+            boolean inference,
             PrintWriter progress) {
         this.processes = processes;
         this.sides = List.copyOf(sides);
         this.repetitions = repetitions;
         this.threads = threads;
         this.profile = profile;
+        this.inference = inference;
         this.progress = progress;
     }
 
     /** Measures a case. A side that can't run or fails has the reason in its figures. */
     CaseFigures run(BenchmarkCase benchmark, Schedule schedule) throws IOException, InterruptedException {
         Machine machine = Machine.current();
+        Task task = inference ? benchmark.inference() : Task.TRAINING;
         Map<Side, List<Repetition>> measured = new EnumMap<>(Side.class);
         Map<Side, String> unavailable = new EnumMap<>(Side.class);
-        try (CaseFolder folder = CaseFolder.of(benchmark, schedule, threads, profile)) {
+        try (CaseFolder folder = CaseFolder.of(benchmark, task, schedule, threads, profile)) {
             for (int repetition = 1; repetition <= repetitions; repetition++) {
                 for (Side side : sides) {
                     if (unavailable.containsKey(side)) {
@@ -60,7 +66,7 @@ final class Benchmark {
                     } else {
                         unavailable.put(side, result.unavailable());
                     }
-                    report(benchmark, repetition, side, result);
+                    report(benchmark, task, repetition, side, result);
                 }
             }
         }
@@ -74,16 +80,16 @@ final class Benchmark {
         }
         return new CaseFigures(
                 benchmark.name(),
-                benchmark.description(),
+                benchmark.description() + (inference ? "" : ", " + benchmark.updater()),
                 machine,
-                new CaseFigures.Method(repetitions, threads, schedule, schedule.lossStep()),
+                CaseFigures.Method.of(repetitions, threads, task, benchmark.minibatch(), schedule),
                 figures);
     }
 
-    private void report(BenchmarkCase benchmark, int repetition, Side side, Repetition result) {
+    private void report(BenchmarkCase benchmark, Task task, int repetition, Side side, Repetition result) {
         progress.printf(
                 Locale.ROOT,
-                "%s, repetition %d of %d: %-17s %s%n",
+                "%s, repetition %d of %d: %-20s %s%n",
                 benchmark.name(),
                 repetition,
                 repetitions,
@@ -91,9 +97,10 @@ final class Benchmark {
                 result.unavailable() == null
                         ? String.format(
                                 Locale.ROOT,
-                                "%9.4f ms, %d steps",
+                                "%9.4f ms, %d %s",
                                 1e3 * Statistics.median(result.seconds()),
-                                result.steps())
+                                result.steps(),
+                                task.isInference() ? "passes" : "steps")
                         : "unavailable");
         progress.flush();
     }

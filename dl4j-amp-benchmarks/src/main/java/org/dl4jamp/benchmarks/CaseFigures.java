@@ -1,11 +1,15 @@
 package org.dl4jamp.benchmarks;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
+import java.util.Arrays;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import org.dl4jamp.benchmarks.side.Schedule;
+import org.dl4jamp.benchmarks.side.Task;
 
 /**
  * What {@code --json} writes for a case.
@@ -28,13 +32,37 @@ record CaseFigures(
      *
      * @param repetitions processes per side
      * @param threads of the native libraries
+     * @param task training or inference
+     * @param minibatch examples of a step or pass
      * @param schedule of a repetition
-     * @param lossStep the step whose loss is shown
+     * @param lossStep the step whose loss is shown, null in inference
      */
-    record Method(int repetitions, int threads, Schedule schedule, int lossStep) {}
+    @JsonInclude(JsonInclude.Include.NON_NULL)
+    record Method(int repetitions, int threads, Task task, int minibatch, Schedule schedule, Integer lossStep) {
+        static Method of(int repetitions, int threads, Task task, int minibatch, Schedule schedule) {
+            Integer lossStep = task.isInference() ? null : schedule.lossStep();
+            return new Method(repetitions, threads, task, minibatch, schedule, lossStep);
+        }
+    }
 
     CaseFigures {
         sides = new LinkedHashMap<>(sides);
+    }
+
+    /** The case, and in inference, for which some are measured with several, the batch. */
+    String title() {
+        return task().isInference() ? name + ", batch " + method.minibatch() : name;
+    }
+
+    Task task() {
+        return method.task();
+    }
+
+    /** Of PyTorch's sides the fastest; empty if none was measured. */
+    Optional<Side> fastestOfPyTorch() {
+        return Arrays.stream(Side.values())
+                .filter(side -> side.isPyTorch() && measured(side).isPresent())
+                .min(Comparator.comparing(side -> measured(side).orElseThrow().secondsPerStep()));
     }
 
     /** Those of a side, if it was measured. */

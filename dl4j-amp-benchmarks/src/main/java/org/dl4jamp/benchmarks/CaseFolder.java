@@ -7,13 +7,16 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.NeuralNetwork;
+import org.dl4jamp.benchmarks.blueprint.Model;
 import org.dl4jamp.benchmarks.dl4j.BenchmarkCase;
 import org.dl4jamp.benchmarks.dl4j.BlueprintBuilder;
 import org.dl4jamp.benchmarks.dl4j.ParameterChecksum;
+import org.dl4jamp.benchmarks.dl4j.RunningStatistics;
 import org.dl4jamp.benchmarks.side.Schedule;
 import org.dl4jamp.benchmarks.side.SideJob;
+import org.dl4jamp.benchmarks.side.Task;
 
-/** A temporary folder with what the processes of a case need: blueprint, weights, batch and job. */
+/** A temporary folder with what the processes of a case need: blueprint, weights, batch and job, and in inference what stock DL4J makes of the batch. */
 final class CaseFolder implements AutoCloseable {
     private final Path path;
 
@@ -27,18 +30,29 @@ final class CaseFolder implements AutoCloseable {
      * @param profile whether sides record where their time goes
      * @throws IllegalStateException if that fails; the message names the case
      */
-    static CaseFolder of(BenchmarkCase benchmark, Schedule schedule, int threads, boolean profile) throws IOException {
+    static CaseFolder of(BenchmarkCase benchmark, Task task, Schedule schedule, int threads, boolean profile)
+            throws IOException {
         CaseFolder folder = new CaseFolder(Files.createTempDirectory("amp-bench-"));
         try {
             NeuralNetwork network = benchmark.network();
-            BlueprintBuilder.build(benchmark.name(), network, benchmark.batch()).write(folder.path);
-            new SideJob(benchmark.name(), schedule, threads, profile, ParameterChecksum.of(network)).write(folder.path);
+            model(benchmark, task, network).write(folder.path);
+            long checksum = ParameterChecksum.of(network);
+            new SideJob(benchmark.name(), benchmark.minibatch(), task, schedule, threads, profile, checksum)
+                    .write(folder.path);
             ((org.deeplearning4j.nn.api.Model) network).close();
             return folder;
         } catch (IOException | RuntimeException | LinkageError e) {
             folder.close();
             throw new IllegalStateException("case " + benchmark.name() + " can't be set up: " + e, e);
         }
+    }
+
+    private static Model model(BenchmarkCase benchmark, Task task, NeuralNetwork network) {
+        if (!task.isInference()) {
+            return BlueprintBuilder.build(benchmark.name(), network, benchmark.batch());
+        }
+        RunningStatistics.draw(network);
+        return BlueprintBuilder.withOutputs(benchmark.name(), network, benchmark.batch());
     }
 
     Path path() {

@@ -1,6 +1,7 @@
 package org.dl4jamp.benchmarks;
 
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -9,25 +10,51 @@ import java.util.stream.Collectors;
 
 /** The figures of a case as rows of text: for a terminal, and for Markdown. */
 final class FigureTable {
-    private static final List<String> HEADER = List.of(
-            "side", "ms/step", "spread", "x dl4j-fp32", "x pytorch-bf16", "floors", "peak MB", "activation MB", "loss");
+    /** What is said of a side. */
+    @FunctionalInterface
+    private interface Cell {
+        String of(Side side, SideFigures measured);
+    }
 
     private final CaseFigures figures;
+    private final Map<String, Cell> columns = new LinkedHashMap<>();
 
     FigureTable(CaseFigures figures) {
         this.figures = figures;
+        boolean inference = figures.task().isInference();
+        columns.put("side", (side, measured) -> side.key());
+        columns.put(
+                "ms/" + figures.task().unit(), (side, measured) -> milliseconds(measured.secondsPerStep(), measured));
+        columns.put("spread", (side, measured) -> milliseconds(measured.spread(), measured));
+        columns.put("x dl4j-fp32", (side, measured) -> times(figures.ratio(Side.DL4J_FP32, side)));
+        if (inference) {
+            columns.put(
+                    "x best pytorch",
+                    (side, measured) ->
+                            times(figures.fastestOfPyTorch().flatMap(pytorch -> figures.ratio(pytorch, side))));
+        } else {
+            columns.put("x pytorch-bf16", (side, measured) -> times(figures.ratio(Side.PYTORCH_BF16, side)));
+        }
+        columns.put("floors", (side, measured) -> times(side.floor().flatMap(floor -> figures.ratio(side, floor))));
+        columns.put("peak MB", (side, measured) -> megabytes(measured.peakRssBytes()));
+        if (inference) {
+            columns.put("difference", (side, measured) -> number("%.1e", measured.difference()));
+        } else {
+            columns.put("activation MB", (side, measured) -> megabytes(measured.activationBytes()));
+            columns.put("loss", (side, measured) -> number("%.5g", measured.loss()));
+        }
     }
 
     /** In columns, with what is unavailable below. */
     String text() {
         List<List<String>> rows = rows();
         List<Integer> widths = new ArrayList<>();
-        for (int column = 0; column < HEADER.size(); column++) {
+        for (int column = 0; column < columns.size(); column++) {
             int index = column;
             widths.add(
                     rows.stream().mapToInt(row -> row.get(index).length()).max().orElse(0));
         }
-        StringBuilder text = new StringBuilder(figures.name() + ": " + figures.description() + "\n\n");
+        StringBuilder text = new StringBuilder(figures.title() + ": " + figures.description() + "\n\n");
         for (List<String> row : rows) {
             StringBuilder line = new StringBuilder(pad(row.get(0), -widths.get(0)));
             for (int column = 1; column < row.size(); column++) {
@@ -49,11 +76,11 @@ final class FigureTable {
 
     /** As a Markdown section. */
     String markdown() {
-        StringBuilder text = new StringBuilder("### " + figures.name() + "\n\n" + figures.description() + ".\n\n");
+        StringBuilder text = new StringBuilder("### " + figures.title() + "\n\n" + figures.description() + ".\n\n");
         List<List<String>> rows = rows();
         text.append(line(rows.get(0)));
         text.append(line(rows.get(0).stream()
-                .map(cell -> cell.equals(HEADER.get(0)) ? "---" : "--:")
+                .map(cell -> cell.equals(rows.get(0).get(0)) ? "---" : "--:")
                 .toList()));
         rows.subList(1, rows.size()).forEach(row -> text.append(line(row)));
         unavailable().forEach((side, reason) -> text.append("\n`")
@@ -71,7 +98,7 @@ final class FigureTable {
     }
 
     private List<List<String>> rows() {
-        List<List<String>> rows = new ArrayList<>(List.of(HEADER));
+        List<List<String>> rows = new ArrayList<>(List.of(List.copyOf(columns.keySet())));
         for (Side side : Side.values()) {
             figures.measured(side).ifPresent(measured -> rows.add(row(side, measured)));
         }
@@ -79,16 +106,7 @@ final class FigureTable {
     }
 
     private List<String> row(Side side, SideFigures measured) {
-        return List.of(
-                side.key(),
-                milliseconds(measured.secondsPerStep(), measured),
-                milliseconds(measured.spread(), measured),
-                times(figures.ratio(Side.DL4J_FP32, side)),
-                times(figures.ratio(Side.PYTORCH_BF16, side)),
-                times(side.floor().flatMap(floor -> figures.ratio(side, floor))),
-                megabytes(measured.peakRssBytes()),
-                megabytes(measured.activationBytes()),
-                number("%.5g", measured.loss()));
+        return columns.values().stream().map(cell -> cell.of(side, measured)).toList();
     }
 
     private Map<String, String> chosen() {

@@ -5,9 +5,10 @@ import java.util.Locale;
 import java.util.Map;
 import org.dl4jamp.benchmarks.dl4j.ProfiledExecutioner;
 import org.dl4jamp.benchmarks.side.Profile;
+import org.dl4jamp.benchmarks.side.Task;
 import org.dl4jamp.engine.WorkEvent;
 
-/** Where the time of a step goes, by kind and by what is most expensive. */
+/** Where the time of a step or pass goes, by kind and by what is most expensive. */
 final class ProfileTable {
     private static final int MOST_EXPENSIVE = 12;
     private static final int LONGEST = 140;
@@ -28,7 +29,7 @@ final class ProfileTable {
         StringBuilder text = new StringBuilder();
         figures.sides().forEach((side, measured) -> {
             if (measured.isAvailable()) {
-                text.append(text(figures.name() + ", " + side, measured.profile()));
+                text.append(text(figures.title() + ", " + side, measured.profile(), figures.task()));
             } else {
                 text.append(side)
                         .append(" unavailable: ")
@@ -39,10 +40,10 @@ final class ProfileTable {
         return text.toString();
     }
 
-    private static String text(String title, Profile profile) {
+    private static String text(String title, Profile profile, Task task) {
         double step = profile.secondsPerStep();
         StringBuilder text = new StringBuilder(String.format(
-                Locale.ROOT, "%s: %.2f ms/step%n%n%-32s %9s %6s%n", title, 1e3 * step, "", "ms", "share"));
+                Locale.ROOT, "%s: %.2f ms/%s%n%n%-32s %9s %6s%n", title, 1e3 * step, task.unit(), "", "ms", "share"));
         double rest = step;
         for (Map.Entry<String, String> kind : KINDS.entrySet()) {
             double seconds = profile.secondsOf(kind.getKey());

@@ -3,8 +3,10 @@ package org.dl4jamp.benchmarks;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
+import org.dl4jamp.benchmarks.side.Task;
 
-/** Who trains. */
+/** Who trains or infers. */
 enum Side {
     /** Stock DL4J. */
     DL4J_FP32("dl4j-fp32"),
@@ -20,9 +22,11 @@ enum Side {
     PYTORCH_FP32("pytorch-fp32"),
     /** PyTorch under bf16 autocast. */
     PYTORCH_BF16("pytorch-bf16"),
-    /** The oneDNN primitives of a step alone, in FP32. */
+    /** PyTorch under bf16 autocast with weights that are BFLOAT16, for inference only: there are no master weights. */
+    PYTORCH_BF16_WEIGHTS("pytorch-bf16-weights"),
+    /** The oneDNN primitives of a step or pass alone, in FP32. */
     FLOOR_FP32("floor-fp32"),
-    /** The oneDNN primitives of a step alone, in BFLOAT16. */
+    /** The oneDNN primitives of a step or pass alone, in BFLOAT16. */
     FLOOR_BF16("floor-bf16");
 
     private final String key;
@@ -37,7 +41,7 @@ enum Side {
     }
 
     boolean isPyTorch() {
-        return this == PYTORCH_FP32 || this == PYTORCH_BF16;
+        return this == PYTORCH_FP32 || this == PYTORCH_BF16 || this == PYTORCH_BF16_WEIGHTS;
     }
 
     /** Whether it can say where its time goes. */
@@ -54,25 +58,44 @@ enum Side {
     Optional<Side> floor() {
         return switch (this) {
             case AMP_AUTO -> Optional.empty();
-            case AMP_BF16, PYTORCH_BF16, FLOOR_BF16 -> Optional.of(FLOOR_BF16);
+            case AMP_BF16, PYTORCH_BF16, PYTORCH_BF16_WEIGHTS, FLOOR_BF16 -> Optional.of(FLOOR_BF16);
             case DL4J_FP32, DL4J_HELPERS_FP32, AMP_FP32, PYTORCH_FP32, FLOOR_FP32 -> Optional.of(FLOOR_FP32);
         };
     }
 
-    static List<String> keys() {
-        return Arrays.stream(values()).map(Side::key).toList();
+    /** All that there are for a task. */
+    static List<Side> of(Task task) {
+        return Arrays.stream(values()).filter(side -> side.does(task)).toList();
+    }
+
+    private boolean does(Task task) {
+        return this != PYTORCH_BF16_WEIGHTS || task.isInference();
     }
 
     /**
      * The side of that key.
      *
-     * @throws IllegalArgumentException if there is none; the message lists those that there are
+     * @throws IllegalArgumentException if there is none
      */
     static Side named(String key) {
-        return Arrays.stream(values())
+        return named(key, List.of(values()), "");
+    }
+
+    /**
+     * The side of that key for a task.
+     *
+     * @throws IllegalArgumentException if there is none; the message lists those that there are
+     */
+    static Side named(String key, Task task) {
+        return named(key, of(task), task.isInference() ? " for inference" : " for training");
+    }
+
+    private static Side named(String key, List<Side> sides, String purpose) {
+        return sides.stream()
                 .filter(side -> side.key.equals(key))
                 .findFirst()
-                .orElseThrow(() -> new IllegalArgumentException(
-                        "there is no side " + key + ": it has to be one of " + String.join(", ", keys())));
+                .orElseThrow(() -> new IllegalArgumentException("there is no side " + key + purpose
+                        + ": it has to be one of "
+                        + sides.stream().map(Side::key).collect(Collectors.joining(", "))));
     }
 }

@@ -1,20 +1,23 @@
 package org.dl4jamp.benchmarks;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Function;
 import org.dl4jamp.benchmarks.side.Profile;
 import org.dl4jamp.benchmarks.side.Repetition;
 
 /**
  * What a side took.
  *
- * @param secondsPerStep the median of the repetitions' medians
+ * @param secondsPerStep of a step or pass: the median of the repetitions' medians
  * @param spread the largest of the repetitions' medians minus the smallest, in seconds
  * @param repetitions how many there were
  * @param steps how many were measured, in all repetitions
- * @param firstLoss mean loss at the initial weights
- * @param loss mean loss after as many steps as on the other sides; of a floor, whose weights stay, the first
+ * @param firstLoss mean loss at the initial weights, null in inference
+ * @param loss mean loss after as many steps as on the other sides; of a floor, whose weights stay, the first; null in inference
+ * @param difference the largest of outputs from stock DL4J's in all repetitions, in fractions of the largest output; null in training
  * @param peakRssBytes the most memory of a process of this side
  * @param activationBytes DL4J's workspace for activations, on DL4J's sides
  * @param chosen precision and engine where it was this project's choice, null where not
@@ -29,13 +32,14 @@ record SideFigures(
         Integer steps,
         Double firstLoss,
         Double loss,
+        Double difference,
         Long peakRssBytes,
         Long activationBytes,
         String chosen,
         Profile profile,
         String unavailable) {
     static SideFigures unavailable(String reason) {
-        return new SideFigures(null, null, null, null, null, null, null, null, null, null, reason);
+        return new SideFigures(null, null, null, null, null, null, null, null, null, null, null, reason);
     }
 
     /** From all repetitions of a side, one at least. */
@@ -51,15 +55,20 @@ record SideFigures(
                 repetitions.stream().mapToInt(Repetition::steps).sum(),
                 first.firstLoss(),
                 first.loss(),
-                largest(repetitions.stream().map(Repetition::peakRssBytes).toList()),
-                largest(repetitions.stream().map(Repetition::activationBytes).toList()),
+                largest(repetitions, Repetition::difference),
+                largest(repetitions, Repetition::peakRssBytes),
+                largest(repetitions, Repetition::activationBytes),
                 first.chosen(),
                 first.profile(),
                 null);
     }
 
-    private static Long largest(List<Long> bytes) {
-        return bytes.stream().filter(Objects::nonNull).max(Long::compare).orElse(null);
+    private static <T extends Comparable<T>> T largest(List<Repetition> repetitions, Function<Repetition, T> number) {
+        return repetitions.stream()
+                .map(number)
+                .filter(Objects::nonNull)
+                .max(Comparator.naturalOrder())
+                .orElse(null);
     }
 
     boolean isAvailable() {

@@ -9,17 +9,22 @@ import org.dl4jamp.benchmarks.blueprint.Loss;
 import org.dl4jamp.benchmarks.blueprint.Model;
 import org.dl4jamp.benchmarks.dl4j.BenchmarkCase;
 import org.dl4jamp.benchmarks.dl4j.BenchmarkCases;
+import org.dl4jamp.benchmarks.dl4j.Dl4jInference;
 import org.dl4jamp.benchmarks.dl4j.Dl4jTraining;
 import org.dl4jamp.benchmarks.dl4j.OneDnnHelpers;
 import org.dl4jamp.benchmarks.dl4j.ParameterChecksum;
+import org.dl4jamp.benchmarks.dl4j.RunningStatistics;
+import org.dl4jamp.benchmarks.floor.FloorInference;
 import org.dl4jamp.benchmarks.floor.FloorTraining;
+import org.dl4jamp.benchmarks.side.Inference;
 import org.dl4jamp.benchmarks.side.SideJob;
 import org.dl4jamp.benchmarks.side.Training;
 import org.dl4jamp.benchmarks.side.UnavailableException;
 import org.dl4jamp.engine.Engines;
+import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** The main program of all sides but PyTorch's. */
-public final class SideMain {
+public final class SideMain implements SideJob.Factory {
     private SideMain() {}
 
     /**
@@ -28,24 +33,19 @@ public final class SideMain {
      * @param args as {@link SideJob#main} takes them
      */
     public static void main(String[] args) throws IOException {
-        SideJob.main(args, SideMain::training);
+        SideJob.main(args, new SideMain());
     }
 
-    static Training training(String key, Path folder, SideJob job) throws IOException {
-        Side side = Side.named(key);
-        if (side == Side.FLOOR_BF16 || side == Side.AMP_BF16) {
-            requireBfloat16();
-        }
+    @Override
+    public Training training(String key, Path folder, SideJob job) throws IOException {
+        Side side = able(key);
         if (side.isFloor()) {
             return new FloorTraining(Model.read(folder), side == Side.FLOOR_BF16);
         }
-        BenchmarkCase benchmark = BenchmarkCases.named(job.caseName());
+        BenchmarkCase benchmark = benchmark(job);
         Loss loss = Model.readBlueprint(folder).loss();
         NeuralNetwork network = benchmark.network();
-        if (ParameterChecksum.of(network) != job.checksum()) {
-            throw new IllegalStateException(
-                    "the initial parameters of " + job.caseName() + " aren't those that the other sides were given");
-        }
+        requireSameParameters(network, job);
         return switch (side) {
             case DL4J_FP32 -> Dl4jTraining.stock(network, benchmark.batch(), loss);
             case DL4J_HELPERS_FP32 -> {
@@ -55,8 +55,55 @@ public final class SideMain {
             case AMP_AUTO -> Dl4jTraining.auto(network, benchmark.batch(), loss);
             case AMP_FP32 -> Dl4jTraining.amp(network, benchmark.batch(), loss, Precision.FLOAT);
             case AMP_BF16 -> Dl4jTraining.amp(network, benchmark.batch(), loss, Precision.BFLOAT16);
-            default -> throw new IllegalArgumentException("side " + key + " has a main program of its own");
+            default -> throw hasItsOwn(side);
         };
+    }
+
+    @Override
+    public Inference inference(String key, Path folder, SideJob job) throws IOException {
+        Side side = able(key);
+        if (side.isFloor()) {
+            return new FloorInference(Model.read(folder), side == Side.FLOOR_BF16, job.task());
+        }
+        BenchmarkCase benchmark = benchmark(job);
+        NeuralNetwork network = benchmark.network();
+        RunningStatistics.draw(network);
+        requireSameParameters(network, job);
+        INDArray features = benchmark.batch().getFeatures();
+        return switch (side) {
+            case DL4J_FP32 -> Dl4jInference.stock(network, features, job.task());
+            case DL4J_HELPERS_FP32 -> {
+                OneDnnHelpers.require(network);
+                yield Dl4jInference.stock(network, features, job.task());
+            }
+            case AMP_AUTO -> Dl4jInference.auto(network, features, job.task());
+            case AMP_FP32 -> Dl4jInference.amp(network, features, job.task(), Precision.FLOAT);
+            case AMP_BF16 -> Dl4jInference.amp(network, features, job.task(), Precision.BFLOAT16);
+            default -> throw hasItsOwn(side);
+        };
+    }
+
+    private static IllegalArgumentException hasItsOwn(Side side) {
+        return new IllegalArgumentException("side " + side.key() + " has a main program of its own");
+    }
+
+    private static BenchmarkCase benchmark(SideJob job) {
+        return BenchmarkCases.named(job.caseName()).ofBatch(job.minibatch());
+    }
+
+    private static void requireSameParameters(NeuralNetwork network, SideJob job) {
+        if (ParameterChecksum.of(network) != job.checksum()) {
+            throw new IllegalStateException(
+                    "the initial parameters of " + job.caseName() + " aren't those that the other sides were given");
+        }
+    }
+
+    private static Side able(String key) {
+        Side side = Side.named(key);
+        if (side == Side.FLOOR_BF16 || side == Side.AMP_BF16) {
+            requireBfloat16();
+        }
+        return side;
     }
 
     private static void requireBfloat16() {

@@ -62,6 +62,11 @@ class AmpBenchTest {
                 "bench mlp --place small | --place small: of which file? Name it with --markdown FILE",
                 "bench mlp --profile --sides pytorch-fp32 | --profile: there is none of pytorch-fp32",
                 "bench mlp --epochs 3 | Unknown option",
+                "bench mlp --batch 8 | --batch 8: needs --inference",
+                "bench all --inference --batch 8 | --batch 8: for one case, not for all",
+                "bench mlp --inference --batch 0 | --batch 0: must be at least 1",
+                "bench mlp --sides pytorch-bf16-weights | there is no side pytorch-bf16-weights for training",
+                "bench lstm-step | the case lstm-step infers only: add --inference",
             })
     void wrongUsageIsSaidAtOnceAndEndsWithTwo(String arguments, String message) {
         assertEquals(2, run(arguments.split(" ")), err.toString());
@@ -123,7 +128,7 @@ class AmpBenchTest {
     void aGroupIsMeasuredCaseByCaseWithWhatAutoStandsFor() throws IOException {
         Path json = folder.resolve("figures.json");
         Path page = folder.resolve("page.md");
-        Files.writeString(page, MarkdownReport.begin("old-cpu") + MarkdownReport.end("old-cpu"));
+        Files.writeString(page, MarkdownReport.begin("old-cpu") + "\n" + MarkdownReport.end("old-cpu"));
         int exit = run(
                 "bench",
                 "small",
@@ -153,11 +158,68 @@ class AmpBenchTest {
     @Test
     void aPageWithoutAPlaceForTheCaseIsLeftAlone() throws IOException {
         Path page = folder.resolve("page.md");
-        String text = MarkdownReport.begin("all") + MarkdownReport.end("all");
+        String text = MarkdownReport.begin("all") + "\n" + MarkdownReport.end("all");
         Files.writeString(page, text);
         assertEquals(2, run("bench", "small", "--markdown=" + page));
         assertTrue(err.toString().contains("it has places for all, none for small"), err.toString());
         assertEquals(text, Files.readString(page));
+    }
+
+    @Test
+    void inferenceIsMeasuredOnAllSidesWithTheirDistanceFromStockDl4j() throws IOException {
+        Path json = folder.resolve("figures.json");
+        Path page = folder.resolve("page.md");
+        Files.writeString(
+                page, MarkdownReport.begin("inference-sine-8-2") + "\n" + MarkdownReport.end("inference-sine-8-2"));
+        int exit = run(
+                "bench",
+                "sine-8",
+                "--inference",
+                "--batch=2",
+                "--sides=dl4j-fp32,amp-fp32,floor-fp32,pytorch-bf16-weights",
+                "--repetitions=1",
+                "--warmup=1",
+                "--steps=2",
+                "--seconds=0",
+                "--warmup-seconds=0",
+                "--threads=1",
+                "--json=" + json,
+                "--markdown=" + page);
+        assertEquals(0, exit, err.toString());
+        JsonNode figures = new ObjectMapper().readTree(json.toFile());
+        assertEquals("INFERENCE", figures.at("/method/task").asText());
+        assertEquals(2, figures.at("/method/minibatch").asInt());
+        assertTrue(figures.at("/method/lossStep").isMissingNode());
+        for (String side : List.of("dl4j-fp32", "amp-fp32", "floor-fp32")) {
+            JsonNode measured = figures.at("/sides/" + side);
+            assertTrue(measured.at("/secondsPerStep").asDouble() > 0, side + " " + measured);
+            assertTrue(measured.at("/difference").isNumber(), side + " " + measured);
+            assertTrue(measured.at("/difference").asDouble() < 1e-4, side + " " + measured);
+            assertTrue(measured.at("/loss").isMissingNode(), side);
+        }
+        assertTrue(
+                figures.at("/sides/pytorch-bf16-weights/unavailable").asText().contains("dl4j-amp-benchmarks-pytorch"));
+        assertFalse(out.toString().contains("disagree"), out.toString());
+        assertTrue(Files.readString(page).contains("### sine-8, batch 2"));
+    }
+
+    @Test
+    void aProfileOfInferenceIsRecordedInASidesProcess() {
+        int exit = run(
+                "bench",
+                "lstm-step",
+                "--inference",
+                "--batch=1",
+                "--profile",
+                "--sides=amp-fp32",
+                "--warmup=1",
+                "--steps=1",
+                "--seconds=0",
+                "--warmup-seconds=0",
+                "--threads=1");
+        assertEquals(0, exit, err.toString());
+        assertTrue(out.toString().contains("lstm-step, batch 1, amp-fp32: "), out.toString());
+        assertTrue(out.toString().matches("(?s).*oneDNN primitives +\\d+\\.\\d+ +\\d.*"), out.toString());
     }
 
     @Test

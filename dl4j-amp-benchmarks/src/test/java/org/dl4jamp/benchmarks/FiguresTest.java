@@ -14,6 +14,7 @@ import java.util.Map;
 import org.dl4jamp.benchmarks.side.Profile;
 import org.dl4jamp.benchmarks.side.Repetition;
 import org.dl4jamp.benchmarks.side.Schedule;
+import org.dl4jamp.benchmarks.side.Task;
 import org.dl4jamp.engine.WorkEvent;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -133,8 +134,8 @@ class FiguresTest {
 
     @Test
     void whatAutoStoodForIsBelowTheTableAndSmallFiguresHaveMoreDigits() {
-        SideFigures auto = SideFigures.of(
-                List.of(new Repetition(List.of(12.34e-6), 9, 2, 1, null, null, "FLOAT on engine onednn", null, null)));
+        SideFigures auto = SideFigures.of(List.of(new Repetition(
+                List.of(12.34e-6), 9, 2.0, 1.0, null, null, null, "FLOAT on engine onednn", null, null)));
         CaseFigures figures = figures(MACHINE, Map.of(Side.AMP_AUTO.key(), auto));
         String text = new FigureTable(figures).text();
         assertTrue(text.contains("amp-auto is FLOAT on engine onednn"), text);
@@ -145,11 +146,44 @@ class FiguresTest {
 
     @Test
     void lossesThatDisagreeAreNamed() {
-        assertTrue(Losses.disagreements(figures(1.04)).isEmpty());
-        List<String> warnings = Losses.disagreements(figures(1.06));
+        assertTrue(Agreement.disagreements(figures(1.04)).isEmpty());
+        List<String> warnings = Agreement.disagreements(figures(1.06));
         assertEquals(1, warnings.size(), warnings.toString());
         assertTrue(warnings.get(0).contains("amp-bf16 has 1.0600, dl4j-fp32 has 1.0000"), warnings.get(0));
-        assertEquals(1, Losses.disagreements(figures(Double.NaN)).size());
+        assertEquals(1, Agreement.disagreements(figures(Double.NaN)).size());
+    }
+
+    @Test
+    void inferenceIsComparedWithTheBestOfPyTorchAndByOutputs() {
+        Map<String, SideFigures> sides = new LinkedHashMap<>();
+        sides.put(Side.DL4J_FP32.key(), pass(1.0, 0));
+        sides.put(Side.AMP_BF16.key(), pass(0.1, 0.002));
+        sides.put(Side.PYTORCH_FP32.key(), pass(0.3, 0));
+        sides.put(Side.PYTORCH_BF16.key(), pass(0.4, 0.002));
+        sides.put(Side.PYTORCH_BF16_WEIGHTS.key(), pass(0.2, 0.06));
+        sides.put(Side.FLOOR_BF16.key(), pass(0.05, Double.NaN));
+        Schedule schedule = new Schedule(1, 0, 1, 0);
+        CaseFigures figures = new CaseFigures(
+                "sine-8", "a case", MACHINE, CaseFigures.Method.of(1, 2, Task.INFERENCE, 4, schedule), sides);
+        String text = new FigureTable(figures).text();
+        assertTrue(text.startsWith("sine-8, batch 4: a case\n"), text);
+        assertTrue(text.contains("ms/pass") && text.contains("x best pytorch"), text);
+        assertEquals(
+                List.of("amp-bf16", "100.00", "0.00", "10.00", "2.00", "2.00", "50", "2.0e-03"), row(text, "amp-bf16"));
+        assertEquals(
+                List.of("pytorch-bf16-weights", "200.00", "0.00", "5.00", "1.00", "4.00", "50", "6.0e-02"),
+                row(text, "pytorch-bf16-weights"));
+        List<String> warnings = Agreement.disagreements(figures);
+        assertEquals(2, warnings.size(), warnings.toString());
+        assertTrue(
+                warnings.get(0).contains("pytorch-bf16-weights differ")
+                        && warnings.get(0).contains("0.060"),
+                warnings.get(0));
+        assertTrue(warnings.get(1).contains("floor-bf16"), warnings.get(1));
+    }
+
+    private static SideFigures pass(double seconds, double difference) {
+        return new SideFigures(seconds, 0.0, 1, 5, null, null, difference, 50_000_000L, null, null, null, null);
     }
 
     @Test
@@ -163,7 +197,8 @@ class FiguresTest {
         Map<String, SideFigures> sides = new LinkedHashMap<>();
         sides.put(
                 Side.AMP_BF16.key(),
-                SideFigures.of(List.of(new Repetition(List.of(0.1), 1, 1, 1, null, null, null, profile, null))));
+                SideFigures.of(
+                        List.of(new Repetition(List.of(0.1), 1, 1.0, 1.0, null, null, null, null, profile, null))));
         sides.put(Side.AMP_FP32.key(), SideFigures.unavailable("broken"));
         String text = ProfileTable.text(figures(sides));
         assertTrue(text.contains("sine-8, amp-bf16: 100.00 ms/step"), text);
@@ -192,7 +227,7 @@ class FiguresTest {
     }
 
     private static Repetition repetition(List<Double> seconds, Long rss, Long activations) {
-        return new Repetition(seconds, 2 * seconds.size(), 2, 1, rss, activations, null, null, null);
+        return new Repetition(seconds, 2 * seconds.size(), 2.0, 1.0, null, rss, activations, null, null, null);
     }
 
     /** With a loss of amp-bf16. */
@@ -213,10 +248,10 @@ class FiguresTest {
     private static CaseFigures figures(Machine machine, Map<String, SideFigures> sides) {
         Schedule schedule = new Schedule(1, 0, 1, 0);
         return new CaseFigures(
-                "sine-8", "a case", machine, new CaseFigures.Method(1, 2, schedule, schedule.lossStep()), sides);
+                "sine-8", "a case", machine, CaseFigures.Method.of(1, 2, Task.TRAINING, 1, schedule), sides);
     }
 
     private static SideFigures side(double seconds, double loss) {
-        return new SideFigures(seconds, 0.0, 1, 5, 2.0, loss, 50_000_000L, 20_000_000L, null, null, null);
+        return new SideFigures(seconds, 0.0, 1, 5, 2.0, loss, null, 50_000_000L, 20_000_000L, null, null, null);
     }
 }

@@ -4,10 +4,12 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.bytedeco.pytorch.T_TensorTensorTensor_T;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptional;
 import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch;
+import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.dl4jamp.benchmarks.blueprint.Blueprint;
 import org.dl4jamp.benchmarks.blueprint.Model;
 import org.dl4jamp.benchmarks.blueprint.Operation;
@@ -29,12 +31,31 @@ final class Network {
     private final Model model;
     private final List<Node> nodes = new ArrayList<>();
     private final List<Tensor> parameters = new ArrayList<>();
+    private final boolean training;
+    private final ScalarType type;
+    private final Map<String, TensorVector> states = new HashMap<>();
 
-    Network(Model model) {
+    private Network(Model model, boolean training, ScalarType type) {
         this.model = model;
+        this.training = training;
+        this.type = type;
         for (Operation operation : model.blueprint().operations()) {
             nodes.add(new Node(operation, function(operation)));
         }
+    }
+
+    /** One whose FP32 parameters are trained. */
+    static Network training(Model model) {
+        return new Network(model, true, ScalarType.Float);
+    }
+
+    /**
+     * One that normalizes by running statistics.
+     *
+     * @param type of the parameters
+     */
+    static Network inferring(Model model, ScalarType type) {
+        return new Network(model, false, type);
     }
 
     /** What is trained. */
@@ -42,8 +63,14 @@ final class Network {
         return List.copyOf(parameters);
     }
 
-    /** The output of the last operation. */
+    /** The output of the last operation. LSTMs begin with a state of zeros. */
     Tensor forward(Tensor features) {
+        states.clear();
+        return next(features);
+    }
+
+    /** The same of what follows in sequences: LSTMs begin with the state that they left. */
+    Tensor next(Tensor features) {
         Map<String, Tensor> outputs = new HashMap<>();
         outputs.put(Blueprint.INPUT, features);
         Tensor last = features;
@@ -98,15 +125,15 @@ final class Network {
         Tensor gamma = parameter(normalization, Parameter.SCALE);
         TensorOptional scale = new TensorOptional(gamma);
         TensorOptional shift = new TensorOptional(parameter(normalization, Parameter.SHIFT));
-        TensorOptional mean = new TensorOptional(Tensors.zeros(gamma.numel()));
-        TensorOptional variance = new TensorOptional(Tensors.ones(gamma.numel()));
+        TensorOptional mean = new TensorOptional(buffer(normalization, Parameter.MEAN));
+        TensorOptional variance = new TensorOptional(buffer(normalization, Parameter.VARIANCE));
         return inputs -> torch.batch_norm(
                 inputs.get(0),
                 scale,
                 shift,
                 mean,
                 variance,
-                true,
+                training,
                 1 - normalization.decay(),
                 normalization.epsilon(),
                 false);
@@ -122,17 +149,26 @@ final class Network {
                 Tensors.zerosLike(bias));
         long hidden = bias.numel() / 4;
         return inputs -> {
-            Tensor start = Tensors.zeros(1, inputs.get(0).size(0), hidden);
-            return torch.lstm(inputs.get(0), new TensorVector(start, start), weights, true, 1, 0, true, false, true)
-                    .get0();
+            TensorVector start = states.computeIfAbsent(operation.name(), name -> {
+                Tensor zeros = Tensors.zeros(1, inputs.get(0).size(0), hidden).to(type);
+                return new TensorVector(zeros, zeros);
+            });
+            T_TensorTensorTensor_T made = torch.lstm(inputs.get(0), start, weights, true, 1, 0, training, false, true);
+            states.put(operation.name(), new TensorVector(made.get1(), made.get2()));
+            return made.get0();
         };
     }
 
     private Tensor parameter(Operation operation, Parameter parameter) {
-        Tensor made = Tensors.copy(model.tensors().get(operation, parameter));
-        made.set_requires_grad(true);
+        Tensor made = buffer(operation, parameter);
+        made.set_requires_grad(training);
         parameters.add(made);
         return made;
+    }
+
+    /** What isn't trained. */
+    private Tensor buffer(Operation operation, Parameter parameter) {
+        return Tensors.copy(model.tensors().get(operation, parameter)).to(type);
     }
 
     private static long[] size(Window window) {

@@ -5,8 +5,6 @@ import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptional;
 import org.bytedeco.pytorch.global.torch;
-import org.bytedeco.pytorch.global.torch.DeviceType;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.dl4jamp.benchmarks.blueprint.Blueprint;
 import org.dl4jamp.benchmarks.blueprint.Loss;
 import org.dl4jamp.benchmarks.blueprint.Model;
@@ -30,7 +28,7 @@ public final class PyTorchTraining implements Training {
     public PyTorchTraining(Model model, boolean autocast) {
         this.autocast = autocast;
         loss = model.blueprint().loss();
-        network = new Network(model);
+        network = Network.training(model);
         updater = new FusedUpdater(model.blueprint().updater(), network.parameters());
         features = Tensors.copy(model.tensors().get(Blueprint.FEATURES));
         labels = loss.kind() == Loss.Kind.CROSS_ENTROPY
@@ -53,14 +51,7 @@ public final class PyTorchTraining implements Training {
         if (!autocast) {
             return lossOf(network.forward(features));
         }
-        torch.set_autocast_dtype(DeviceType.CPU, ScalarType.BFloat16);
-        torch.set_autocast_enabled(DeviceType.CPU, true);
-        try {
-            return lossOf(network.forward(features));
-        } finally {
-            torch.set_autocast_enabled(DeviceType.CPU, false);
-            torch.clear_cache();
-        }
+        return Autocast.of(() -> lossOf(network.forward(features)));
     }
 
     private Tensor lossOf(Tensor output) {

@@ -43,7 +43,7 @@ class FrameworksAgreeTest {
                         new LstmCase("lstm", 2, 9, 6, 4, 5, schedule),
                         new LenetCase("lenet", 3, 1e-3, schedule),
                         new Resnet50Case(160, 2, 10)),
-                BenchmarkCases.of("small").stream());
+                BenchmarkCases.ofTraining("small").stream());
     }
 
     /** FP32 may differ by what the order of sums and small steps of an updater make of rounding, bf16 by its own digits. */
@@ -67,7 +67,7 @@ class FrameworksAgreeTest {
      * Whether PyTorch can be asked for bf16: it hands LSTMs to oneDNN because the CPU has AVX-512, and oneDNN refuses if the environment has it go
      * without. FP32 takes its place then.
      */
-    private static boolean hasHalf(Model model) {
+    static boolean hasHalf(Model model) {
         boolean lowered = BELOW_AVX512.contains(
                 System.getenv().getOrDefault("ONEDNN_MAX_CPU_ISA", "").toUpperCase(Locale.ROOT));
         return !lowered || model.blueprint().operations().stream().noneMatch(Operation.Lstm.class::isInstance);

@@ -20,6 +20,12 @@ public record Blueprint(String name, List<Operation> operations, Loss loss, Upda
     /** The labels in {@link Tensors}: of the output's shape, or the number of the class for each row of it. */
     public static final String LABELS = "labels";
 
+    /**
+     * What stock DL4J infers, in {@link Tensors}: heights {@code [minibatch, channels, height, width]}, or probabilities of classes {@code [minibatch, classes]} or
+     * {@code [minibatch, time, classes]}. Only where there is something to infer.
+     */
+    public static final String OUTPUT = "output";
+
     public Blueprint {
         operations = List.copyOf(operations);
     }

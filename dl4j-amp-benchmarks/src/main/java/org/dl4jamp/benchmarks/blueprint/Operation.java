@@ -27,7 +27,7 @@ public sealed interface Operation {
     record Convolution(String name, List<String> inputs, Window window) implements Operation {}
 
     /**
-     * Batch normalization with the statistics of the minibatch.
+     * Batch normalization, in training with the statistics of the minibatch, in inference with the running ones.
      *
      * @param epsilon added to the variance
      * @param decay of the running statistics: how much of them stays in each step

@@ -13,5 +13,9 @@ public enum Parameter {
     /** {@code [channels]}: gamma of batch normalization. */
     SCALE,
     /** {@code [channels]}: beta of batch normalization. */
-    SHIFT
+    SHIFT,
+    /** {@code [channels]}: the running mean of batch normalization. */
+    MEAN,
+    /** {@code [channels]}: its running variance. */
+    VARIANCE
 }

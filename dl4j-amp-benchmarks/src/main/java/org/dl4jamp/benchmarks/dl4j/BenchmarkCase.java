@@ -2,6 +2,7 @@ package org.dl4jamp.benchmarks.dl4j;
 
 import org.deeplearning4j.nn.api.NeuralNetwork;
 import org.dl4jamp.benchmarks.side.Schedule;
+import org.dl4jamp.benchmarks.side.Task;
 import org.nd4j.linalg.dataset.DataSet;
 
 /** A network and a batch, both the same each time they are asked for. */
@@ -9,15 +10,29 @@ public interface BenchmarkCase {
     /** Its name on the command line. */
     String name();
 
-    /** What it is, in a few words. */
+    /** The network and its batch, in a few words. */
     String description();
+
+    /** What moves its parameters in training, in a word or two. */
+    String updater();
 
     /** The network with its initial weights. */
     NeuralNetwork network();
 
-    /** The batch that each step trains on. */
+    /** The batch of each step or pass. */
     DataSet batch();
+
+    /** Examples in the batch. */
+    int minibatch();
+
+    /** The same case with another number of examples. */
+    BenchmarkCase ofBatch(int examples);
 
     /** How long a repetition is if nobody says otherwise. */
     Schedule schedule();
+
+    /** How it infers. */
+    default Task inference() {
+        return Task.INFERENCE;
+    }
 }

@@ -14,14 +14,18 @@ public final class BenchmarkCases {
     private static final Pattern SINE = Pattern.compile("sine-([2-9]|[1-9][0-9]{1,3})");
     private static final int SINE_HIDDEN = 256;
 
+    private static final BenchmarkCase SINE_128 = new SineCase(128, SINE_HIDDEN);
+    private static final BenchmarkCase RESNET50 = new Resnet50Case(224, 8, 1000);
+    private static final BenchmarkCase MLP =
+            new MlpCase("mlp", List.of(1024, 4096, 4096, 1000), 256, Schedule.ofSteps(4, 4));
+    private static final BenchmarkCase LSTM = new LstmCase("lstm", 2, 512, 64, 32, 96, Schedule.ofSteps(3, 4));
+    private static final BenchmarkCase LENET = new LenetCase("lenet", 64, 1e-3, Schedule.ofSteps(10, 10));
+
+    /** For inference only. */
+    private static final BenchmarkCase LSTM_STEP = new TimeStepsCase("lstm-step", LSTM);
+
     private static final List<BenchmarkCase> LARGE = List.of(
-            new SineCase(64, SINE_HIDDEN),
-            new SineCase(128, SINE_HIDDEN),
-            new SineCase(256, SINE_HIDDEN),
-            new Resnet50Case(224, 8, 1000),
-            new MlpCase("mlp", List.of(1024, 4096, 4096, 1000), 256, Schedule.ofSteps(4, 4)),
-            new LstmCase("lstm", 2, 512, 64, 32, 96, Schedule.ofSteps(3, 4)),
-            new LenetCase("lenet", 64, 1e-3, Schedule.ofSteps(10, 10)));
+            new SineCase(64, SINE_HIDDEN), SINE_128, new SineCase(256, SINE_HIDDEN), RESNET50, MLP, LSTM, LENET);
 
     /** Networks of which a step takes so little that what isn't arithmetic decides. */
     private static final List<BenchmarkCase> SMALL = List.of(
@@ -29,6 +33,9 @@ public final class BenchmarkCases {
             new MlpCase("mlp-small", List.of(784, 100, 10), 64, Schedule.ofSteps(20, 20)),
             new LstmCase("lstm-32", 1, 32, 20, 16, 16, Schedule.ofSteps(20, 20)),
             new LenetCase("lenet-1", 1, 1e-6, Schedule.ofSteps(5, 5)));
+
+    private static final List<BenchmarkCase> INFERENCE =
+            List.of(SINE_128, RESNET50, RESNET50.ofBatch(1), MLP, LSTM, LSTM_STEP, LENET.ofBatch(1));
 
     private static final Map<String, List<BenchmarkCase>> GROUPS = new LinkedHashMap<>();
 
@@ -39,7 +46,7 @@ public final class BenchmarkCases {
 
     private BenchmarkCases() {}
 
-    /** The names of all cases: those of the group {@code all}, then those of {@code small}. */
+    /** The names of all cases: those of the group {@code all}, then those of {@code small}, then what is for inference only. */
     public static List<String> names() {
         return cases().map(BenchmarkCase::name).toList();
     }
@@ -53,10 +60,22 @@ public final class BenchmarkCases {
      * The case of that name, or those of the group of that name in their order; besides {@link #names} there is {@code sine-N} for a grid of N by N
      * points, 2 to 9999.
      *
+     * @throws IllegalArgumentException if there is none, or it's for inference only; the message lists those that there are
+     */
+    public static List<BenchmarkCase> ofTraining(String name) {
+        if (name.equals(LSTM_STEP.name())) {
+            throw new IllegalArgumentException("the case " + name + " infers only: add --inference, or train lstm");
+        }
+        return isGroup(name) ? GROUPS.get(name) : List.of(named(name));
+    }
+
+    /**
+     * The same for inference, where {@code all} are fewer sizes and more batches.
+     *
      * @throws IllegalArgumentException if there is none; the message lists those that there are
      */
-    public static List<BenchmarkCase> of(String name) {
-        return isGroup(name) ? GROUPS.get(name) : List.of(named(name));
+    public static List<BenchmarkCase> ofInference(String name) {
+        return name.equals("all") ? INFERENCE : isGroup(name) ? GROUPS.get(name) : List.of(named(name));
     }
 
     /**
@@ -78,6 +97,6 @@ public final class BenchmarkCases {
     }
 
     private static Stream<BenchmarkCase> cases() {
-        return Stream.concat(LARGE.stream(), SMALL.stream());
+        return Stream.of(LARGE, SMALL, List.of(LSTM_STEP)).flatMap(List::stream);
     }
 }

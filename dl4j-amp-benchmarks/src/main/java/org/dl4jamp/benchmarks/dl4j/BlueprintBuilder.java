@@ -21,6 +21,9 @@ import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.conf.layers.ZeroPaddingLayer;
 import org.deeplearning4j.nn.conf.preprocessor.CnnToFeedForwardPreProcessor;
 import org.deeplearning4j.nn.conf.preprocessor.FeedForwardToCnnPreProcessor;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.params.BatchNormalizationParamInitializer;
 import org.dl4jamp.benchmarks.blueprint.Blueprint;
 import org.dl4jamp.benchmarks.blueprint.Loss;
 import org.dl4jamp.benchmarks.blueprint.Model;
@@ -52,7 +55,7 @@ public final class BlueprintBuilder {
 
     private BlueprintBuilder(DataSet batch) {
         this.batch = batch;
-        this.features = features(batch.getFeatures());
+        this.features = timeBeforeFeatures(batch.getFeatures());
     }
 
     /**
@@ -66,6 +69,20 @@ public final class BlueprintBuilder {
         builder.tensors.put(Blueprint.FEATURES, builder.features);
         builder.tensors.put(Blueprint.LABELS, builder.labels());
         return new Model(new Blueprint(name, builder.operations, builder.loss, of(builder.updater)), builder.tensors);
+    }
+
+    /**
+     * The model with what stock DL4J infers, from which all sides' outputs are told to differ. Leaves the network in no other state.
+     *
+     * @throws IllegalArgumentException if a blueprint can't describe it; the message names the layer
+     */
+    public static Model withOutputs(String name, NeuralNetwork network, DataSet batch) {
+        Model model = build(name, network, batch);
+        INDArray outputs = network instanceof ComputationGraph graph
+                ? graph.outputSingle(batch.getFeatures())
+                : ((MultiLayerNetwork) network).output(batch.getFeatures());
+        model.tensors().put(Blueprint.OUTPUT, timeBeforeFeatures(outputs));
+        return model;
     }
 
     private void add(Node node) {
@@ -100,6 +117,14 @@ public final class BlueprintBuilder {
                             name, inputs, normalization.getEps(), normalization.getDecay()));
             put(node, Parameter.SCALE, flat(parameter(node, "gamma")));
             put(node, Parameter.SHIFT, flat(parameter(node, "beta")));
+            INDArray means = parameter(node, BatchNormalizationParamInitializer.GLOBAL_MEAN);
+            put(node, Parameter.MEAN, flat(means));
+            tensors.put(
+                    node.name() + "/" + Parameter.VARIANCE,
+                    new Tensor(
+                            new long[] {means.length()},
+                            RunningStatistics.variances(
+                                    parameter(node, BatchNormalizationParamInitializer.GLOBAL_LOG_STD))));
         } else if (layer instanceof ActivationLayer activation) {
             outputs.put(node.name(), outputs.get(node.inputs().get(0)));
             activation(node, activation.getActivationFn());
@@ -210,7 +235,8 @@ public final class BlueprintBuilder {
         tensors.put(node.name() + "/" + parameter, tensor(numbers));
     }
 
-    private static Tensor features(INDArray array) {
+    /** What DL4J takes or gives; sequences as [minibatch, time, features]. */
+    static Tensor timeBeforeFeatures(INDArray array) {
         return tensor(array.rank() == 3 ? array.permute(0, 2, 1) : array);
     }
 

@@ -20,8 +20,6 @@ public final class Dl4jTraining implements Training {
     /** The name that DL4J gives to the workspace in which all layers' activations are kept until the backward pass. */
     private static final String ACTIVATIONS = "WS_ALL_LAYERS_ACT";
 
-    private static final String ENGINE = "onednn";
-
     private final NeuralNetwork network;
     private final DataSet batch;
     private final Loss loss;
@@ -45,7 +43,10 @@ public final class Dl4jTraining implements Training {
                 network,
                 batch,
                 loss,
-                AmpConfig.builder().precision(precision).engine(ENGINE).build());
+                AmpConfig.builder()
+                        .precision(precision)
+                        .engine(EngineChoice.MEASURED)
+                        .build());
     }
 
     /** The same network with what this project chooses for it. */
@@ -70,11 +71,7 @@ public final class Dl4jTraining implements Training {
     public Optional<String> chosen() {
         return Optional.ofNullable(amp)
                 .filter(enabled -> enabled.config().precision() == Precision.AUTO)
-                .map(enabled -> {
-                    boolean left = enabled.plan().rows().stream()
-                            .noneMatch(row -> row.engine().equals(enabled.engine()));
-                    return enabled.precision() + (left ? " as DL4J computes it" : " on engine " + enabled.engine());
-                });
+                .map(enabled -> EngineChoice.of(enabled.plan(), enabled.engine()));
     }
 
     @Override

@@ -21,7 +21,17 @@ public record LenetCase(String name, int minibatch, double learningRate, Schedul
 
     @Override
     public String description() {
-        return "LeNet of DL4J's zoo, batch " + minibatch + ", Adam";
+        return "LeNet of DL4J's zoo, batch " + minibatch;
+    }
+
+    @Override
+    public String updater() {
+        return "Adam";
+    }
+
+    @Override
+    public BenchmarkCase ofBatch(int examples) {
+        return new LenetCase(name, examples, learningRate, schedule);
     }
 
     @Override

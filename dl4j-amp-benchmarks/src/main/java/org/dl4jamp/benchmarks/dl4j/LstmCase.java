@@ -32,7 +32,17 @@ public record LstmCase(String name, int layers, int hidden, int steps, int minib
     @Override
     public String description() {
         return (layers == 1 ? "an LSTM layer of " : layers + " LSTM layers of ") + hidden + ", " + steps
-                + " steps, batch " + minibatch + ", " + characters + " characters, Adam";
+                + " steps, batch " + minibatch + ", " + characters + " characters";
+    }
+
+    @Override
+    public String updater() {
+        return "Adam";
+    }
+
+    @Override
+    public BenchmarkCase ofBatch(int examples) {
+        return new LstmCase(name, layers, hidden, steps, examples, characters, schedule);
     }
 
     @Override

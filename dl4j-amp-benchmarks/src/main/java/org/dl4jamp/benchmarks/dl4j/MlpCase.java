@@ -29,7 +29,17 @@ public record MlpCase(String name, List<Integer> sizes, int minibatch, Schedule 
     @Override
     public String description() {
         return "dense layers " + sizes.stream().map(String::valueOf).collect(Collectors.joining("-")) + ", batch "
-                + minibatch + ", Adam";
+                + minibatch;
+    }
+
+    @Override
+    public String updater() {
+        return "Adam";
+    }
+
+    @Override
+    public BenchmarkCase ofBatch(int examples) {
+        return new MlpCase(name, sizes, examples, schedule);
     }
 
     @Override

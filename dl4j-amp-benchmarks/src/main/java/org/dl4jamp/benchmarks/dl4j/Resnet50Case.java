@@ -41,7 +41,17 @@ public record Resnet50Case(int side, int minibatch, int classes) implements Benc
 
     @Override
     public String description() {
-        return "ResNet-50 of DL4J's zoo, " + side + "×" + side + " images, batch " + minibatch + ", Nesterov momentum";
+        return "ResNet-50 of DL4J's zoo, " + side + "×" + side + " images, batch " + minibatch;
+    }
+
+    @Override
+    public String updater() {
+        return "Nesterov momentum";
+    }
+
+    @Override
+    public BenchmarkCase ofBatch(int examples) {
+        return new Resnet50Case(side, examples, classes);
     }
 
     @Override

@@ -18,14 +18,20 @@ import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
  * The network of {@code amp sine}: 1×1 convolutions with batch normalization and ReLU learn a sinusoid from coordinates. One grid is the
- * batch.
+ * batch; of several all are the same.
  *
  * @param size points along each side of the grid
  * @param hidden channels of the hidden convolutions
+ * @param minibatch grids
  */
-public record SineCase(int size, int hidden) implements BenchmarkCase {
+public record SineCase(int size, int hidden, int minibatch) implements BenchmarkCase {
     private static final int HIDDEN_CONVOLUTIONS = 3;
     private static final double WAVES = 2;
+
+    /** With one grid. */
+    public SineCase(int size, int hidden) {
+        this(size, hidden, 1);
+    }
 
     @Override
     public String name() {
@@ -34,7 +40,18 @@ public record SineCase(int size, int hidden) implements BenchmarkCase {
 
     @Override
     public String description() {
-        return "sine network, 1×1 convolutions of " + hidden + " channels on a " + size + "×" + size + " grid, Adam";
+        return "sine network, 1×1 convolutions of " + hidden + " channels on a " + size + "×" + size + " grid"
+                + (minibatch == 1 ? "" : ", batch " + minibatch);
+    }
+
+    @Override
+    public String updater() {
+        return "Adam";
+    }
+
+    @Override
+    public BenchmarkCase ofBatch(int examples) {
+        return new SineCase(size, hidden, examples);
     }
 
     @Override
@@ -81,7 +98,9 @@ public record SineCase(int size, int hidden) implements BenchmarkCase {
                 heights[0][0][row][column] = (float) (0.5 + wave / 4);
             }
         }
-        return new DataSet(Nd4j.createFromArray(coordinates), Nd4j.createFromArray(heights));
+        return new DataSet(
+                Nd4j.createFromArray(coordinates).repeat(0, minibatch),
+                Nd4j.createFromArray(heights).repeat(0, minibatch));
     }
 
     @Override

@@ -53,10 +53,14 @@ final class ConvolutionPart extends ProductPart {
         forward(forward, bias);
     }
 
-    private static Flow output(Tape tape, Flow input, Window window, Tensor weights) {
-        long[] shape = {
+    static long[] outputShape(Flow input, Window window, Tensor weights) {
+        return new long[] {
             input.size(0), weights.size(0), window.outputHeight(input.size(2)), window.outputWidth(input.size(3))
         };
+    }
+
+    private static Flow output(Tape tape, Flow input, Window window, Tensor weights) {
+        long[] shape = outputShape(input, window, weights);
         return Flow.output(tape, tape.activations(memory.format_tag.acdb, shape), shape);
     }
 

@@ -27,7 +27,7 @@ final class DensePart extends ProductPart {
         forward = new inner_product_forward.primitive_desc(
                 tape.cpu(),
                 dnnl.prop_kind.forward_training,
-                rows(input.description()),
+                asRows(input, input.description()),
                 anyWeights,
                 biases,
                 output().description(),
@@ -40,18 +40,18 @@ final class DensePart extends ProductPart {
         return input.rank() == 4;
     }
 
-    private static long[] weightShape(Flow input, Tensor weights) {
+    static long[] weightShape(Flow input, Tensor weights) {
         return takesImages(input)
                 ? new long[] {weights.size(0), input.size(1), input.size(2), input.size(3)}
                 : weights.shape();
     }
 
-    private static memory.desc plainWeights(Tape tape, Flow input, Tensor weights) {
+    static memory.desc plainWeights(Tape tape, Flow input, Tensor weights) {
         memory.format_tag order = takesImages(input) ? memory.format_tag.abcd : memory.format_tag.ab;
         return tape.floats(order, weightShape(input, weights));
     }
 
-    private static long rows(Flow input) {
+    static long rows(Flow input) {
         return input.rank() == 3 ? input.size(0) * input.size(1) : input.size(0);
     }
 
@@ -61,21 +61,25 @@ final class DensePart extends ProductPart {
     }
 
     /** The steps of sequences one by one. */
-    private memory.desc rows(memory.desc description) {
+    static memory.desc asRows(Flow input, memory.desc description) {
         return input.rank() == 3 ? description.reshape(new long[] {rows(input), input.size(2)}) : description;
     }
 
     @Override
     primitive_desc backwardData() {
         return new inner_product_backward_data.primitive_desc(
-                tape.cpu(), rows(input.gradientDescription()), anyWeights, output().gradientDescription(), forward);
+                tape.cpu(),
+                asRows(input, input.gradientDescription()),
+                anyWeights,
+                output().gradientDescription(),
+                forward);
     }
 
     @Override
     primitive_desc backwardWeights() {
         return new inner_product_backward_weights.primitive_desc(
                 tape.cpu(),
-                rows(input.description()),
+                asRows(input, input.description()),
                 tape.floats(memory.format_tag.any, weightShape),
                 biases,
                 output().gradientDescription(),

@@ -13,7 +13,6 @@ import org.dl4jamp.benchmarks.blueprint.Blueprint;
 import org.dl4jamp.benchmarks.blueprint.Model;
 import org.dl4jamp.benchmarks.blueprint.Operation;
 import org.dl4jamp.benchmarks.blueprint.Parameter;
-import org.dl4jamp.benchmarks.blueprint.Tensor;
 import org.dl4jamp.benchmarks.blueprint.Tensors;
 import org.dl4jamp.benchmarks.side.Training;
 
@@ -35,7 +34,7 @@ public final class FloorTraining implements Training {
         Blueprint blueprint = model.blueprint();
         Tensors tensors = model.tensors();
         Sequences sequences = new Sequences(blueprint);
-        flows.put(Blueprint.INPUT, features(sequences.timeFirst(tensors.get(Blueprint.FEATURES))));
+        flows.put(Blueprint.INPUT, Flow.features(tape, sequences.timeFirst(tensors.get(Blueprint.FEATURES))));
         Set<String> fused = fusedWithRelu(blueprint.operations());
         List<Part> parts = new ArrayList<>();
         Flow output = null;
@@ -75,15 +74,6 @@ public final class FloorTraining implements Training {
             }
         }
         return fused;
-    }
-
-    private Flow features(Tensor features) {
-        long[] shape = features.shape();
-        boolean images = shape.length == 4;
-        memory.format_tag plainTag =
-                images ? memory.format_tag.abcd : shape.length == 3 ? memory.format_tag.abc : memory.format_tag.ab;
-        memory.desc wanted = tape.activations(images ? memory.format_tag.acdb : plainTag, shape);
-        return Flow.features(tape, tape.filled(features, tape.floats(plainTag, shape), wanted), wanted, shape);
     }
 
     private Part part(Operation operation, Flow input, Tensors tensors, boolean relu) {

@@ -5,6 +5,7 @@ import java.util.List;
 import org.bytedeco.dnnl.binary;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
+import org.dl4jamp.benchmarks.blueprint.Tensor;
 
 /** What flows between operations: activations forward, their gradients backward. */
 final class Flow {
@@ -31,8 +32,18 @@ final class Flow {
         this.needsGradient = needsGradient;
     }
 
-    /** The features, which need no gradient. */
-    static Flow features(Tape tape, memory value, memory.desc description, long... shape) {
+    /** The features, which need no gradient, with the channels of images last. */
+    static Flow features(Tape tape, Tensor features) {
+        long[] shape = features.shape();
+        boolean images = shape.length == 4;
+        memory.format_tag plainTag =
+                images ? memory.format_tag.abcd : shape.length == 3 ? memory.format_tag.abc : memory.format_tag.ab;
+        memory.desc wanted = tape.activations(images ? memory.format_tag.acdb : plainTag, shape);
+        return withoutGradient(tape, tape.filled(features, tape.floats(plainTag, shape), wanted), wanted, shape);
+    }
+
+    /** What needs no gradient. */
+    static Flow withoutGradient(Tape tape, memory value, memory.desc description, long... shape) {
         return new Flow(tape, shape, description, description, value, false);
     }
 
@@ -68,6 +79,12 @@ final class Flow {
 
     memory value() {
         return value;
+    }
+
+    /** Whether one value is where the other is. */
+    boolean isInMemoryOf(Flow other) {
+        return value.get_data_handle().address()
+                == other.value.get_data_handle().address();
     }
 
     boolean needsGradient() {

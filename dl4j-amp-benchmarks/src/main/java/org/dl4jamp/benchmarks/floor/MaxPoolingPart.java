@@ -25,9 +25,7 @@ final class MaxPoolingPart implements Part {
         kernel = new long[] {window.height(), window.width()};
         strides = new long[] {window.strideY(), window.strideX()};
         padding = new long[] {window.padY(), window.padX()};
-        long[] shape = {
-            input.size(0), input.size(1), window.outputHeight(input.size(2)), window.outputWidth(input.size(3))
-        };
+        long[] shape = outputShape(input, window);
         output = Flow.output(tape, tape.activations(memory.format_tag.acdb, shape), shape);
         forward = new pooling_forward.primitive_desc(
                 tape.cpu(),
@@ -46,6 +44,12 @@ final class MaxPoolingPart implements Part {
                 new Tape.Argument(dnnl.DNNL_ARG_SRC, input.value()),
                 new Tape.Argument(dnnl.DNNL_ARG_WORKSPACE, places),
                 new Tape.Argument(dnnl.DNNL_ARG_DST, output.value()));
+    }
+
+    static long[] outputShape(Flow input, Window window) {
+        return new long[] {
+            input.size(0), input.size(1), window.outputHeight(input.size(2)), window.outputWidth(input.size(3))
+        };
     }
 
     @Override

@@ -15,12 +15,24 @@ final class ReluFusion {
 
     /** Attributes of the forward primitive. */
     static primitive_attr attributes(boolean relu) {
+        return attributes(false, relu);
+    }
+
+    /**
+     * Attributes of the forward primitive.
+     *
+     * @param sum whether what is in the output's memory is added first
+     */
+    static primitive_attr attributes(boolean sum, boolean relu) {
         primitive_attr attributes = new primitive_attr();
-        if (relu) {
-            post_ops after = new post_ops();
-            after.append_eltwise(dnnl.algorithm.eltwise_relu, 0, 0);
-            attributes.set_post_ops(after);
+        post_ops after = new post_ops();
+        if (sum) {
+            after.append_sum();
         }
+        if (relu) {
+            after.append_eltwise(dnnl.algorithm.eltwise_relu, 0, 0);
+        }
+        attributes.set_post_ops(after);
         return attributes;
     }
 

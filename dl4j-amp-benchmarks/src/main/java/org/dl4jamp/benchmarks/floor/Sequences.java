@@ -12,6 +12,16 @@ final class Sequences {
         recurrent = blueprint.operations().stream().anyMatch(Operation.Lstm.class::isInstance);
     }
 
+    /** What comes out as [time, minibatch, ...] as [minibatch, time, ...]; of a network without sequences the numbers themselves. */
+    float[] minibatchFirst(float[] numbers, int minibatch, int features) {
+        if (!recurrent) {
+            return numbers;
+        }
+        int time = numbers.length / minibatch / features;
+        return timeFirst(new Tensor(new long[] {time, minibatch, features}, numbers))
+                .values();
+    }
+
     /** [minibatch, time] or [minibatch, time, features] as [time, minibatch, ...]; of a network without sequences the tensor itself. */
     Tensor timeFirst(Tensor tensor) {
         if (!recurrent) {

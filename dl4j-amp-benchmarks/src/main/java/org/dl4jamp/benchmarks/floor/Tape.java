@@ -47,6 +47,14 @@ final class Tape {
         entries.add(new Entry(compiled, map));
     }
 
+    /** More arguments for the last one. */
+    void addArguments(Argument... arguments) {
+        IntMemoryMap map = entries.get(entries.size() - 1).arguments();
+        for (Argument argument : arguments) {
+            map.put(argument.index(), argument.of());
+        }
+    }
+
     /** How many there are. */
     int length() {
         return entries.size();

@@ -6,10 +6,11 @@ import java.util.List;
 /**
  * What the process of a side saw in one repetition.
  *
- * @param seconds of a step, by each reading of the clock
- * @param steps how many were measured
- * @param firstLoss mean loss at the initial weights
- * @param loss mean loss in the step {@link Schedule#lossStep}
+ * @param seconds of a step or pass, by each reading of the clock
+ * @param steps how many steps or passes were measured
+ * @param firstLoss mean loss at the initial weights, null in inference
+ * @param loss mean loss in the step {@link Schedule#lossStep}, null in inference
+ * @param difference of the outputs from stock DL4J's, in fractions of the largest of these; null in training
  * @param peakRssBytes the most memory of the process, null where the operating system doesn't say
  * @param activationBytes what the framework holds for activations, null where it doesn't say
  * @param chosen precision and engine where those were the framework's own choice, null where not
@@ -20,8 +21,9 @@ import java.util.List;
 public record Repetition(
         List<Double> seconds,
         int steps,
-        double firstLoss,
-        double loss,
+        Double firstLoss,
+        Double loss,
+        Double difference,
         Long peakRssBytes,
         Long activationBytes,
         String chosen,
@@ -29,6 +31,6 @@ public record Repetition(
         String unavailable) {
     /** That of a side that can't run. */
     public static Repetition unavailable(String reason) {
-        return new Repetition(List.of(), 0, Double.NaN, Double.NaN, null, null, null, null, reason);
+        return new Repetition(List.of(), 0, null, null, null, null, null, null, null, reason);
     }
 }

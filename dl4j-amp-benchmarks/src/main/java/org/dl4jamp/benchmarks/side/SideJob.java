@@ -3,31 +3,44 @@ package org.dl4jamp.benchmarks.side;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.nio.file.Path;
+import org.dl4jamp.benchmarks.blueprint.Blueprint;
+import org.dl4jamp.benchmarks.blueprint.Model;
 
 /**
- * What the process of a side is to do, as a file in the folder of the case's {@link org.dl4jamp.benchmarks.blueprint.Model}.
+ * What the process of a side is to do, as a file in the folder of the case's {@link Model}.
  *
  * @param caseName the case
+ * @param minibatch how many examples
+ * @param task training or inference
  * @param schedule how long
  * @param threads of the native libraries
  * @param profile whether to record where the time goes
  * @param checksum of DL4J's initial parameters, by which its own sides know that they begin where the others do
  */
-public record SideJob(String caseName, Schedule schedule, int threads, boolean profile, long checksum) {
+public record SideJob(
+        String caseName, int minibatch, Task task, Schedule schedule, int threads, boolean profile, long checksum) {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String FILE = "job.json";
 
-    /** Makes the training of a side. */
-    @FunctionalInterface
-    public interface TrainingFactory {
+    /** Makes what a side is measured at, in the side's own process. */
+    public interface Factory {
         /**
-         * Makes it, in the side's own process.
+         * Makes a training.
          *
          * @param side the side's key
          * @param folder where the case's model is
          * @throws UnavailableException if there is nothing to measure
          */
-        Training make(String side, Path folder, SideJob job) throws IOException;
+        Training training(String side, Path folder, SideJob job) throws IOException;
+
+        /**
+         * Makes a network in inference mode.
+         *
+         * @param side the side's key
+         * @param folder where the case's model is
+         * @throws UnavailableException if there is nothing to measure
+         */
+        Inference inference(String side, Path folder, SideJob job) throws IOException;
     }
 
     public void write(Path folder) throws IOException {
@@ -43,17 +56,32 @@ public record SideJob(String caseName, Schedule schedule, int threads, boolean p
      *
      * @param args the folder, the side's key, and the file for the {@link Repetition}
      */
-    public static void main(String[] args, TrainingFactory factory) throws IOException {
+    public static void main(String[] args, Factory factory) throws IOException {
         Path folder = Path.of(args[0]);
         SideJob job = read(folder);
         JSON.writeValue(Path.of(args[2]).toFile(), job.run(args[1], folder, factory));
     }
 
-    private Repetition run(String side, Path folder, TrainingFactory factory) throws IOException {
-        try (Training training = factory.make(side, folder, this)) {
-            return profile ? Stopwatch.profile(training, schedule) : Stopwatch.run(training, schedule);
+    private Repetition run(String side, Path folder, Factory factory) throws IOException {
+        try {
+            return task.isInference() ? infer(side, folder, factory) : train(side, folder, factory);
         } catch (UnavailableException e) {
             return Repetition.unavailable(e.getMessage());
+        }
+    }
+
+    private Repetition train(String side, Path folder, Factory factory) throws IOException {
+        try (Training training = factory.training(side, folder, this)) {
+            return profile ? Stopwatch.profile(training, schedule) : Stopwatch.run(training, schedule);
+        }
+    }
+
+    private Repetition infer(String side, Path folder, Factory factory) throws IOException {
+        float[] expected = Model.read(folder).tensors().get(Blueprint.OUTPUT).values();
+        try (Inference inference = factory.inference(side, folder, this)) {
+            return profile
+                    ? Stopwatch.profile(inference, schedule, expected)
+                    : Stopwatch.run(inference, schedule, expected);
         }
     }
 }

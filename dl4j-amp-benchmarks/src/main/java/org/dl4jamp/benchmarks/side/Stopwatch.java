@@ -32,60 +32,92 @@ public final class Stopwatch {
      */
     private record Steps(List<Double> secondsPerStep, int steps, double seconds) {}
 
+    /** With where the time went, null if nobody asked. */
+    private record Measured(Steps steps, Profile profile) {}
+
     /** Trains as long as the schedule says. */
     public static Repetition run(Training training, Schedule schedule) throws IOException {
         return new Stopwatch(System::nanoTime).measure(training, schedule);
     }
 
-    /** Trains as long as the schedule says by this clock. */
-    Repetition measure(Training training, Schedule schedule) throws IOException {
-        Losses losses = new Losses(schedule.lossStep());
-        warmUp(training, losses, schedule);
-        return repetition(training, losses, repeat(training, losses, schedule.steps(), schedule.seconds()), null);
-    }
-
     /** Trains as long as the schedule says, and records where the time of the measured steps goes. */
     public static Repetition profile(Training training, Schedule schedule) throws IOException {
         Losses losses = new Losses(schedule.lossStep());
-        Stopwatch watch = new Stopwatch(System::nanoTime);
+        Measured measured = new Stopwatch(System::nanoTime).profile(() -> losses.add(training.step()), schedule);
+        return repetition(training, measured, losses, null);
+    }
+
+    /**
+     * Infers as long as the schedule says.
+     *
+     * @param expected what it should compute, in the order of {@link Inference#outputs}
+     */
+    public static Repetition run(Inference inference, Schedule schedule, float[] expected) throws IOException {
+        Measured measured = new Stopwatch(System::nanoTime).measure(inference::pass, schedule);
+        return repetition(inference, measured, null, OutputDifference.of(expected, inference.outputs()));
+    }
+
+    /**
+     * Infers as long as the schedule says, and records where the time of the measured passes goes.
+     *
+     * @param expected what it should compute, in the order of {@link Inference#outputs}
+     */
+    public static Repetition profile(Inference inference, Schedule schedule, float[] expected) throws IOException {
+        Measured measured = new Stopwatch(System::nanoTime).profile(inference::pass, schedule);
+        return repetition(inference, measured, null, OutputDifference.of(expected, inference.outputs()));
+    }
+
+    /** Trains as long as the schedule says by this clock. */
+    Repetition measure(Training training, Schedule schedule) throws IOException {
+        Losses losses = new Losses(schedule.lossStep());
+        return repetition(training, measure(() -> losses.add(training.step()), schedule), losses, null);
+    }
+
+    private Measured measure(Runnable step, Schedule schedule) {
+        warmUp(step, schedule);
+        return new Measured(repeat(step, schedule.steps(), schedule.seconds()), null);
+    }
+
+    private Measured profile(Runnable step, Schedule schedule) throws IOException {
         try (FlightRecording recording = new FlightRecording()) {
-            watch.warmUp(training, losses, schedule);
+            warmUp(step, schedule);
             recording.begin();
-            Steps steps = watch.repeat(training, losses, schedule.steps(), schedule.seconds());
-            return repetition(training, losses, steps, recording.stop(steps.steps(), steps.seconds()));
+            Steps steps = repeat(step, schedule.steps(), schedule.seconds());
+            return new Measured(steps, recording.stop(steps.steps(), steps.seconds()));
         }
     }
 
     /** A network of many layers keeps HotSpot busy for half a minute, at the cost of the native libraries' threads. */
-    private void warmUp(Training training, Losses losses, Schedule schedule) {
+    private void warmUp(Runnable step, Schedule schedule) {
         long begin = nanoTime.getAsLong();
-        repeat(training, losses, schedule.warmUpSteps(), schedule.warmUpSeconds());
+        repeat(step, schedule.warmUpSteps(), schedule.warmUpSeconds());
         CompilerShare compiler = new CompilerShare(nanoTime, CompilerShare::millisOfThisProcess);
         while (secondsSince(begin) < schedule.warmUpSeconds() * Schedule.PATIENCE) {
-            repeat(training, losses, 1, schedule.warmUpSeconds() / WINDOWS);
+            repeat(step, 1, schedule.warmUpSeconds() / WINDOWS);
             if (compiler.sinceLast() < CompilerShare.LOW) {
                 return;
             }
         }
     }
 
-    private static Repetition repetition(Training training, Losses losses, Steps steps, Profile profile)
+    private static Repetition repetition(Workload workload, Measured measured, Losses losses, Double difference)
             throws IOException {
-        OptionalLong activations = training.activationBytes();
+        OptionalLong activations = workload.activationBytes();
         OptionalLong peak = PeakMemory.ofThisProcess();
         return new Repetition(
-                steps.secondsPerStep(),
-                steps.steps(),
-                losses.first,
-                losses.agreed,
+                measured.steps().secondsPerStep(),
+                measured.steps().steps(),
+                losses == null ? null : losses.first,
+                losses == null ? null : losses.agreed,
+                difference,
                 peak.isPresent() ? peak.getAsLong() : null,
                 activations.isPresent() ? activations.getAsLong() : null,
-                training.chosen().orElse(null),
-                profile,
+                workload.chosen().orElse(null),
+                measured.profile(),
                 null);
     }
 
-    private Steps repeat(Training training, Losses losses, int steps, double seconds) {
+    private Steps repeat(Runnable step, int steps, double seconds) {
         List<Double> readings = new ArrayList<>();
         int made = 0;
         double sum = 0;
@@ -94,7 +126,7 @@ public final class Stopwatch {
             double reading;
             long start = nanoTime.getAsLong();
             do {
-                losses.add(training.step());
+                step.run();
                 together++;
                 reading = secondsSince(start);
             } while (reading < SHORTEST_READING && (made + together < steps || sum + reading < seconds));

@@ -13,7 +13,12 @@ public final class TinyCases {
     public static Stream<BenchmarkCase> all() {
         return Stream.concat(
                 Stream.of(new SineCase(8, 16), mlp(7), lstm(), lenet(), new Resnet50Case(160, 2, 10)),
-                BenchmarkCases.of("small").stream());
+                BenchmarkCases.ofTraining("small").stream());
+    }
+
+    /** All, and the recurrent one once more, one time step at a time. */
+    public static Stream<BenchmarkCase> inference() {
+        return Stream.concat(all(), Stream.of(new TimeStepsCase("lstm-step", lstm())));
     }
 
     static MlpCase mlp(int classes) {

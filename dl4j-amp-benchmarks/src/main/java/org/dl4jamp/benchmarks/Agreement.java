@@ -5,15 +5,36 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** Whether all sides trained the same. */
-final class Losses {
-    /** How far losses may be apart, relatively. */
+/** Whether all sides trained or inferred the same. */
+final class Agreement {
+    /** How far losses may be apart, relatively, and outputs, in fractions of the largest. */
     static final double TOLERANCE = 0.05;
 
-    private Losses() {}
+    private Agreement() {}
 
-    /** One sentence for each side whose loss isn't that of the first trained side. Floors, which don't train, are held to the first loss. */
+    /** One sentence for each side that disagrees. */
     static List<String> disagreements(CaseFigures figures) {
+        return figures.task().isInference() ? ofOutputs(figures) : ofLosses(figures);
+    }
+
+    /** The sides whose outputs aren't stock DL4J's. */
+    private static List<String> ofOutputs(CaseFigures figures) {
+        List<String> found = new ArrayList<>();
+        for (Side side : Side.values()) {
+            figures.measured(side)
+                    .filter(measured -> !(measured.difference() <= TOLERANCE))
+                    .ifPresent(measured -> found.add(String.format(
+                            Locale.ROOT,
+                            "the outputs of %s disagree: those of %s differ from stock DL4J's by up to %.2g of the largest",
+                            figures.title(),
+                            side.key(),
+                            measured.difference())));
+        }
+        return found;
+    }
+
+    /** The sides whose loss isn't that of the first trained side. Floors, which don't train, are held to the first loss. */
+    private static List<String> ofLosses(CaseFigures figures) {
         List<String> found = new ArrayList<>();
         Optional<Side> reference = List.of(Side.values()).stream()
                 .filter(side -> !side.isFloor() && figures.measured(side).isPresent())
@@ -26,7 +47,7 @@ final class Losses {
             figures.measured(side).ifPresent(measured -> {
                 double expected = side.isFloor() ? right.firstLoss() : right.loss();
                 double actual = side.isFloor() ? measured.firstLoss() : measured.loss();
-                // Negated, so that NaN disagrees.
+                // Negated, as above, so that NaN disagrees.
                 if (!(Math.abs(actual - expected) <= TOLERANCE * Math.abs(expected))) {
                     found.add(String.format(
                             Locale.ROOT,

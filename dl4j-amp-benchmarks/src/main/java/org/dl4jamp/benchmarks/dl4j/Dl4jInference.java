@@ -1,0 +1,109 @@
+package org.dl4jamp.benchmarks.dl4j;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.api.NeuralNetwork;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.InferenceMode;
+import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Precision;
+import org.dl4jamp.benchmarks.side.Inference;
+import org.dl4jamp.benchmarks.side.Task;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.indexing.NDArrayIndex;
+
+/** A DL4J network that infers as DL4J's users have it, with {@code output} or {@code rnnTimeStep}, plain or in this project's inference mode. */
+public final class Dl4jInference implements Inference {
+    private final NeuralNetwork network;
+    private final INDArray features;
+    private final List<INDArray> timeSteps;
+    private final InferenceMode mode;
+
+    private Dl4jInference(NeuralNetwork network, INDArray features, Task task, InferenceMode mode) {
+        this.network = network;
+        this.features = features;
+        this.timeSteps = task == Task.TIME_STEPS ? timeSteps(features) : List.of();
+        this.mode = mode;
+    }
+
+    /** Stock DL4J. */
+    public static Dl4jInference stock(NeuralNetwork network, INDArray features, Task task) {
+        return new Dl4jInference(network, features, task, null);
+    }
+
+    /** The same network with this project's CPU engine. */
+    public static Dl4jInference amp(NeuralNetwork network, INDArray features, Task task, Precision precision) {
+        AmpConfig config = AmpConfig.builder()
+                .precision(precision)
+                .engine(EngineChoice.MEASURED)
+                .build();
+        return new Dl4jInference(network, features, task, mode(network, config));
+    }
+
+    /** The same network with what this project chooses for it. */
+    public static Dl4jInference auto(NeuralNetwork network, INDArray features, Task task) {
+        return new Dl4jInference(network, features, task, mode(network, AmpConfig.defaults()));
+    }
+
+    private static InferenceMode mode(NeuralNetwork network, AmpConfig config) {
+        return network instanceof ComputationGraph graph
+                ? MixedPrecision.inference(graph, config)
+                : MixedPrecision.inference((MultiLayerNetwork) network, config);
+    }
+
+    private static List<INDArray> timeSteps(INDArray sequences) {
+        List<INDArray> steps = new ArrayList<>();
+        for (int step = 0; step < sequences.size(2); step++) {
+            steps.add(sequences
+                    .get(NDArrayIndex.all(), NDArrayIndex.all(), NDArrayIndex.point(step))
+                    .dup('c'));
+        }
+        return steps;
+    }
+
+    @Override
+    public void pass() {
+        infer();
+    }
+
+    /** One array, or one for each time step. */
+    private List<INDArray> infer() {
+        if (!timeSteps.isEmpty()) {
+            MultiLayerNetwork recurrent = (MultiLayerNetwork) network;
+            recurrent.rnnClearPreviousState();
+            return timeSteps.stream().map(recurrent::rnnTimeStep).toList();
+        }
+        return List.of(
+                network instanceof ComputationGraph graph
+                        ? graph.outputSingle(features)
+                        : ((MultiLayerNetwork) network).output(features));
+    }
+
+    @Override
+    public float[] outputs() {
+        List<INDArray> inferred = infer();
+        INDArray sequencesLast =
+                timeSteps.isEmpty() ? inferred.get(0) : Nd4j.stack(2, inferred.toArray(INDArray[]::new));
+        return BlueprintBuilder.timeBeforeFeatures(sequencesLast).values();
+    }
+
+    @Override
+    public Optional<String> chosen() {
+        return Optional.ofNullable(mode)
+                .filter(on -> on.config().precision() == Precision.AUTO)
+                .map(on -> EngineChoice.of(on.plan(), on.engine()));
+    }
+
+    @Override
+    public void close() {
+        if (mode != null) {
+            mode.close();
+        }
+        ((Model) network).close();
+    }
+}

@@ -1,0 +1,97 @@
+package org.dl4jamp.benchmarks.floor;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.OptionalInt;
+import org.bytedeco.dnnl.memory;
+import org.dl4jamp.benchmarks.blueprint.Blueprint;
+import org.dl4jamp.benchmarks.blueprint.Loss;
+import org.dl4jamp.benchmarks.blueprint.Model;
+import org.dl4jamp.benchmarks.blueprint.Tensor;
+import org.dl4jamp.benchmarks.blueprint.Tensors;
+import org.dl4jamp.benchmarks.side.Inference;
+import org.dl4jamp.benchmarks.side.Task;
+
+/**
+ * The primitives of a pass in inference mode, on channels-last plain memory: batch normalization is in the weights of the product before it, sums of residual
+ * blocks and ReLU are part of the product's primitive, weights are in the order that each primitive likes best before the first pass, and activations
+ * take the memory of those that nobody reads any more. The features are in the activations' type and order before the first pass.
+ */
+public final class FloorInference implements Inference {
+    private final Tape tape;
+    private final Sequences sequences;
+    private final boolean classes;
+    private final int minibatch;
+    private final List<Flow> outputs = new ArrayList<>();
+
+    /**
+     * @param half whether activations and weights are BFLOAT16, in place of FP32
+     * @param task sequences at once, or one time step at a time
+     */
+    public FloorInference(Model model, boolean half, Task task) {
+        tape = new Tape(half ? memory.data_type.bf16 : memory.data_type.f32);
+        Blueprint blueprint = model.blueprint();
+        Tensors tensors = model.tensors();
+        sequences = new Sequences(blueprint);
+        classes = blueprint.loss().kind() == Loss.Kind.CROSS_ENTROPY;
+        Memories memories = new Memories(tape);
+        List<Stage> stages = Stage.of(blueprint);
+        minibatch = (int) tensors.get(Blueprint.FEATURES).size(0);
+        Tensor features = sequences.timeFirst(tensors.get(Blueprint.FEATURES));
+        if (task == Task.TIME_STEPS) {
+            for (int step = 0; step < features.size(0); step++) {
+                Flow input = Flow.features(tape, timeStep(features, step));
+                add(new InferencePass(tape, memories, tensors, stages, OptionalInt.of(step)), input);
+            }
+        } else {
+            add(new InferencePass(tape, memories, tensors, stages, OptionalInt.empty()), Flow.features(tape, features));
+        }
+    }
+
+    private void add(InferencePass pass, Flow features) {
+        Flow last = pass.add(features);
+        outputs.add(classes ? InferencePass.softmax(tape, last) : last);
+    }
+
+    private static Tensor timeStep(Tensor sequences, int step) {
+        long[] shape = sequences.shape();
+        shape[0] = 1;
+        int length = (int) (shape[1] * shape[2]);
+        return new Tensor(shape, Arrays.copyOfRange(sequences.values(), step * length, (step + 1) * length));
+    }
+
+    /** How many primitives a pass runs. */
+    int primitives() {
+        return tape.length();
+    }
+
+    @Override
+    public void pass() {
+        tape.run();
+    }
+
+    @Override
+    public float[] outputs() {
+        tape.run();
+        List<float[]> parts = outputs.stream().map(this::read).toList();
+        int length = parts.stream().mapToInt(part -> part.length).sum();
+        float[] all = new float[length];
+        int from = 0;
+        for (float[] part : parts) {
+            System.arraycopy(part, 0, all, from, part.length);
+            from += part.length;
+        }
+        return sequences.minibatchFirst(all, minibatch, (int) outputs.get(0).size(1));
+    }
+
+    private float[] read(Flow output) {
+        return tape.read(
+                output.value(), output.rank() == 4 ? memory.format_tag.abcd : memory.format_tag.ab, output.shape());
+    }
+
+    @Override
+    public void close() {
+        outputs.clear();
+    }
+}

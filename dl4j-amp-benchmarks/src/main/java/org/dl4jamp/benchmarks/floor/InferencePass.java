@@ -1,0 +1,222 @@
+package org.dl4jamp.benchmarks.floor;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import org.bytedeco.dnnl.binary;
+import org.bytedeco.dnnl.convolution_forward;
+import org.bytedeco.dnnl.global.dnnl;
+import org.bytedeco.dnnl.inner_product_forward;
+import org.bytedeco.dnnl.memory;
+import org.bytedeco.dnnl.pooling_forward;
+import org.bytedeco.dnnl.primitive;
+import org.bytedeco.dnnl.primitive_desc;
+import org.bytedeco.dnnl.softmax_forward;
+import org.dl4jamp.benchmarks.blueprint.Blueprint;
+import org.dl4jamp.benchmarks.blueprint.Operation;
+import org.dl4jamp.benchmarks.blueprint.Tensors;
+import org.dl4jamp.benchmarks.blueprint.Window;
+
+/** Puts the primitives of one pass, or of one time step, on the tape. */
+final class InferencePass {
+    private static final dnnl.prop_kind INFERENCE = dnnl.prop_kind.forward_inference;
+    private static final long[] NO_GAPS = {0, 0};
+
+    private final Tape tape;
+    private final Memories memories;
+    private final Tensors tensors;
+    private final List<Stage> stages;
+    private final OptionalInt step;
+    private final Map<String, Flow> flows = new HashMap<>();
+
+    /**
+     * @param step which time step, empty where sequences are computed at once
+     */
+    InferencePass(Tape tape, Memories memories, Tensors tensors, List<Stage> stages, OptionalInt step) {
+        this.tape = tape;
+        this.memories = memories;
+        this.tensors = tensors;
+        this.stages = stages;
+        this.step = step;
+    }
+
+    /** Adds all of them and says what comes out. */
+    Flow add(Flow features) {
+        flows.put(Blueprint.INPUT, features);
+        Flow last = features;
+        for (int place = 0; place < stages.size(); place++) {
+            Stage stage = stages.get(place);
+            last = output(stage);
+            flows.put(stage.output(), last);
+            giveBack(stage, stages.subList(place + 1, stages.size()));
+        }
+        return last;
+    }
+
+    /** What was read for the last time makes room for what comes. Some outputs are in the memory of what they were made of. */
+    private void giveBack(Stage stage, List<Stage> later) {
+        for (String input : stage.inputs()) {
+            Flow read = flows.get(input);
+            boolean again = later.stream()
+                    .flatMap(each -> each.inputs().stream())
+                    .anyMatch(name -> flows.containsKey(name) && flows.get(name).isInMemoryOf(read));
+            boolean handedOn = flows.get(stage.output()).isInMemoryOf(read);
+            if (!again && !handedOn && !input.equals(Blueprint.INPUT)) {
+                memories.give(read.value());
+            }
+        }
+    }
+
+    private Flow output(Stage stage) {
+        Flow input = flows.get(stage.head().inputs().get(0));
+        if (stage.head() instanceof Operation.Convolution convolution) {
+            return convolution(stage, input, convolution.window());
+        }
+        if (stage.head() instanceof Operation.Dense) {
+            return dense(stage, input);
+        }
+        if (stage.head() instanceof Operation.MaxPooling pooling) {
+            return maxPooling(input, pooling.window());
+        }
+        if (stage.head() instanceof Operation.Flatten) {
+            return input;
+        }
+        if (stage.head() instanceof Operation.Lstm lstm) {
+            return new LstmInference(tape, memories, tensors, lstm).add(input, step);
+        }
+        if (stage.head() instanceof Operation.Add add) {
+            return sum(input, flows.get(add.inputs().get(1)), stage.relu());
+        }
+        throw new IllegalArgumentException("the floor has no primitives for " + stage.head());
+    }
+
+    private Flow convolution(Stage stage, Flow input, Window window) {
+        FoldedProduct product = FoldedProduct.of(stage, tensors);
+        long[] shape = ConvolutionPart.outputShape(input, window, product.weights());
+        Flow output = output(stage, tape.activations(memory.format_tag.acdb, shape), shape);
+        long[] padding = {window.padY(), window.padX()};
+        convolution_forward.primitive_desc description = new convolution_forward.primitive_desc(
+                tape.cpu(),
+                INFERENCE,
+                dnnl.algorithm.convolution_direct,
+                input.description(),
+                tape.activations(memory.format_tag.any, product.weights().shape()),
+                biases(product),
+                output.description(),
+                new long[] {window.strideY(), window.strideX()},
+                padding,
+                padding,
+                ReluFusion.attributes(stage.summand().isPresent(), stage.relu()),
+                false);
+        add(
+                stage,
+                input,
+                product,
+                tape.floats(memory.format_tag.abcd, product.weights().shape()),
+                description,
+                output);
+        return output;
+    }
+
+    private Flow dense(Stage stage, Flow input) {
+        FoldedProduct product = FoldedProduct.of(stage, tensors);
+        long[] shape = {DensePart.rows(input), product.weights().size(0)};
+        Flow output = output(stage, tape.activations(memory.format_tag.ab, shape), shape);
+        inner_product_forward.primitive_desc description = new inner_product_forward.primitive_desc(
+                tape.cpu(),
+                INFERENCE,
+                DensePart.asRows(input, input.description()),
+                tape.activations(memory.format_tag.any, DensePart.weightShape(input, product.weights())),
+                biases(product),
+                output.description(),
+                ReluFusion.attributes(stage.summand().isPresent(), stage.relu()),
+                false);
+        add(stage, input, product, DensePart.plainWeights(tape, input, product.weights()), description, output);
+        return output;
+    }
+
+    /** In the summand's memory if there is one. */
+    private Flow output(Stage stage, memory.desc description, long... shape) {
+        memory value = stage.summand().map(name -> flows.get(name).value()).orElseGet(() -> memories.take(description));
+        return Flow.withoutGradient(tape, value, description, shape);
+    }
+
+    private memory.desc biases(FoldedProduct product) {
+        return tape.floats(memory.format_tag.a, product.bias().shape());
+    }
+
+    private void add(
+            Stage stage,
+            Flow input,
+            FoldedProduct product,
+            memory.desc plain,
+            primitive_desc description,
+            Flow output) {
+        String name = stage.head().name();
+        memory.desc biases = biases(product);
+        tape.add(
+                new primitive(description),
+                new Tape.Argument(dnnl.DNNL_ARG_SRC, input.value()),
+                new Tape.Argument(
+                        dnnl.DNNL_ARG_WEIGHTS,
+                        memories.filled(name + "/weights", product.weights(), plain, description.weights_desc())),
+                new Tape.Argument(dnnl.DNNL_ARG_BIAS, memories.filled(name + "/bias", product.bias(), biases, biases)),
+                new Tape.Argument(dnnl.DNNL_ARG_DST, output.value()));
+    }
+
+    private Flow maxPooling(Flow input, Window window) {
+        long[] shape = MaxPoolingPart.outputShape(input, window);
+        memory.desc description = tape.activations(memory.format_tag.acdb, shape);
+        Flow output = Flow.withoutGradient(tape, memories.take(description), description, shape);
+        long[] padding = {window.padY(), window.padX()};
+        pooling_forward.primitive_desc pooling = new pooling_forward.primitive_desc(
+                tape.cpu(),
+                INFERENCE,
+                dnnl.algorithm.pooling_max,
+                input.description(),
+                description,
+                new long[] {window.strideY(), window.strideX()},
+                new long[] {window.height(), window.width()},
+                NO_GAPS,
+                padding,
+                padding);
+        tape.add(
+                new pooling_forward(pooling),
+                new Tape.Argument(dnnl.DNNL_ARG_SRC, input.value()),
+                new Tape.Argument(dnnl.DNNL_ARG_DST, output.value()));
+        return output;
+    }
+
+    private Flow sum(Flow first, Flow second, boolean relu) {
+        memory.desc description = first.description();
+        Flow output = Flow.withoutGradient(tape, memories.take(description), description, first.shape());
+        binary.primitive_desc sum = new binary.primitive_desc(
+                tape.cpu(),
+                dnnl.algorithm.binary_add,
+                description,
+                second.description(),
+                description,
+                ReluFusion.attributes(relu),
+                false);
+        tape.add(
+                new binary(sum),
+                new Tape.Argument(dnnl.DNNL_ARG_SRC_0, first.value()),
+                new Tape.Argument(dnnl.DNNL_ARG_SRC_1, second.value()),
+                new Tape.Argument(dnnl.DNNL_ARG_DST, output.value()));
+        return output;
+    }
+
+    /** FP32 probabilities of the classes that rows of outputs stand for. */
+    static Flow softmax(Tape tape, Flow rows) {
+        memory.desc probabilities = tape.floats(memory.format_tag.ab, rows.shape());
+        softmax_forward.primitive_desc description = new softmax_forward.primitive_desc(
+                tape.cpu(), INFERENCE, dnnl.algorithm.softmax_accurate, rows.description(), probabilities, 1);
+        Flow output = Flow.withoutGradient(tape, tape.memory(probabilities), probabilities, rows.shape());
+        tape.add(
+                new softmax_forward(description),
+                new Tape.Argument(dnnl.DNNL_ARG_SRC, rows.value()),
+                new Tape.Argument(dnnl.DNNL_ARG_DST, output.value()));
+        return output;
+    }
+}

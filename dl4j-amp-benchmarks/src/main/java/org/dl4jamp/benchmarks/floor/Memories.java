@@ -1,0 +1,47 @@
+package org.dl4jamp.benchmarks.floor;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.Map;
+import org.bytedeco.dnnl.memory;
+import org.dl4jamp.benchmarks.blueprint.Tensor;
+
+/** The memory of inference: weights, of which all time steps have one copy, and activations, which take the place of those that nobody reads any more. */
+final class Memories {
+    private final Tape tape;
+    private final Map<String, memory> kept = new HashMap<>();
+    private final Map<Long, Deque<memory>> free = new HashMap<>();
+
+    Memories(Tape tape) {
+        this.tape = tape;
+    }
+
+    /** One that holds a tensor's numbers, the same each time. */
+    memory filled(String name, Tensor tensor, memory.desc plain, memory.desc wanted) {
+        memory filled = kept.computeIfAbsent(name, key -> tape.filled(tensor, plain, wanted));
+        if (!filled.get_desc().equals(wanted)) {
+            throw new IllegalStateException("two primitives want " + name + " in different orders");
+        }
+        return filled;
+    }
+
+    /** One of that name, the same each time. */
+    memory named(String name, memory.desc description) {
+        return kept.computeIfAbsent(name, key -> tape.memory(description));
+    }
+
+    /** One for activations. */
+    memory take(memory.desc description) {
+        Deque<memory> sameSize = free.get(description.get_size());
+        return sameSize == null || sameSize.isEmpty()
+                ? tape.memory(description)
+                : new memory(description, tape.cpu(), sameSize.pop().get_data_handle());
+    }
+
+    /** Takes back what nothing reads from here on. */
+    void give(memory activations) {
+        free.computeIfAbsent(activations.get_desc().get_size(), size -> new ArrayDeque<>())
+                .push(activations);
+    }
+}

@@ -1,0 +1,10 @@
+package org.dl4jamp.benchmarks.side;
+
+/** A network of one side in inference mode, ready for its first pass. */
+public interface Inference extends Workload {
+    /** One pass over the batch. */
+    void pass();
+
+    /** What one more pass computes, in the order of {@link org.dl4jamp.benchmarks.blueprint.Blueprint#OUTPUT}. */
+    float[] outputs();
+}

@@ -1,0 +1,21 @@
+package org.dl4jamp.benchmarks.side;
+
+/** What a side does again and again. */
+public enum Task {
+    /** Forward, backward, update. */
+    TRAINING,
+    /** Forward in inference mode. */
+    INFERENCE,
+    /** Forward in inference mode, over sequences one time step at a time, each from the state that the one before it left. */
+    TIME_STEPS;
+
+    /** Whether nothing is trained. */
+    public boolean isInference() {
+        return this != TRAINING;
+    }
+
+    /** What it's called once. */
+    public String unit() {
+        return isInference() ? "pass" : "step";
+    }
+}
