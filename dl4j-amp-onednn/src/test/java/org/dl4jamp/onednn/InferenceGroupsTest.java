@@ -170,7 +170,10 @@ class InferenceGroupsTest {
                     2,
                     passes.stream().filter(pass -> pass.contains("and a sum")).count(),
                     passes::toString);
-            assertEquals(8, passes.size(), () -> "and one for the pooling, one for the output layer: " + passes);
+            assertEquals(
+                    9,
+                    passes.size(),
+                    () -> "and one for the pooling, product and softmax of the output layer: " + passes);
             String plan = mode.plan().toString();
             assertTrue(plan.contains("folded into \"block0_b\""), plan);
             assertTrue(plan.contains("computed by \"block0_b\""), plan);

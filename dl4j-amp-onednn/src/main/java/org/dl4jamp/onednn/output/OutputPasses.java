@@ -11,6 +11,7 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.array.KeptWeights;
 import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.Views;
 import org.dl4jamp.onednn.array.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.product.DensePrimitives;
@@ -44,6 +45,7 @@ final class OutputPasses implements AutoCloseable {
     private final BaseOutputLayer conf;
     private final Supplier<String> layer;
     private final ProductCache kernels = new ProductCache();
+    private final Optional<Softmax> softmax;
     private final Optional<SoftmaxCrossEntropy> crossEntropy;
     private double loss;
 
@@ -57,7 +59,8 @@ final class OutputPasses implements AutoCloseable {
         this.type = type;
         this.conf = conf;
         this.layer = layer;
-        this.crossEntropy = SoftmaxCrossEntropy.of(context, conf.getLossFn(), conf.getActivationFn(), layer);
+        this.softmax = Softmax.of(context, conf.getActivationFn(), layer);
+        this.crossEntropy = softmax.flatMap(function -> SoftmaxCrossEntropy.of(conf.getLossFn(), function));
     }
 
     private ProductKernels kernels(INDArray rows, ProductPasses.Parameters parameters) {
@@ -100,6 +103,15 @@ final class OutputPasses implements AutoCloseable {
         ours.takeWeights(parameters.weights(), training);
         INDArray sums = Workspaces.dense(workspaceMgr, place, DataType.FLOAT, ours.outputShape());
         ours.forwardInFloat(rows, parameters.bias(), sums);
+        return sums;
+    }
+
+    /** The activation function of what {@link #preOutput} gave, which may lose that. */
+    INDArray activated(INDArray sums, boolean training) {
+        if (softmax.isEmpty()) {
+            return conf.getActivationFn().getActivation(sums, training);
+        }
+        softmax.get().run(sums);
         return sums;
     }
 
@@ -159,7 +171,8 @@ final class OutputPasses implements AutoCloseable {
     /** Parameters, or views of their gradients, as the kernels want them. */
     static ProductPasses.Parameters parameters(Map<String, INDArray> table) {
         return new ProductPasses.Parameters(
-                table.get(DefaultParamInitializer.WEIGHT_KEY).transpose(), table.get(DefaultParamInitializer.BIAS_KEY));
+                Views.transposed(table.get(DefaultParamInitializer.WEIGHT_KEY)),
+                table.get(DefaultParamInitializer.BIAS_KEY));
     }
 
     /** The gradients of the parameters as DL4J's output layers return them. */
@@ -185,6 +198,6 @@ final class OutputPasses implements AutoCloseable {
     @Override
     public void close() {
         kernels.close();
-        crossEntropy.ifPresent(SoftmaxCrossEntropy::close);
+        softmax.ifPresent(Softmax::close);
     }
 }

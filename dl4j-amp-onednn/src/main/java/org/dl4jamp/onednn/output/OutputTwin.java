@@ -53,6 +53,13 @@ final class OutputTwin extends OutputLayer implements ScoringOutput, KeptWeights
     }
 
     @Override
+    public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        INDArray output = passes.activated(preOutput(training, workspaceMgr), training);
+        maskPreOutput(output);
+        return output;
+    }
+
+    @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
         INDArray next = passes.backward(

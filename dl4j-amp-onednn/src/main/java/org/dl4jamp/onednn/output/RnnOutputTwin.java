@@ -8,7 +8,7 @@ import org.deeplearning4j.nn.params.DefaultParamInitializer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.array.KeptWeights;
-import org.dl4jamp.onednn.array.Workspaces;
+import org.dl4jamp.onednn.array.Views;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.ChannelsLastCasting;
 import org.dl4jamp.onednn.twin.OwnCasting;
@@ -51,18 +51,18 @@ final class RnnOutputTwin extends RnnOutputLayer
 
     /** {@code [minibatch, channels, time]}, whatever the layer's format. */
     private INDArray channelsSecond(INDArray sequences) {
-        return channelsAreLast() ? sequences.permute(0, 2, 1) : sequences;
+        return channelsAreLast() ? Views.permuted(sequences, 0, 2, 1) : sequences;
     }
 
     private static INDArray rows(INDArray channelsLast) {
-        return Workspaces.contiguous(channelsLast)
-                .reshape('c', channelsLast.size(0) * channelsLast.size(2), channelsLast.size(1));
+        INDArray turned = Views.permuted(channelsLast, 0, 2, 1);
+        return Views.reshaped(turned, turned.size(0) * turned.size(1), turned.size(2));
     }
 
     /** The reverse: sequences in the layer's format. */
     private INDArray sequences(INDArray rows, long minibatch) {
-        INDArray sequences = rows.reshape('c', minibatch, rows.size(0) / minibatch, rows.size(1));
-        return channelsAreLast() ? sequences : sequences.permute(0, 2, 1);
+        INDArray sequences = Views.reshaped(rows, minibatch, rows.size(0) / minibatch, rows.size(1));
+        return channelsAreLast() ? sequences : Views.permuted(sequences, 0, 2, 1);
     }
 
     private INDArray inputRows(LayerWorkspaceMgr workspaceMgr, ArrayType working) {
@@ -104,7 +104,7 @@ final class RnnOutputTwin extends RnnOutputLayer
             return super.activate(training, workspaceMgr);
         }
         INDArray sums = preOutput(training, workspaceMgr, ArrayType.ACTIVATIONS);
-        INDArray output = layerConf().getActivationFn().getActivation(sums, training);
+        INDArray output = passes.activated(sums, training);
         maskPreOutput(output);
         return sequences(output, input.size(0));
     }

@@ -11,6 +11,7 @@ import org.dl4jamp.onednn.array.KeptWeights;
 import org.dl4jamp.onednn.array.Layout;
 import org.dl4jamp.onednn.array.LentGradients;
 import org.dl4jamp.onednn.array.Rejection;
+import org.dl4jamp.onednn.array.Views;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.OutputKeeper;
 import org.dl4jamp.twin.SparingTwin;
@@ -53,7 +54,7 @@ final class DenseTwin extends DenseLayer
 
     private ProductPasses.Parameters parameters() {
         return new ProductPasses.Parameters(
-                getParam(DefaultParamInitializer.WEIGHT_KEY).transpose(),
+                Views.transposed(getParam(DefaultParamInitializer.WEIGHT_KEY)),
                 hasBias() ? getParam(DefaultParamInitializer.BIAS_KEY) : null);
     }
 

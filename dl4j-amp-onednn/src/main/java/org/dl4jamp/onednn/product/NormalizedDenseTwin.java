@@ -10,6 +10,7 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.array.KeptWeights;
 import org.dl4jamp.onednn.array.Layout;
 import org.dl4jamp.onednn.array.Rejection;
+import org.dl4jamp.onednn.array.Views;
 import org.dl4jamp.onednn.array.Workspaces;
 import org.dl4jamp.onednn.function.ActivationFunction;
 import org.dl4jamp.onednn.normalization.LayerNormKernels;
@@ -77,7 +78,7 @@ final class NormalizedDenseTwin extends DenseLayer implements KeptWeights.Keeper
 
     private INDArray sums(
             ProductKernels kernels, INDArray x, boolean training, ArrayType working, LayerWorkspaceMgr workspaceMgr) {
-        kernels.takeWeights(getParam(WEIGHTS).transpose(), training);
+        kernels.takeWeights(Views.transposed(getParam(WEIGHTS)), training);
         INDArray sums = Workspaces.dense(workspaceMgr, working, DataType.FLOAT, kernels.outputShape());
         kernels.forwardInFloat(x, null, sums);
         return sums;
@@ -132,7 +133,7 @@ final class NormalizedDenseTwin extends DenseLayer implements KeptWeights.Keeper
         kernels.backwardWeights(x, rounded, weightGradient.transpose(), null);
         gradient.setGradientFor(WEIGHTS, weightGradient);
         INDArray next = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, x.shape());
-        kernels.backwardData(rounded, getParam(WEIGHTS).transpose(), next);
+        kernels.backwardData(rounded, Views.transposed(getParam(WEIGHTS)), next);
         return new Pair<>(gradient, next);
     }
 

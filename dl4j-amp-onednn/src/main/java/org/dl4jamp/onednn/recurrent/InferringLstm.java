@@ -4,6 +4,8 @@ import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.lstm_forward;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.javacpp.Pointer;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.array.Handle;
 import org.dl4jamp.onednn.array.Layout;
 import org.dl4jamp.onednn.array.SequenceShape;
@@ -13,9 +15,7 @@ import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.Work;
 import org.nd4j.linalg.api.buffer.DataType;
-import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.factory.Nd4j;
 
 /** oneDNN's LSTM for inference, which computes all time steps of a layer in one primitive and keeps nothing. Sums, functions and memory cells are FP32, outputs of the layer's type. */
 final class InferringLstm implements AutoCloseable {
@@ -149,11 +149,16 @@ final class InferringLstm implements AutoCloseable {
     }
 
     private RecurrentState state() {
-        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-            return new RecurrentState(
-                    Nd4j.createUninitialized(DataType.FLOAT, shape.minibatch(), shape.units()),
-                    Nd4j.createUninitialized(DataType.FLOAT, shape.minibatch(), shape.units()));
-        }
+        return new RecurrentState(stateArray(), stateArray());
+    }
+
+    private INDArray stateArray() {
+        return Workspaces.dense(
+                LayerWorkspaceMgr.noWorkspaces(),
+                ArrayType.ACTIVATIONS,
+                DataType.FLOAT,
+                shape.minibatch(),
+                shape.units());
     }
 
     private void begin(RecurrentState initial, long output, long memory) {

@@ -8,6 +8,7 @@ import org.dl4jamp.onednn.array.KeptWeights;
 import org.dl4jamp.onednn.array.Layout;
 import org.dl4jamp.onednn.array.SequenceShape;
 import org.dl4jamp.onednn.array.Slab;
+import org.dl4jamp.onednn.array.Views;
 import org.dl4jamp.onednn.array.Workspaces;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -82,7 +83,7 @@ final class RecurrentPasses implements AutoCloseable {
 
     /** An array of {@code [minibatch, size, time]} as {@code [time, minibatch, size]}, the order in memory, in a type. */
     INDArray timeFirst(INDArray sequences, DataType wanted, SequenceMemory memory) {
-        INDArray turned = sequences.permute(2, 0, 1);
+        INDArray turned = Views.permuted(sequences, 2, 0, 1);
         if (Layout.dense(wanted, turned.shape()).isThatOf(turned)) {
             return turned;
         }
@@ -149,13 +150,13 @@ final class RecurrentPasses implements AutoCloseable {
             Consumer<RecurrentState> lastState,
             LayerWorkspaceMgr workspaceMgr) {
         if (infers(sequences, training)) {
-            return inferred(sequences, parameters, lastState, workspaceMgr, ArrayType.ACTIVATIONS)
-                    .permute(1, 2, 0);
+            return Views.permuted(
+                    inferred(sequences, parameters, lastState, workspaceMgr, ArrayType.ACTIVATIONS), 1, 2, 0);
         }
         INDArray outputs = outputs(sequences, parameters, training, lastState, workspaceMgr);
         INDArray activations = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATIONS, type, outputs.shape());
         context.copies().copy(outputs, activations);
-        return activations.permute(1, 2, 0);
+        return Views.permuted(activations, 1, 2, 0);
     }
 
     private boolean infers(Sequences sequences, boolean training) {

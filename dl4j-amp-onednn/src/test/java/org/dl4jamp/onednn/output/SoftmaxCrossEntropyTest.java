@@ -82,13 +82,14 @@ class SoftmaxCrossEntropyTest {
 
     private static double backward(ILossFunction loss, INDArray sums, INDArray labels) {
         try (OneDnnContext context = new OneDnnContext();
-                SoftmaxCrossEntropy entropy = of(context, loss, SOFTMAX).orElseThrow()) {
-            return entropy.backward(sums, labels);
+                Softmax softmax = Softmax.of(context, SOFTMAX, () -> "output").orElseThrow()) {
+            return SoftmaxCrossEntropy.of(loss, softmax).orElseThrow().backward(sums, labels);
         }
     }
 
     private static Optional<SoftmaxCrossEntropy> of(OneDnnContext context, ILossFunction loss, IActivation activation) {
-        return SoftmaxCrossEntropy.of(context, loss, activation, () -> "output");
+        return Softmax.of(context, activation, () -> "output")
+                .flatMap(softmax -> SoftmaxCrossEntropy.of(loss, softmax));
     }
 
     @Test
