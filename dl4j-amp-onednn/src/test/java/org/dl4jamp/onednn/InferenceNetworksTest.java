@@ -1,0 +1,28 @@
+package org.dl4jamp.onednn;
+
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.InferenceNetworksContract;
+import org.dl4jamp.Precision;
+import org.junit.jupiter.api.Nested;
+
+/** Networks of all kinds in inference mode on oneDNN. */
+class InferenceNetworksTest {
+    @Nested
+    class InItsFastestPrecision extends InferenceNetworksContract {
+        @Override
+        protected AmpConfig config() {
+            return AmpConfig.builder().engine("onednn").build();
+        }
+    }
+
+    @Nested
+    class InFloat extends InferenceNetworksContract {
+        @Override
+        protected AmpConfig config() {
+            return AmpConfig.builder()
+                    .engine("onednn")
+                    .precision(Precision.FLOAT)
+                    .build();
+        }
+    }
+}
