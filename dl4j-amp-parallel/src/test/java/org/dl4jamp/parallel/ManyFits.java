@@ -24,12 +24,14 @@ import org.nd4j.linalg.dataset.DataSet;
 @Timeout(value = 1200, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @EnabledOnOs(value = OS.LINUX, disabledReason = "it asks /proc for the memory of the process")
 class ManyFits {
-    private static final int FITS = 100;
-    private static final int FITS_BEFORE = 30;
+    /** In which the JVM compiles what is called often, and native heaps find their size. */
+    private static final int FITS_BEFORE = 100;
+
+    private static final int FITS = FITS_BEFORE + 100;
     private static final long MIB = 1L << 20;
     private static final long PAGE = 4096;
 
-    /** What the process may take more of after 70 fits; a replica that isn't freed leaves a MiB or more each time. */
+    /** What the process may take more of in the last 100 fits; a replica that isn't freed leaves a MiB or more each time. */
     private static final long ALLOWED = 24 * MIB;
 
     private final List<DataSet> batches = Replicas.batches(12, 32, 1);
