@@ -1,8 +1,5 @@
 package org.dl4jamp.spark;
 
-import java.io.IOException;
-import java.io.ObjectOutputStream;
-import java.util.List;
 import org.apache.spark.TaskContext;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.spark.api.TrainingHook;
@@ -11,28 +8,14 @@ import org.dl4jamp.MixedPrecision;
 import org.nd4j.linalg.dataset.api.DataSet;
 import org.nd4j.linalg.dataset.api.MultiDataSet;
 
-/**
- * Mixed precision in every task of parameter averaging, from its first iteration. Each split's tasks are a Spark job of their own, for which Spark serializes this hook again: then it takes along where
- * training is. What is serialized for a stage that is run again begins where that stage began.
- */
+/** Mixed precision in every task of parameter averaging, from its first iteration. Each split's tasks are a Spark job of their own, for which Spark serializes this hook again. */
 final class AmpTrainingHook implements TrainingHook {
     private static final long serialVersionUID = 1L;
 
-    private final TaskReports reports;
-    private List<StageEnd> ends;
+    private final TrainingSoFar training;
 
-    AmpTrainingHook(TaskReports reports) {
-        this.reports = reports;
-    }
-
-    private void writeObject(ObjectOutputStream out) throws IOException {
-        Ledger ledger = reports.ledger();
-        synchronized (this) {
-            if (ledger != null) {
-                ends = List.copyOf(ledger.ends());
-            }
-            out.defaultWriteObject();
-        }
+    AmpTrainingHook(TrainingSoFar training) {
+        this.training = training;
     }
 
     private void begin(Model model) {
@@ -43,7 +26,7 @@ final class AmpTrainingHook implements TrainingHook {
                             + " It's for ParameterAveragingTrainingMaster.Builder.trainingHooks; on one machine call MixedPrecision.enable(net) in its place");
         }
         if (MixedPrecision.of(model).isEmpty()) {
-            TaskAmp.begin(model, task, ends, reports);
+            TaskAmp.begin(model, task, training);
         }
     }
 

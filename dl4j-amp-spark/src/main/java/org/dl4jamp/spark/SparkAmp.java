@@ -2,8 +2,11 @@ package org.dl4jamp.spark;
 
 import java.util.Optional;
 import org.apache.spark.api.java.JavaSparkContext;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.optimize.api.TrainingListener;
 import org.deeplearning4j.spark.api.TrainingHook;
 import org.dl4jamp.AmpException;
+import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.checkpoint.AmpState;
 
 /**
@@ -16,6 +19,8 @@ import org.dl4jamp.checkpoint.AmpState;
  * spark.fit(rdd);
  * System.out.println(amp.report());
  * </pre>
+ *
+ * <p>With a {@code SharedTrainingMaster}, which takes no hooks: {@code spark.setListeners(List.of(amp.listener()))}.
  *
  * <p>Every task trains in mixed precision from its first iteration, with the settings that the network's configuration carries, or the defaults. DL4J makes a new
  * network in each task of parameter averaging; the loss scale goes on from the lowest that the tasks of the split before it ended with, on replacements of lost executors, too, and
@@ -72,7 +77,19 @@ public final class SparkAmp {
      */
     public TrainingHook hook() {
         requireRunning(context);
-        return new AmpTrainingHook(reports);
+        return new AmpTrainingHook(new TrainingSoFar(reports));
+    }
+
+    /**
+     * The listener for {@code SparkDl4jMultiLayer.setListeners} and {@code SparkComputationGraph.setListeners} of a network that a {@code SharedTrainingMaster} trains, which takes no hooks. Say {@code workersPerNode(1)}: with more
+     * workers in an executor, which DL4J has by default where there are eight cores and more, a listener can't enable them before their first step, and {@code fit} ends with an
+     * exception that says so.
+     *
+     * @throws AmpException if the context is stopped
+     */
+    public TrainingListener listener() {
+        requireRunning(context);
+        return new SharedTrainingListener(new TrainingSoFar(reports));
     }
 
     /** What the executors have done so far, of all tasks whose results counted: one that Spark has run again is counted once. */
@@ -81,13 +98,31 @@ public final class SparkAmp {
     }
 
     /**
-     * What has to be kept to go on from here: with {@link #on(JavaSparkContext, AmpState)} on a cluster, or on one machine with {@code MixedPrecision.enable(spark.getNetwork(), state)}, whose Adam
-     * then counts the steps that were taken, too. The loss scale is the lowest of the last split; steps are those of an average worker.
+     * What has to be kept to go on from here: with {@link #on(JavaSparkContext, AmpState)} on a cluster, or on one machine, for which {@link #enable} is the short way. The loss scale is the lowest of the last split; steps are those of an average worker.
      *
      * @return empty before a task has ended
      */
     public Optional<AmpState> state() {
         return reports.ledger().state();
+    }
+
+    /**
+     * Enables mixed precision on the trained network here on the driver, to go on training it on this machine from {@link #state()}: with the loss scale, and with an Adam that counts the steps that were taken. Where DL4J
+     * hasn't counted iterations on the driver, with a {@code SharedTrainingMaster}, the network's count is set to those of an average worker.
+     *
+     * @param network {@code spark.getNetwork()}
+     * @throws AmpException before a task has ended, or as {@link MixedPrecision#enable(Model, AmpState)}; the network is then as it was
+     */
+    public MixedPrecision enable(Model network) {
+        AmpState state = state().orElseThrow(
+                        () -> new AmpException("SparkAmp.enable: no task has ended, so there is nothing to go on from;"
+                                + " call it after spark.fit, or MixedPrecision.enable(network) in its place"));
+        MixedPrecision amp = MixedPrecision.enable(network, state);
+        int iterations = Math.toIntExact(state.stepsTaken() + state.stepsSkipped());
+        if (TaskAmp.iterations(network) < iterations) {
+            TaskAmp.setIterations(network, iterations);
+        }
+        return amp;
     }
 
     private static void requireRunning(JavaSparkContext context) {

@@ -2,6 +2,7 @@ package org.dl4jamp.spark;
 
 import java.io.Serializable;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BinaryOperator;
@@ -50,25 +51,31 @@ record StageEnd(int stage, Map<String, LossScalerState> scalers, double taken, d
                 .orElse(BEGINNING);
     }
 
-    /** After one stage more. */
+    /** After one stage more, of one task for each worker or, where a network lives on, of several. */
     StageEnd then(int next, Collection<TaskReport> reports) {
-        Map<String, LossScalerState> lowest = reports.stream()
+        Collection<TaskReport> last = reports.stream()
+                .collect(Collectors.toMap(
+                        TaskReport::worker,
+                        report -> report,
+                        BinaryOperator.maxBy(Comparator.comparing(TaskReport::steps))))
+                .values();
+        Map<String, LossScalerState> lowest = last.stream()
                 .map(report -> report.end().scaler())
                 .collect(Collectors.toMap(
                         LossScalerState::kind, state -> state, BinaryOperator.minBy(LossScalerState.LOWEST_FIRST)));
         return new StageEnd(
                 next,
                 lowest,
-                taken + mean(reports, TaskReport::taken),
-                skipped + mean(reports, TaskReport::skipped),
-                reports.stream()
+                taken + sum(reports, TaskReport::taken) / last.size(),
+                skipped + sum(reports, TaskReport::skipped) / last.size(),
+                last.stream()
                         .mapToInt(report -> report.end().consecutiveSkips())
                         .min()
                         .orElse(consecutiveSkips));
     }
 
-    private static double mean(Collection<TaskReport> reports, ToLongFunction<TaskReport> steps) {
-        return reports.stream().mapToLong(steps).average().orElse(0);
+    private static double sum(Collection<TaskReport> reports, ToLongFunction<TaskReport> steps) {
+        return reports.stream().mapToLong(steps).sum();
     }
 
     /** The lowest scale of all kinds of scalers that scale at all, as the state of one machine that goes on. */

@@ -1,6 +1,5 @@
 package org.dl4jamp.spark;
 
-import java.util.List;
 import java.util.Map;
 import org.apache.spark.TaskContext;
 import org.apache.spark.util.TaskCompletionListener;
@@ -21,13 +20,14 @@ final class TaskAmp {
     /**
      * Enables mixed precision for the rest of a task. DL4J tells its hooks nothing after the last step, so the report is made when Spark completes the task: parameters and updater state are on their way by then.
      *
-     * @param ends where the stages before the task's own have ended, perhaps with some of later ones
+     * @param training where it is, and the way for the report
      */
-    static void begin(Model model, TaskContext task, List<StageEnd> ends, TaskReports reports) {
-        MixedPrecision amp = enable(model, StageEnd.before(task.stageId(), ends));
+    static void begin(Model model, TaskContext task, TrainingSoFar training) {
+        MixedPrecision amp = enable(model, training.before(task.stageId()));
         AmpState begin = amp.state();
         task.addTaskCompletionListener((TaskCompletionListener) context -> {
-            reports.add(TaskReport.of(context, amp, begin));
+            // A part of a split is a worker's, whichever executor it's on.
+            training.report(TaskReport.of(context, Integer.toString(context.partitionId()), amp, begin, amp.state()));
             amp.close();
         });
     }
@@ -58,15 +58,25 @@ final class TaskAmp {
     /** DL4J says nothing to its hooks before it takes a task's parameters, so nobody could make a step of the rest. */
     private static void requireSteps(int microBatches) {
         if (microBatches > 1) {
-            throw new AmpException("config: accumulate(" + microBatches
-                    + ") isn't for tasks on Spark: each has a network of its own, and micro-batches that wait when it ends would be lost."
-                    + " Leave it out of the settings that the configuration carries; averaging over workers makes the effective batch larger already");
+            throw new AmpException(
+                    "config: accumulate(" + microBatches
+                            + ") isn't for tasks on Spark: each has a network of its own, and micro-batches that wait when it ends would be lost."
+                            + " Leave it out of the settings that the configuration carries; averaging over workers makes the effective batch larger already");
         }
     }
 
-    private static int iterations(Model model) {
+    /** How many iterations a network says that it has done. */
+    static int iterations(Model model) {
         return model instanceof MultiLayerNetwork network
                 ? network.getIterationCount()
                 : ((ComputationGraph) model).getIterationCount();
+    }
+
+    static void setIterations(Model model, int iterations) {
+        if (model instanceof MultiLayerNetwork network) {
+            network.setIterationCount(iterations);
+        } else {
+            ((ComputationGraph) model).getConfiguration().setIterationCount(iterations);
+        }
     }
 }

@@ -12,6 +12,7 @@ import org.dl4jamp.checkpoint.AmpState;
  *
  * @param stage Spark's number of the stage, the same when a stage is run again
  * @param partition which part of the stage's work it was
+ * @param worker which of the stage's workers it was: a worker has one network at a time
  * @param executor Spark's name of the executor
  * @param host where it runs
  * @param precision what layers in lower precision compute in
@@ -23,6 +24,7 @@ import org.dl4jamp.checkpoint.AmpState;
 record TaskReport(
         int stage,
         int partition,
+        String worker,
         String executor,
         String host,
         Precision precision,
@@ -31,17 +33,24 @@ record TaskReport(
         long taken,
         long skipped)
         implements Serializable {
+    /** Steps of the worker's network since training began. */
+    long steps() {
+        return end.stepsTaken() + end.stepsSkipped();
+    }
+
     /**
-     * What was done since a task began.
+     * What was done in a task.
      *
+     * @param worker which of the stage's workers it was
      * @param begin the state when it began
+     * @param end the state when it ended
      */
-    static TaskReport of(TaskContext task, MixedPrecision amp, AmpState begin) {
-        AmpState end = amp.state();
+    static TaskReport of(TaskContext task, String worker, MixedPrecision amp, AmpState begin, AmpState end) {
         SparkEnv executor = SparkEnv.get();
         return new TaskReport(
                 task.stageId(),
                 task.partitionId(),
+                worker,
                 executor.executorId(),
                 executor.blockManager().blockManagerId().host(),
                 amp.precision(),

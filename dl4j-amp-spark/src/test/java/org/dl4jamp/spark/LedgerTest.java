@@ -121,11 +121,21 @@ class LedgerTest {
         AmpState end = new AmpState(
                 AmpConfig.defaults(), new LossScalerState(DynamicLossScaler.KIND, scale, 0, 1), taken, skipped, 0);
         return new TaskReport(
-                stage, partition, executor, "host-" + executor, Precision.HALF, "nd4j", end, taken, skipped);
+                stage,
+                partition,
+                "" + partition,
+                executor,
+                "host-" + executor,
+                Precision.HALF,
+                "nd4j",
+                end,
+                taken,
+                skipped);
     }
 
     private static TaskReport unscaled(int stage, int partition, String executor) {
         AmpState end = new AmpState(AmpConfig.defaults(), new LossScalerState(NoLossScaler.KIND, 1, 0, 0), 5, 0, 0);
-        return new TaskReport(stage, partition, executor, "host-" + executor, Precision.FLOAT, "dl4j", end, 5, 0);
+        return new TaskReport(
+                stage, partition, "" + partition, executor, "host-" + executor, Precision.FLOAT, "dl4j", end, 5, 0);
     }
 }

@@ -1,0 +1,87 @@
+package org.dl4jamp.spark;
+
+import java.io.IOException;
+import java.io.ObjectInputStream;
+import java.io.Serializable;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.TaskContext;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.optimize.api.BaseTrainingListener;
+import org.dl4jamp.AmpException;
+import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.ServesOneNetwork;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * Mixed precision in every executor of shared gradients, from its first iteration. DL4J's training master for them refuses hooks, but sends listeners along. Each task brings one; the executor's network,
+ * which lives on from task to task, keeps that of its first task, whose way to the driver ends with it: so what is heard goes to the {@link SharedTask} that runs.
+ */
+final class SharedTrainingListener extends BaseTrainingListener implements ServesOneNetwork, Serializable {
+    private static final long serialVersionUID = 1L;
+
+    private static final String SEVERAL_REPLICAS =
+            "SharedTrainingMaster trains with several replicas in this executor, in which a listener can't turn on mixed precision before their"
+                    + " first step, and which are new ones in each task. Say SharedTrainingMaster.Builder.workersPerNode(1): by default DL4J takes"
+                    + " one for every four cores or, with several GPUs, one for each. For more workers start more executors";
+
+    private final TrainingSoFar training;
+    private transient boolean sentToTask;
+
+    SharedTrainingListener(TrainingSoFar training) {
+        this.training = training;
+    }
+
+    private void readObject(ObjectInputStream in) throws IOException, ClassNotFoundException {
+        in.defaultReadObject();
+        TaskContext task = TaskContext.get();
+        if (task != null) {
+            sentToTask = true;
+            SharedTask.register(task, training);
+        }
+    }
+
+    @Override
+    public void onEpochStart(Model model) {
+        SharedTask.running().orElseThrow(this::misplaced).beginEpoch(model);
+    }
+
+    @Override
+    public void onEpochEnd(Model model) {
+        SharedTask.running().ifPresent(task -> task.endEpoch(model));
+    }
+
+    @Override
+    public void onForwardPass(Model model, List<INDArray> activations) {
+        requireEnabled(model);
+    }
+
+    @Override
+    public void onForwardPass(Model model, Map<String, INDArray> activations) {
+        requireEnabled(model);
+    }
+
+    /** A training step that no epoch was announced for is in FP32, and mixed precision can't begin within it. */
+    private void requireEnabled(Model model) {
+        if (MixedPrecision.of(model).isPresent()) {
+            return;
+        }
+        if (sentToTask && TaskContext.get() == null) {
+            // The thread of a replica. What is thrown here ends that thread, and the task would wait for it for ever.
+            SharedTask.failAll(training, SEVERAL_REPLICAS);
+        } else {
+            throw misplaced();
+        }
+    }
+
+    private AmpException misplaced() {
+        if (!sentToTask) {
+            return new AmpException(
+                    "The listener of SparkAmp is called outside of a Spark task. It's for spark.setListeners with a"
+                            + " SharedTrainingMaster; on one machine call MixedPrecision.enable(net), or take an AmpListener, in its place");
+        }
+        return new AmpException(
+                "The listener of SparkAmp is with a training master that begins no epochs in its tasks, such as"
+                        + " ParameterAveragingTrainingMaster: give that one SparkAmp.hook(), with Builder.trainingHooks, and leave the listener out");
+    }
+}
