@@ -11,7 +11,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
-import org.deeplearning4j.datasets.iterator.utilty.ListDataSetIterator;
+import org.deeplearning4j.datasets.iterator.ExistingDataSetIterator;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -63,7 +63,7 @@ class PartialGroupTest {
 
     /** 6 micro-batches. */
     private static DataSetIterator iterator() {
-        return new ListDataSetIterator<>(all().asList(), 8);
+        return new ExistingDataSetIterator(all().batchBy(8));
     }
 
     @ParameterizedTest
