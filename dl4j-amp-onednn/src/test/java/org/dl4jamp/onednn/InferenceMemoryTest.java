@@ -1,0 +1,116 @@
+package org.dl4jamp.onednn;
+
+import static org.dl4jamp.onednn.Layers.gaussian;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Random;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.InferenceMode;
+import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
+import org.dl4jamp.Precision;
+import org.dl4jamp.onednn.array.AlignedMemory;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.learning.config.Sgd;
+
+/** What a network holds in inference mode, and that it gives it back. */
+class InferenceMemoryTest {
+    private static final int LIVES = 50;
+
+    private static AmpConfig config(Precision precision) {
+        return AmpConfig.builder().engine("onednn").precision(precision).build();
+    }
+
+    private static INDArray images(int examples) {
+        return gaussian(new Random(examples), 1, examples, 3, 16, 16);
+    }
+
+    /** How much more is held after a network has inferred batches of some sizes. */
+    private static long heldAfter(ComputationGraph network, Precision precision, int from, int to) {
+        long before = AlignedMemory.held();
+        long held;
+        try (InferenceMode mode = MixedPrecision.inference(network, config(precision))) {
+            for (int examples = from; examples <= to; examples++) {
+                network.outputSingle(images(examples));
+            }
+            held = AlignedMemory.held() - before;
+            assertEquals("onednn", mode.engine());
+        }
+        assertEquals(before, AlignedMemory.held(), "all is given back");
+        return held;
+    }
+
+    /** A copy of the weights is for all shapes whose primitives want the same order; which they want depends on the instruction set, too. */
+    @ParameterizedTest
+    @MethodSource("org.dl4jamp.onednn.Types#precisions")
+    void sixteenBatchSizesTakeAtMostOneMoreCopyOfTheWeightsThanTheLargest(Precision precision) {
+        ComputationGraph network = ResidualNetwork.init();
+        long weights = network.numParams() * (precision == Precision.FLOAT ? 4L : 2L);
+        long one = heldAfter(network, precision, 16, 16);
+        long all = heldAfter(network, precision, 1, 16);
+        assertTrue(one > 0);
+        assertTrue(
+                all <= 1.1 * (one + weights),
+                () -> all + " bytes for 16 batch sizes, " + one + " for one, weights take " + weights);
+    }
+
+    /** Of the process, as the system counts it. */
+    private static long residentBytes() {
+        try {
+            List<String> lines = Files.readAllLines(Path.of("/proc/self/status"));
+            return lines.stream()
+                    .filter(line -> line.startsWith("VmRSS:"))
+                    .mapToLong(line -> 1024 * Long.parseLong(line.replaceAll("\\D", "")))
+                    .findFirst()
+                    .orElseThrow();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Its weights are copied in each precision and order: 17 MB of BFLOAT16 in each life. */
+    @Test
+    void fiftyLivesTakeTheMemoryOfOne() {
+        Assumptions.assumeTrue(Files.exists(Path.of("/proc/self/status")), "Linux says how much a process has");
+        MultiLayerNetwork network = Networks.init(Networks.builder(new Sgd(1e-3))
+                .list()
+                .layer(new LSTM.Builder().nOut(1024).build())
+                .layer(Networks.rnnSoftmax(3))
+                .setInputType(InputType.recurrent(1024))
+                .build());
+        INDArray features = gaussian(new Random(1), 1, 1, 1024, 1);
+        long held = AlignedMemory.held();
+        long copy = network.getLayer(0).numParams() * Types.half().width();
+        long resident = 0;
+        for (int life = 0; life < LIVES; life++) {
+            try (InferenceMode mode = MixedPrecision.inference(network, config(Types.halfPrecision()))) {
+                network.output(features);
+                assertTrue(
+                        AlignedMemory.held() >= held + copy, () -> mode.plan().toString());
+            }
+            assertEquals(held, AlignedMemory.held());
+            if (life == LIVES / 5) {
+                resident = residentBytes();
+            }
+        }
+        long growth = residentBytes() - resident;
+        // Java's heap grows a bit on the way.
+        assertTrue(
+                growth < LIVES / 4 * copy,
+                () -> growth + " bytes more in the process after 40 more lives, of copies of " + copy + " bytes");
+    }
+}
