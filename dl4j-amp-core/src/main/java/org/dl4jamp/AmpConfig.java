@@ -184,6 +184,13 @@ public final class AmpConfig implements Serializable {
                 .toString();
     }
 
+    /** The settings among these that count in {@link MixedPrecision#inference}, which refuses a loss scaler and a gradient penalty: precision, preset, engine and rules. */
+    public AmpConfig forInference() {
+        Builder copy = builder().precision(precision).optLevel(optLevel).engine(engine);
+        copy.rules.addAll(rules);
+        return copy.build();
+    }
+
     private Object writeReplace() {
         return SerializedConfig.of(this);
     }

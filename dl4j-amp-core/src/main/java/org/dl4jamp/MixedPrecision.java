@@ -128,7 +128,7 @@ public final class MixedPrecision implements AutoCloseable {
      * @param network a MultiLayerNetwork or a ComputationGraph
      * @param config precision, engine, opt level and rules; of O3 nothing but the layers' precision counts
      * @return closes it; the network is then as it was
-     * @throws AmpException if it can't be done, with the reason; the network is then as it was. Reasons: the network isn't initialized, its
+     * @throws AmpException if it can't be done, with the reason; the network is then as it was. Reasons: the network is of another kind or isn't initialized, its
      *     parameters aren't FLOAT, mixed precision is enabled on it, or it's in inference mode already, the settings have a loss scaler, a gradient penalty, or accumulate, clip or measure gradients, which
      *     inference has no use for, there is no such engine or it can't compute in the precision, a rule matches no layer, or a listener calls it within a
      *     pass of the network

@@ -6,6 +6,7 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
+import org.dl4jamp.InferenceMode;
 import org.dl4jamp.MixedPrecision;
 
 /** How replicas are enabled, and which models can be. */
@@ -16,6 +17,12 @@ final class Enabling {
     static MixedPrecision enable(Model network, Optional<AmpConfig> config) {
         return config.map(settings -> MixedPrecision.enable(network, settings))
                 .orElseGet(() -> MixedPrecision.enable(network));
+    }
+
+    /** Puts it into inference mode, with what of these settings is for inference, or else with those that the network's configuration carries, or the defaults. */
+    static InferenceMode infer(Model network, Optional<AmpConfig> config) {
+        return config.map(settings -> MixedPrecision.inference(network, settings.forInference()))
+                .orElseGet(() -> MixedPrecision.inference(network));
     }
 
     /**

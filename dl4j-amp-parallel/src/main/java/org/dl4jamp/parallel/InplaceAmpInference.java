@@ -7,10 +7,10 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.parallelism.InplaceParallelInference;
 import org.deeplearning4j.parallelism.inference.LoadBalanceMode;
 import org.dl4jamp.AmpConfig;
-import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.InferenceMode;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** DL4J's inference in the caller's thread, over replicas that share the network's parameters, in mixed precision. */
+/** DL4J's inference in the caller's thread, over replicas that share the network's parameters, in inference mode in mixed precision. */
 final class InplaceAmpInference extends InplaceParallelInference {
     InplaceAmpInference(Model model, Optional<AmpConfig> config, int workers, LoadBalanceMode loadBalanceMode) {
         this.model = model;
@@ -42,7 +42,7 @@ final class InplaceAmpInference extends InplaceParallelInference {
     /** The replicas of one device. */
     private static final class Holder extends ModelHolder {
         private final Optional<AmpConfig> config;
-        private final List<MixedPrecision> enabled = new ArrayList<>();
+        private final List<InferenceMode> modes = new ArrayList<>();
 
         Holder(
                 Model model,
@@ -67,12 +67,12 @@ final class InplaceAmpInference extends InplaceParallelInference {
             queue.clear();
             super.init();
             Optional<AmpConfig> settings = AmpInference.settings(config, sourceModel);
-            replicas.forEach(replica -> enabled.add(Enabling.enable(replica, settings)));
+            replicas.forEach(replica -> modes.add(Enabling.infer(replica, settings)));
         }
 
         synchronized void close() {
-            enabled.forEach(MixedPrecision::close);
-            enabled.clear();
+            modes.forEach(InferenceMode::close);
+            modes.clear();
         }
     }
 }

@@ -16,7 +16,6 @@ import org.deeplearning4j.parallelism.ParallelInference;
 import org.deeplearning4j.parallelism.inference.InferenceMode;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
-import org.dl4jamp.MixedPrecision;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
@@ -40,10 +39,10 @@ final class QueuedAmpInference extends ParallelInference {
     }
 
     /** A replica and the requests that wait for it. */
-    private record Lane(ParallelInference inference, MixedPrecision amp, AtomicInteger requests) {
+    private record Lane(ParallelInference inference, org.dl4jamp.InferenceMode replica, AtomicInteger requests) {
         void close() {
             inference.shutdown();
-            amp.close();
+            replica.close();
         }
     }
 
@@ -53,20 +52,23 @@ final class QueuedAmpInference extends ParallelInference {
         try {
             for (int i = 0; i < workers; i++) {
                 Model copy = copy(source);
-                MixedPrecision amp = Enabling.enable(copy, settings);
-                ParallelInference inference = new ParallelInference.Builder(copy)
-                        .workers(1)
-                        .inferenceMode(inferenceMode)
-                        .batchLimit(batchLimit)
-                        .queueLimit(queueLimit)
-                        .build();
-                made.add(new Lane(inference, amp, new AtomicInteger()));
+                org.dl4jamp.InferenceMode replica = Enabling.infer(copy, settings);
+                made.add(new Lane(inferenceBy(copy), replica, new AtomicInteger()));
             }
             return made;
         } catch (RuntimeException e) {
             made.forEach(Lane::close);
             throw e;
         }
+    }
+
+    private ParallelInference inferenceBy(Model replica) {
+        return new ParallelInference.Builder(replica)
+                .workers(1)
+                .inferenceMode(inferenceMode)
+                .batchLimit(batchLimit)
+                .queueLimit(queueLimit)
+                .build();
     }
 
     private static Model copy(Model source) {

@@ -15,7 +15,10 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.parallelism.ParallelInference;
 import org.deeplearning4j.parallelism.inference.InferenceMode;
+import org.dl4jamp.AmpConfig;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.onednn.array.AlignedMemory;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -39,8 +42,8 @@ class AmpInferenceTest {
     private record Expected(List<INDArray> full, List<INDArray> mixed) {
         static Expected of(Model net, List<DataSet> batches) {
             List<INDArray> full = outputs(net, batches);
-            try (MixedPrecision amp = Enabling.enable(net, Optional.of(Replicas.half()))) {
-                assertFalse(amp.isClosed());
+            try (org.dl4jamp.InferenceMode mode = Enabling.infer(net, Optional.of(Replicas.half()))) {
+                assertFalse(mode.isClosed());
                 return new Expected(full, outputs(net, batches));
             }
         }
@@ -97,6 +100,47 @@ class AmpInferenceTest {
         try {
             assertMixed(expected, inference);
             assertTrue(MixedPrecision.of(net).isEmpty());
+        } finally {
+            inference.shutdown();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(InferenceMode.class)
+    void noCopyOfTheWeightsIsLeftAfterShutdown(InferenceMode mode) throws Exception {
+        Model net = Replicas.initialized(false);
+        INDArray parameters = net.params().dup();
+        INDArray features = batches.get(0).getFeatures();
+        long before = AlignedMemory.held();
+        ParallelInference inference = AmpInference.builder(net)
+                .config(AmpConfig.builder().engine("onednn").build())
+                .workers(2)
+                .inferenceMode(mode)
+                .build();
+        inference.output(features);
+        assertTrue(AlignedMemory.held() > before, "weights are arranged once, and kept");
+        inference.updateModel(Replicas.initialized(false));
+        inference.output(features);
+        inference.shutdown();
+        assertEquals(before, AlignedMemory.held());
+        assertEquals(parameters, net.params());
+        Replicas.fit(net, batches.get(0));
+    }
+
+    @Test
+    void replicasThatShareTheNetworksParametersNoticeWhenTheseChange() throws Exception {
+        Model net = Replicas.initialized(false);
+        Model trained = Replicas.initialized(false);
+        batches.forEach(batch -> Replicas.fit(trained, batch));
+        ParallelInference inference = AmpInference.builder(net)
+                .config(Replicas.half())
+                .workers(2)
+                .inferenceMode(InferenceMode.INPLACE)
+                .build();
+        try {
+            assertMixed(Expected.of(net, batches), inference);
+            net.setParams(trained.params());
+            assertMixed(Expected.of(trained, batches), inference);
         } finally {
             inference.shutdown();
         }
