@@ -122,7 +122,9 @@ final class ReplicaTrainers implements TrainerContext {
     }
 
     private int threads() {
-        return threads > 0 ? threads : Math.max(1, OpenMp.threads() / wrapper.getWorkers());
+        // ND4J counts the machine's cores, also where the process may use less.
+        int all = Math.min(OpenMp.threads(), Runtime.getRuntime().availableProcessors());
+        return threads > 0 ? threads : Math.max(1, all / wrapper.getWorkers());
     }
 
     /**

@@ -1,6 +1,8 @@
 package org.dl4jamp.onednn.primitive;
 
 import java.util.function.Supplier;
+import org.bytedeco.javacpp.Loader;
+import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.nativeblas.NativeOps;
 import org.nd4j.nativeblas.NativeOpsHolder;
 
@@ -51,9 +53,26 @@ public record Work(double operations) {
         }
     }
 
-    /** How many threads OpenMP would take if this thread asked it to. */
+    /** How many threads OpenMP takes if this thread asks it to; from then on no more than {@link #useful} ones. */
     public static int threads() {
-        return Native.OPS.ompGetMaxThreads();
+        int threads = Native.OPS.ompGetMaxThreads();
+        int useful = useful(threads, Native.BY_DEFAULT, Native.PROCESSORS);
+        if (useful != threads) {
+            setThreads(useful);
+        }
+        return useful;
+    }
+
+    /**
+     * As many as the process has processors, unless somebody has set another number. ND4J begins with one for each core of the machine, also where a container or {@code taskset} gives the process less. Some of oneDNN's primitives,
+     * such as the weight gradient of convolutions, wait actively for one another: for a thread without a processor until the scheduler takes one away, in each of them.
+     *
+     * @param threads OpenMP's number for a thread
+     * @param byDefault ND4J's choice for the thread that starts it, or 0 if the user's environment has chosen
+     * @param processors what the process may use
+     */
+    static int useful(int threads, int byDefault, int processors) {
+        return threads == byDefault ? Math.min(threads, processors) : threads;
     }
 
     /** Has OpenMP take that many when this thread asks it to. */
@@ -63,6 +82,19 @@ public record Work(double operations) {
 
     /** ND4J's library is linked with the OpenMP that oneDNN's is linked with. */
     private static final class Native {
+        static {
+            // The holder finds no backend before ND4J has started.
+            Nd4j.getExecutioner();
+        }
+
         static final NativeOps OPS = NativeOpsHolder.getInstance().getDeviceNativeOps();
+        static final int PROCESSORS = Runtime.getRuntime().availableProcessors();
+        static final int BY_DEFAULT = System.getenv("OMP_NUM_THREADS") == null ? coresOfChip() : 0;
+
+        /** What ND4J tells OpenMP when it starts, in the thread that starts it; 0 if it can't count. */
+        private static int coresOfChip() {
+            int chips = Loader.totalChips();
+            return chips > 0 ? Loader.totalCores() / chips : 0;
+        }
     }
 }

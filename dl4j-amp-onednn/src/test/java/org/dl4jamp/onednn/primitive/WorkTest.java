@@ -49,6 +49,17 @@ class WorkTest {
     }
 
     @Test
+    void threadsThatNobodyAskedForAreNoMoreThanProcessors() {
+        assertEquals(2, Work.useful(4, 4, 2));
+        assertEquals(4, Work.useful(4, 4, 8));
+        assertEquals(3, Work.useful(3, 4, 2), "set by a program");
+        assertEquals(4, Work.useful(4, 0, 2), "set by the environment");
+        assertTrue(CompletableFuture.supplyAsync(Work::threads).join()
+                        <= Runtime.getRuntime().availableProcessors()
+                || System.getenv("OMP_NUM_THREADS") != null);
+    }
+
+    @Test
     void theNumberOfThreadsComesBackAfterAnError() {
         assertThrows(IllegalStateException.class, () -> Work.ofNumbers(10).withItsThreads(() -> {
             throw new IllegalStateException("no such primitive");
