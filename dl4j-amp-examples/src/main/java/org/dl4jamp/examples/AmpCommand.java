@@ -3,6 +3,7 @@ package org.dl4jamp.examples;
 import java.io.PrintWriter;
 import org.dl4jamp.examples.digits.DigitsCommand;
 import org.dl4jamp.examples.digits.ParallelCommand;
+import org.dl4jamp.examples.feature.ExampleCommand;
 import org.dl4jamp.examples.sine.SineCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -19,7 +20,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
         versionProvider = Version.class,
         description = "Trains networks in FP32 and in mixed precision, side by side.",
         synopsisSubcommandLabel = "COMMAND",
-        subcommands = {SineCommand.class, DigitsCommand.class, ParallelCommand.class},
+        subcommands = {SineCommand.class, DigitsCommand.class, ParallelCommand.class, ExampleCommand.class},
         footer = {
             "",
             "'amp bench' is the benchmark against DL4J, PyTorch and oneDNN alone; the launcher builds it with the profile benchmarks.",

@@ -1,0 +1,15 @@
+package org.dl4jamp.examples.feature;
+
+import org.dl4jamp.AmpConfig;
+
+/** Shows one feature by a small training. */
+@FunctionalInterface
+interface Example {
+    /**
+     * Trains, in seconds.
+     *
+     * @param settings precision and engine, to which the example adds what it shows
+     * @param report takes what is to be said, and claims with their figures
+     */
+    void show(AmpConfig.Builder settings, Report report) throws Exception;
+}

@@ -1,0 +1,69 @@
+package org.dl4jamp.examples.feature;
+
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.examples.cli.OutputFile;
+import org.dl4jamp.examples.cli.PrecisionOptions;
+import org.nd4j.linalg.learning.config.Sgd;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.ExitCode;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code amp example}: runs an example, and says whether its figures are what it claims. */
+@Command(
+        name = "example",
+        mixinStandardHelpOptions = true,
+        description = {
+            "Shows one feature by a training that takes seconds, and checks its figures.",
+            "Each example is a class of less than 80 lines in dl4j-amp-examples, package org.dl4jamp.examples.feature."
+        })
+public final class ExampleCommand implements Callable<Integer> {
+    @Parameters(arity = "0..1", paramLabel = "NAME", description = "Which one; --list shows them.")
+    private String name;
+
+    @Option(names = "--list", description = "Names all examples and what they show.")
+    private boolean list;
+
+    @Option(names = "--json", paramLabel = "FILE", description = "Where to write the figures, as JSON.")
+    private Path json;
+
+    @Mixin
+    private PrecisionOptions precisionOptions;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Override
+    public Integer call() throws Exception {
+        PrintWriter out = spec.commandLine().getOut();
+        if (list) {
+            Examples.ALL.forEach(each -> out.printf("%-18s %s%n", each.name(), each.what()));
+            return ExitCode.OK;
+        }
+        Examples chosen = chosen();
+        OutputFile.requireWritable(spec.commandLine(), "--json", json);
+        PrecisionOptions.Choice choice = precisionOptions.choose(spec.commandLine(), DigitsTask.dense(new Sgd(0.1)));
+        out.printf("%s: %s. Here in %s.%n%n", chosen.name(), chosen.what(), choice.what());
+        Report report = new Report(out);
+        chosen.example().show(AmpConfig.builder().precision(choice.precision()).engine(choice.engine()), report);
+        OutputFile.writeJson(json, report.claims());
+        out.flush();
+        return report.claims().stream().allMatch(Report.Claim::holds) ? ExitCode.OK : ExitCode.SOFTWARE;
+    }
+
+    private Examples chosen() {
+        if (name == null) {
+            throw new ParameterException(spec.commandLine(), "the name of an example is needed; --list shows them");
+        }
+        return Examples.of(name)
+                .orElseThrow(() -> new ParameterException(
+                        spec.commandLine(), "there is no example \"" + name + "\"; --list shows them"));
+    }
+}
