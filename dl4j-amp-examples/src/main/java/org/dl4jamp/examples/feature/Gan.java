@@ -49,7 +49,7 @@ final class Gan implements Example {
             generator.params().subi(gradient.gradient());
         }
 
-        report.atMost("after", distance(generator), 0.6);
+        report.atMost("after", distance(generator), 1);
     }
 
     private static Layer dense(int out, Activation function) {
