@@ -1,7 +1,8 @@
 @echo off
 rem Runs dl4j-amp's command line, and builds it first if it isn't built or its sources have changed. Needs a JDK (17 or newer) and Maven.
 rem
-rem 'amp bench' is the benchmark, built with the Maven profile benchmarks; everything else is in dl4j-amp-examples.
+rem 'amp bench' is the benchmark, built with the Maven profile benchmarks, 'amp spark' trains on a Spark cluster, built with the profile spark; everything
+rem else is in dl4j-amp-examples.
 rem
 rem AMP_PROFILE      the backend: empty for ND4J's CPU backend, cuda or cuda-ptx
 rem AMP_MAVEN_ARGS   more arguments for the build, such as "-Dnd4j.cuda.version=12.9 -Ddl4j.version=1.0.0-SNAPSHOT"
@@ -14,7 +15,9 @@ set "MODULES=dl4j-amp-examples"
 set "TARGET=%ROOT%\dl4j-amp-examples\target"
 set "MAIN=org.dl4jamp.examples.AmpCommand"
 set "PATHFILES=%TARGET%\classpath.txt"
+set "SPARKPATH="
 if "%~1"=="bench" goto bench
+if "%~1"=="spark" goto spark
 if defined AMP_PROFILE (
     set "TARGET=%TARGET%\%AMP_PROFILE%"
     set "PATHFILES=%TARGET%\%AMP_PROFILE%\classpath.txt"
@@ -33,6 +36,22 @@ set "TARGET=%ROOT%\dl4j-amp-benchmarks\target"
 set "PYTORCH=%ROOT%\dl4j-amp-benchmarks-pytorch\target"
 set "MAIN=-Damp.bench.pytorch="%PYTORCH%" -Damp.bench.helpers="%TARGET%\helpers" org.dl4jamp.benchmarks.AmpBench"
 set "PATHFILES=%TARGET%\classpath.txt;%PYTORCH%\classpath.txt"
+goto check
+
+:spark
+if defined AMP_PROFILE (
+    echo amp: spark starts a cluster of CPUs: unset AMP_PROFILE 1>&2
+    exit /b 2
+)
+set "AMP_ARGS=-Pspark %AMP_MAVEN_ARGS%"
+set "MODULES=dl4j-amp-examples-spark"
+set "TARGET=%ROOT%\dl4j-amp-examples-spark\target"
+set "SPARKPATH=%TARGET%\spark-classpath.txt"
+set "PATHFILES=%TARGET%\classpath.txt;%SPARKPATH%"
+rem What Spark opens for itself when its own scripts start it.
+set "MAIN="
+for %%p in (java.lang java.lang.invoke java.lang.reflect java.io java.net java.nio java.util java.util.concurrent java.util.concurrent.atomic sun.nio.ch sun.nio.cs sun.security.action sun.util.calendar) do call set "MAIN=%%MAIN%% --add-opens=java.base/%%p=ALL-UNNAMED"
+set "MAIN=%MAIN% org.dl4jamp.examples.spark.AmpSpark"
 
 :check
 set "BUILT=%TARGET%\amp-built"
@@ -70,8 +89,21 @@ if not defined OMP_WAIT_POLICY set "OMP_WAIT_POLICY=PASSIVE"
 if not defined GOMP_SPINCOUNT set "GOMP_SPINCOUNT=10000"
 set "JAVA=java"
 if defined JAVA_HOME set "JAVA=%JAVA_HOME%\bin\java"
+if defined SPARKPATH goto sparkpath
 rem In the environment, because a command line would be too short for it.
 for /f "usebackq delims=" %%c in ("%TARGET%\classpath.txt") do set "CLASSPATH=%TARGET%\classes;%%c"
+goto java
+
+:sparkpath
+rem In a file of arguments, because a variable would be too short for it, too.
+set "ARGFILE=%TARGET%\class-path.arguments"
+set "AMP_WRITE=$c = ($env:TARGET + '\classes'), (Get-Content -Raw (Join-Path $env:TARGET 'classpath.txt')).Trim(), (Get-Content -Raw $env:SPARKPATH).Trim() -join ';'"
+set "AMP_WRITE=%AMP_WRITE%; $q = [string][char]34; Set-Content -Encoding Default -Path $env:ARGFILE -Value ('-cp ' + $q + $c.Replace('\', '/') + $q)"
+powershell -NoProfile -Command "%AMP_WRITE%"
+if errorlevel 1 exit /b 1
+set "MAIN=@"%ARGFILE%" %MAIN%"
+
+:java
 "%JAVA%" -XX:+IgnoreUnrecognizedVMOptions --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow ^
     -Djava.awt.headless=true -Dorg.bytedeco.javacpp.logger=slf4j -Damp.terminal=true %AMP_JAVA_OPTS% %MAIN% %*
 exit /b %ERRORLEVEL%

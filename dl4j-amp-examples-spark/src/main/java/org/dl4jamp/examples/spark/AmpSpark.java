@@ -2,6 +2,7 @@ package org.dl4jamp.examples.spark;
 
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.util.Arrays;
 import java.util.concurrent.Callable;
 import org.apache.spark.SparkConf;
 import org.apache.spark.api.java.JavaSparkContext;
@@ -79,7 +80,12 @@ public final class AmpSpark implements Callable<Integer> {
 
     /** Runs the command and ends the JVM with its exit code. */
     public static void main(String[] args) {
-        System.exit(AmpCommand.commandLine(new AmpSpark()).execute(args));
+        System.exit(AmpCommand.commandLine(new AmpSpark()).execute(withoutName(args)));
+    }
+
+    /** The arguments behind the command's own name, with which Windows' launcher hands them on. */
+    static String[] withoutName(String[] args) {
+        return args.length > 0 && args[0].equals("spark") ? Arrays.copyOfRange(args, 1, args.length) : args;
     }
 
     @Override
@@ -143,24 +149,30 @@ public final class AmpSpark implements Callable<Integer> {
         SparkConf configuration = cluster.configuration().setAppName("amp spark");
         JavaSparkContext context = new JavaSparkContext(configuration);
         try {
-            long deadline = System.nanoTime() + PATIENCE_SECONDS * 1_000_000_000L;
-            // The driver counts as one.
-            while (context.sc().statusTracker().getExecutorInfos().length <= WORKERS) {
-                cluster.check();
-                if (System.nanoTime() > deadline) {
-                    throw new AmpException("The executors of the Spark cluster on loopback didn't come within "
-                            + PATIENCE_SECONDS + " seconds; each needs 768 MB");
-                }
-                Thread.sleep(100);
-            }
+            awaitExecutors(cluster, context);
             return context;
-        } catch (InterruptedException e) {
-            context.close();
-            Thread.currentThread().interrupt();
-            throw new IOException("interrupted while executors start", e);
-        } catch (RuntimeException e) {
+        } catch (IOException | RuntimeException e) {
             context.close();
             throw e;
+        }
+    }
+
+    /** Waits until a cluster's executors are there. */
+    static void awaitExecutors(LoopbackCluster cluster, JavaSparkContext context) throws IOException {
+        long deadline = System.nanoTime() + PATIENCE_SECONDS * 1_000_000_000L;
+        // The driver counts as one.
+        while (context.sc().statusTracker().getExecutorInfos().length <= WORKERS) {
+            cluster.check();
+            if (System.nanoTime() > deadline) {
+                throw new AmpException("The executors of the Spark cluster on loopback didn't come within "
+                        + PATIENCE_SECONDS + " seconds; each needs 768 MB");
+            }
+            try {
+                Thread.sleep(100);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new IOException("interrupted while executors start", e);
+            }
         }
     }
 }
