@@ -12,12 +12,17 @@ import org.deeplearning4j.nn.api.Model;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.checkpoint.AmpState;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A task of shared gradients. Of those that run at the same time in an executor DL4J has one train, with the data of all; the others wait, and have nothing to report. The network lives on after the task,
  * and so does its mixed precision.
  */
 final class SharedTask implements TaskCompletionListener {
+    private static final Logger LOG = LoggerFactory.getLogger(SharedTask.class);
+    private static final String PORTABLE = "nd4j";
+
     /** By the number of the task's attempt, of which there's one on a thread. */
     private static final Map<Long, SharedTask> RUNNING = new ConcurrentHashMap<>();
 
@@ -63,7 +68,7 @@ final class SharedTask implements TaskCompletionListener {
     void beginEpoch(Model model) {
         inEpoch = true;
         FAILING.remove(training.id());
-        MixedPrecision now = MixedPrecision.of(model).orElseGet(() -> TaskAmp.enable(model, training.before(stage)));
+        MixedPrecision now = MixedPrecision.of(model).orElseGet(() -> enable(model));
         if (now != amp) {
             amp = now;
             begin = now.state();
@@ -74,6 +79,18 @@ final class SharedTask implements TaskCompletionListener {
         if (iterations != null) {
             TaskAmp.setIterations(model, iterations);
         }
+    }
+
+    private MixedPrecision enable(Model model) {
+        MixedPrecision now = TaskAmp.enable(model, training.before(stage));
+        if (!now.engine().equals(PORTABLE)) {
+            LOG.warn(
+                    "Shared gradients on engine \"{}\": on a cluster the network at the driver has learned less this way than in FP32, and why isn't"
+                            + " known yet. Say AmpConfig.engine(\"{}\"), or average parameters",
+                    now.engine(),
+                    PORTABLE);
+        }
+        return now;
     }
 
     void endEpoch(Model model) {
