@@ -5,8 +5,11 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
+import org.apache.spark.TaskKilledException;
 import org.apache.spark.util.TaskCompletionListener;
 import org.deeplearning4j.nn.api.Model;
 import org.dl4jamp.AmpException;
@@ -16,8 +19,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A task of shared gradients. Of those that run at the same time in an executor DL4J has one train, with the data of all; the others wait, and have nothing to report. The network lives on after the task,
- * and so does its mixed precision.
+ * A task of shared gradients. The network lives on after the task, and so does its mixed precision.
+ *
+ * <p>Tasks of an executor take turns, whatever its cores. Left to themselves, DL4J has one of those that run at the same time train with the data of all, while the others wait for it: for ever, if a
+ * task adds its data at the moment at which that one has come to the end of its own.
  */
 final class SharedTask implements TaskCompletionListener {
     private static final Logger LOG = LoggerFactory.getLogger(SharedTask.class);
@@ -32,8 +37,14 @@ final class SharedTask implements TaskCompletionListener {
     /** By its mixed precision, how many iterations an executor's network had done when it last ended an epoch. */
     private static final Map<MixedPrecision, Integer> ITERATIONS = Collections.synchronizedMap(new WeakHashMap<>());
 
+    /** There's one network in an executor, and one task of all trainings that may train it. */
+    private static final Semaphore TURN = new Semaphore(1, true);
+
+    private static final long LOOK_MILLISECONDS = 100;
+
     private final TrainingSoFar training;
     private final int stage;
+    private boolean hasTurn;
     private MixedPrecision amp;
     private AmpState begin;
     private AmpState end;
@@ -44,7 +55,11 @@ final class SharedTask implements TaskCompletionListener {
         this.stage = stage;
     }
 
-    /** In the task's thread, when it gets what it has to do. */
+    /**
+     * In the task's thread, when it gets what it has to do. Returns when it's the task's turn.
+     *
+     * @throws TaskKilledException if Spark gives the task up meanwhile
+     */
     static void register(TaskContext context, TrainingSoFar training) {
         SharedTask task = new SharedTask(training, context.stageId());
         if (RUNNING.putIfAbsent(context.taskAttemptId(), task) != null) {
@@ -52,6 +67,21 @@ final class SharedTask implements TaskCompletionListener {
                     "spark.setListeners: two listeners of SparkAmp are in one list; a network needs that of its own SparkAmp only");
         }
         context.addTaskCompletionListener(task);
+        task.awaitTurn(context);
+    }
+
+    private void awaitTurn(TaskContext context) {
+        try {
+            while (!TURN.tryAcquire(LOOK_MILLISECONDS, TimeUnit.MILLISECONDS)) {
+                if (context.isInterrupted()) {
+                    throw new TaskKilledException("given up before its turn in the executor came");
+                }
+            }
+            hasTurn = true;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new TaskKilledException("interrupted before its turn in the executor came");
+        }
     }
 
     /** That of the calling thread; empty if it isn't one of Spark's. */
@@ -105,11 +135,14 @@ final class SharedTask implements TaskCompletionListener {
     /**
      * Reports what was done.
      *
-     * @throws AmpException if tasks have to fail, or training has ended in the middle of an epoch: DL4J logs why, and has the task succeed if no other waits for it
+     * @throws AmpException if tasks have to fail, or training has ended in the middle of an epoch: DL4J logs why, and has the task succeed
      */
     @Override
     public void onTaskCompletion(TaskContext context) {
         RUNNING.remove(context.taskAttemptId());
+        if (hasTurn) {
+            TURN.release();
+        }
         if (end != null) {
             training.report(TaskReport.of(context, SparkEnv.get().executorId(), amp, begin, end));
         }

@@ -4,15 +4,22 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
+import java.io.ObjectInputStream;
+import java.io.Serializable;
 import java.nio.file.Path;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.spark.SparkException;
+import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.util.TaskCompletionListener;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.deeplearning4j.spark.api.RDDTrainingApproach;
 import org.deeplearning4j.spark.impl.graph.SparkComputationGraph;
@@ -55,13 +62,18 @@ class SharedTrainingTest {
     @Test
     void everyStepIsInMixedPrecisionAndLearnsAsFp32Does() {
         DataSet test = DataSet.merge(Blobs.batches(8, 2));
+        context.close();
+        // DL4J alone may wait for ever where tasks run at the same time.
+        context = Cluster.start(Map.of("spark.task.cpus", Integer.toString(Cluster.CORES)));
         SparkDl4jMultiLayer full = new SparkDl4jMultiLayer(context, Blobs.network(), master(1));
         double before = full.getNetwork().score(test);
-        SparkAmp amp = SparkAmp.on(context);
-        SparkDl4jMultiLayer mixed = network(amp, Blobs.half(), 1);
         for (int fit = 0; fit < 3; fit++) {
             full.fit(rdd(Blobs.batches(BATCHES, 1)));
         }
+        context.close();
+        context = Cluster.start();
+        SparkAmp amp = SparkAmp.on(context);
+        SparkDl4jMultiLayer mixed = network(amp, Blobs.half(), 1);
         for (int fit = 0; fit < 3; fit++) {
             mixed.fit(rdd(Blobs.batches(BATCHES, 1)));
         }
@@ -74,6 +86,17 @@ class SharedTrainingTest {
         // DL4J deals batches out to whichever task is first, so that its own FP32 comes out differently each time.
         assertEquals(fp32, mixed.getNetwork().score(test), 0.15 * fp32);
         assertEquals("DenseLayer", mixed.getNetwork().getLayer(0).getClass().getSimpleName());
+    }
+
+    @Test
+    void tasksOfAnExecutorTakeTurns() {
+        SparkAmp amp = SparkAmp.on(context);
+        SparkDl4jMultiLayer spark = network(amp, Blobs.half(), 1);
+        spark.setListeners(List.<TrainingListener>of(amp.listener(), new Overlap()));
+        Overlap.MOST.set(0);
+        spark.fit(rdd(Blobs.batches(BATCHES, 1)));
+        assertEquals(BATCHES, amp.report().stepsTaken());
+        assertEquals(1, Overlap.MOST.get());
     }
 
     @Test
@@ -237,6 +260,23 @@ class SharedTrainingTest {
         AmpException error = assertThrows(AmpException.class, () -> amp.enable(network));
         assertTrue(error.getMessage().contains("no task has ended"), error.getMessage());
         assertTrue(MixedPrecision.of(network).isEmpty());
+    }
+
+    /** Counts the tasks that have come as far as to read what follows the listener of {@link SparkAmp}, until they complete. */
+    private static final class Overlap extends BaseTrainingListener implements Serializable {
+        static final AtomicInteger MOST = new AtomicInteger();
+
+        private static final long serialVersionUID = 1L;
+        private static final AtomicInteger RUNNING = new AtomicInteger();
+
+        private void readObject(ObjectInputStream in) throws IOException, ClassNotFoundException {
+            in.defaultReadObject();
+            TaskContext task = TaskContext.get();
+            if (task != null) {
+                MOST.accumulateAndGet(RUNNING.incrementAndGet(), Math::max);
+                task.addTaskCompletionListener((TaskCompletionListener) context -> RUNNING.decrementAndGet());
+            }
+        }
     }
 
     private static void assertClose(INDArray expected, INDArray actual) {
