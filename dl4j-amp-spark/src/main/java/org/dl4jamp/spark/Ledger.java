@@ -21,12 +21,16 @@ final class Ledger {
     /** More than Spark ever runs again of one network: its stages run one after another, and it runs again those of the job in progress. */
     private static final int OPEN_STAGES = 8;
 
+    /** Steps of a task of shared gradients that is long enough: learning loses little between two of them. */
+    private static final int LONG_TASK = 32;
+
     private final NavigableMap<Integer, Map<Integer, TaskReport>> open = new TreeMap<>();
     private final Map<String, ExecutorReport> closed = new LinkedHashMap<>();
     private StageEnd closedEnd;
     private AmpState last;
     private TaskReport first;
     private boolean saidThatExecutorsDiffer;
+    private boolean saidThatTasksAreShort;
 
     /**
      * An empty book.
@@ -41,6 +45,7 @@ final class Ledger {
         open.computeIfAbsent(report.stage(), stage -> new TreeMap<>()).put(report.partition(), report);
         last = report.end();
         compare(report);
+        warnIfShort(report);
         while (open.size() > OPEN_STAGES) {
             Map.Entry<Integer, Map<Integer, TaskReport>> oldest = open.pollFirstEntry();
             closedEnd = closedEnd.then(oldest.getKey(), oldest.getValue().values());
@@ -61,6 +66,19 @@ final class Ledger {
                     describe(first),
                     describe(report));
         }
+    }
+
+    private void warnIfShort(TaskReport report) {
+        long steps = report.taken() + report.skipped();
+        if (saidThatTasksAreShort || !report.livesOn() || steps >= LONG_TASK) {
+            return;
+        }
+        saidThatTasksAreShort = true;
+        LOG.warn(
+                "Executor {} trained only {} steps in a task. Between tasks DL4J drops the gradients that other executors send, and what was below the threshold: networks learn"
+                        + " less, the more so the faster their steps are. Give the SharedTrainingMaster's builder .repartitioner(new EqualRepartitioner()), and each fit more data, such as several epochs",
+                report.executor(),
+                steps);
     }
 
     private static String describe(TaskReport report) {

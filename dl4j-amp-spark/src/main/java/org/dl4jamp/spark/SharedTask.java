@@ -7,7 +7,6 @@ import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.TaskKilledException;
 import org.apache.spark.util.TaskCompletionListener;
@@ -15,8 +14,6 @@ import org.deeplearning4j.nn.api.Model;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.checkpoint.AmpState;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A task of shared gradients. The network lives on after the task, and so does its mixed precision.
@@ -25,9 +22,6 @@ import org.slf4j.LoggerFactory;
  * task adds its data at the moment at which that one has come to the end of its own.
  */
 final class SharedTask implements TaskCompletionListener {
-    private static final Logger LOG = LoggerFactory.getLogger(SharedTask.class);
-    private static final String PORTABLE = "nd4j";
-
     /** By the number of the task's attempt, of which there's one on a thread. */
     private static final Map<Long, SharedTask> RUNNING = new ConcurrentHashMap<>();
 
@@ -98,7 +92,7 @@ final class SharedTask implements TaskCompletionListener {
     void beginEpoch(Model model) {
         inEpoch = true;
         FAILING.remove(training.id());
-        MixedPrecision now = MixedPrecision.of(model).orElseGet(() -> enable(model));
+        MixedPrecision now = MixedPrecision.of(model).orElseGet(() -> TaskAmp.enable(model, training.before(stage)));
         if (now != amp) {
             amp = now;
             begin = now.state();
@@ -109,18 +103,6 @@ final class SharedTask implements TaskCompletionListener {
         if (iterations != null) {
             TaskAmp.setIterations(model, iterations);
         }
-    }
-
-    private MixedPrecision enable(Model model) {
-        MixedPrecision now = TaskAmp.enable(model, training.before(stage));
-        if (!now.engine().equals(PORTABLE)) {
-            LOG.warn(
-                    "Shared gradients on engine \"{}\": on a cluster the network at the driver has learned less this way than in FP32, and why isn't"
-                            + " known yet. Say AmpConfig.engine(\"{}\"), or average parameters",
-                    now.engine(),
-                    PORTABLE);
-        }
-        return now;
     }
 
     void endEpoch(Model model) {
@@ -144,7 +126,7 @@ final class SharedTask implements TaskCompletionListener {
             TURN.release();
         }
         if (end != null) {
-            training.report(TaskReport.of(context, SparkEnv.get().executorId(), amp, begin, end));
+            training.report(TaskReport.ofExecutor(context, amp, begin, end));
         }
         if (context.isFailed()) {
             return;

@@ -26,8 +26,7 @@ final class TaskAmp {
         MixedPrecision amp = enable(model, training.before(task.stageId()));
         AmpState begin = amp.state();
         task.addTaskCompletionListener((TaskCompletionListener) context -> {
-            // A part of a split is a worker's, whichever executor it's on.
-            training.report(TaskReport.of(context, Integer.toString(context.partitionId()), amp, begin, amp.state()));
+            training.report(TaskReport.of(context, amp, begin));
             amp.close();
         });
     }

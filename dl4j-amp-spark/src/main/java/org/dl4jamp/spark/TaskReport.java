@@ -13,6 +13,7 @@ import org.dl4jamp.checkpoint.AmpState;
  * @param stage Spark's number of the stage, the same when a stage is run again
  * @param partition which part of the stage's work it was
  * @param worker which of the stage's workers it was: a worker has one network at a time
+ * @param livesOn whether the worker's network goes on with the next task, as with shared gradients
  * @param executor Spark's name of the executor
  * @param host where it runs
  * @param precision what layers in lower precision compute in
@@ -25,6 +26,7 @@ record TaskReport(
         int stage,
         int partition,
         String worker,
+        boolean livesOn,
         String executor,
         String host,
         Precision precision,
@@ -39,18 +41,33 @@ record TaskReport(
     }
 
     /**
-     * What was done in a task.
+     * What was done in a task that had a network of its own.
      *
-     * @param worker which of the stage's workers it was
+     * @param begin the state when it began
+     */
+    static TaskReport of(TaskContext task, MixedPrecision amp, AmpState begin) {
+        // A part of a split is a worker's, whichever executor it's on.
+        return of(task, Integer.toString(task.partitionId()), false, amp, begin, amp.state());
+    }
+
+    /**
+     * What was done in a task with the network that lives on in its executor.
+     *
      * @param begin the state when it began
      * @param end the state when it ended
      */
-    static TaskReport of(TaskContext task, String worker, MixedPrecision amp, AmpState begin, AmpState end) {
+    static TaskReport ofExecutor(TaskContext task, MixedPrecision amp, AmpState begin, AmpState end) {
+        return of(task, SparkEnv.get().executorId(), true, amp, begin, end);
+    }
+
+    private static TaskReport of(
+            TaskContext task, String worker, boolean livesOn, MixedPrecision amp, AmpState begin, AmpState end) {
         SparkEnv executor = SparkEnv.get();
         return new TaskReport(
                 task.stageId(),
                 task.partitionId(),
                 worker,
+                livesOn,
                 executor.executorId(),
                 executor.blockManager().blockManagerId().host(),
                 amp.precision(),

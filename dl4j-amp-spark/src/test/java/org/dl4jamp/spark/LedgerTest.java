@@ -82,25 +82,39 @@ class LedgerTest {
 
     @Test
     void executorsThatDifferAreWarnedOfOnce() {
+        String line = warning(
+                List.of(task(3, 0, "1", 1024, 5, 0)),
+                List.of(unscaled(3, 1, "2"), unscaled(4, 0, "2"), task(4, 1, "1", 1024, 5, 0)));
+        assertTrue(
+                line.contains(
+                        "executor 1 on host-1 trains in HALF on engine \"nd4j\", but executor 2 on host-2 trains in FLOAT on engine \"dl4j\""),
+                line);
+    }
+
+    @Test
+    void shortTasksOfANetworkThatLivesOnAreWarnedOfOnce() {
+        String line = warning(
+                List.of(task(3, 0, "1", 64, 31, 0), shared(4, 0, "1", 32)),
+                List.of(shared(5, 0, "2", 31), shared(5, 1, "2", 30)));
+        assertTrue(line.contains("Executor 2 trained only 31 steps in a task"), line);
+        assertTrue(line.contains("EqualRepartitioner"), line);
+    }
+
+    /** The one warning that the later reports come to. */
+    private String warning(List<TaskReport> without, List<TaskReport> with) {
         Logger logger = (Logger) LoggerFactory.getLogger(SparkAmp.class);
         ListAppender<ILoggingEvent> lines = new ListAppender<>();
         lines.start();
         logger.addAppender(lines);
         try {
-            ledger.take(task(3, 0, "1", 1024, 5, 0));
+            without.forEach(ledger::take);
             assertEquals(List.of(), lines.list);
-            ledger.take(unscaled(3, 1, "2"));
-            ledger.take(unscaled(4, 0, "2"));
-            ledger.take(task(4, 1, "1", 1024, 5, 0));
+            with.forEach(ledger::take);
         } finally {
             logger.detachAppender(lines);
         }
         assertEquals(1, lines.list.size());
-        String line = lines.list.get(0).getFormattedMessage();
-        assertTrue(
-                line.contains(
-                        "executor 1 on host-1 trains in HALF on engine \"nd4j\", but executor 2 on host-2 trains in FLOAT on engine \"dl4j\""),
-                line);
+        return lines.list.get(0).getFormattedMessage();
     }
 
     @Test
@@ -118,12 +132,30 @@ class LedgerTest {
     }
 
     private static TaskReport task(int stage, int partition, String executor, double scale, int taken, int skipped) {
+        return task(stage, partition, "" + partition, false, executor, scale, taken, skipped);
+    }
+
+    /** A task of the network that lives on in its executor. */
+    private static TaskReport shared(int stage, int partition, String executor, int taken) {
+        return task(stage, partition, executor, true, executor, 64, taken, 0);
+    }
+
+    private static TaskReport task(
+            int stage,
+            int partition,
+            String worker,
+            boolean livesOn,
+            String executor,
+            double scale,
+            int taken,
+            int skipped) {
         AmpState end = new AmpState(
                 AmpConfig.defaults(), new LossScalerState(DynamicLossScaler.KIND, scale, 0, 1), taken, skipped, 0);
         return new TaskReport(
                 stage,
                 partition,
-                "" + partition,
+                worker,
+                livesOn,
                 executor,
                 "host-" + executor,
                 Precision.HALF,
@@ -136,6 +168,16 @@ class LedgerTest {
     private static TaskReport unscaled(int stage, int partition, String executor) {
         AmpState end = new AmpState(AmpConfig.defaults(), new LossScalerState(NoLossScaler.KIND, 1, 0, 0), 5, 0, 0);
         return new TaskReport(
-                stage, partition, "" + partition, executor, "host-" + executor, Precision.FLOAT, "dl4j", end, 5, 0);
+                stage,
+                partition,
+                "" + partition,
+                false,
+                executor,
+                "host-" + executor,
+                Precision.FLOAT,
+                "dl4j",
+                end,
+                5,
+                0);
     }
 }
