@@ -5,8 +5,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 import org.apache.spark.TaskContext;
 import org.apache.spark.TaskKilledException;
 import org.apache.spark.util.TaskCompletionListener;
@@ -18,8 +16,7 @@ import org.dl4jamp.checkpoint.AmpState;
 /**
  * A task of shared gradients. The network lives on after the task, and so does its mixed precision.
  *
- * <p>Tasks of an executor take turns, whatever its cores. Left to themselves, DL4J has one of those that run at the same time train with the data of all, while the others wait for it: for ever, if a
- * task adds its data at the moment at which that one has come to the end of its own.
+ * <p>Tasks of an executor take {@linkplain Turn turns}, whatever its cores.
  */
 final class SharedTask implements TaskCompletionListener {
     /** By the number of the task's attempt, of which there's one on a thread. */
@@ -31,14 +28,9 @@ final class SharedTask implements TaskCompletionListener {
     /** By its mixed precision, how many iterations an executor's network had done when it last ended an epoch. */
     private static final Map<MixedPrecision, Integer> ITERATIONS = Collections.synchronizedMap(new WeakHashMap<>());
 
-    /** There's one network in an executor, and one task of all trainings that may train it. */
-    private static final Semaphore TURN = new Semaphore(1, true);
-
-    private static final long LOOK_MILLISECONDS = 100;
-
     private final TrainingSoFar training;
     private final int stage;
-    private boolean hasTurn;
+    private Turn turn;
     private MixedPrecision amp;
     private AmpState begin;
     private AmpState end;
@@ -61,21 +53,7 @@ final class SharedTask implements TaskCompletionListener {
                     "spark.setListeners: two listeners of SparkAmp are in one list; a network needs that of its own SparkAmp only");
         }
         context.addTaskCompletionListener(task);
-        task.awaitTurn(context);
-    }
-
-    private void awaitTurn(TaskContext context) {
-        try {
-            while (!TURN.tryAcquire(LOOK_MILLISECONDS, TimeUnit.MILLISECONDS)) {
-                if (context.isInterrupted()) {
-                    throw new TaskKilledException("given up before its turn in the executor came");
-                }
-            }
-            hasTurn = true;
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new TaskKilledException("interrupted before its turn in the executor came");
-        }
+        task.turn = Turn.await(context::isInterrupted);
     }
 
     /** That of the calling thread; empty if it isn't one of Spark's. */
@@ -122,8 +100,8 @@ final class SharedTask implements TaskCompletionListener {
     @Override
     public void onTaskCompletion(TaskContext context) {
         RUNNING.remove(context.taskAttemptId());
-        if (hasTurn) {
-            TURN.release();
+        if (turn != null) {
+            turn.close();
         }
         if (end != null) {
             training.report(TaskReport.ofExecutor(context, amp, begin, end));
