@@ -1,10 +1,13 @@
 package org.dl4jamp.examples.digits;
 
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.function.IntFunction;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.deeplearning4j.datasets.iterator.ExistingDataSetIterator;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.parallelism.ParallelWrapper;
@@ -44,7 +47,7 @@ final class ParallelTraining {
     record Result(ParallelFigures.Side figures, List<ReplicaState> replicas) {}
 
     /**
-     * Trains for some epochs, each of them a fit.
+     * Trains for some epochs. Each is a fit, but with shared gradients all of them are one: at the end of a fit DL4J drops what was below the threshold, and the moments of the updaters.
      *
      * @param choice what mixed precision is to be, empty for FP32 as in DL4J
      * @param run begins another order of the images
@@ -53,11 +56,19 @@ final class ParallelTraining {
         ComputationGraph net = network();
         try (Trainer trainer = trainer(net, workers, choice);
                 Progress progress = Progress.of(task, epochs)) {
+            IntFunction<List<DataSet>> batches =
+                    epoch -> train.shuffled(1000L * run + epoch).batches(BATCH);
             double seconds = 0;
-            for (int epoch = 0; epoch < epochs; epoch++) {
-                List<DataSet> batches = train.shuffled(1000L * run + epoch).batches(BATCH);
-                seconds += trainer.secondsToFit(batches);
-                progress.step();
+            if (mode == TrainingMode.SHARED_GRADIENTS) {
+                seconds += trainer.secondsToFit(IntStream.range(0, epochs)
+                        .mapToObj(batches)
+                        .flatMap(epoch -> epoch.stream().onClose(progress::step))
+                        .iterator());
+            } else {
+                for (int epoch = 0; epoch < epochs; epoch++) {
+                    seconds += trainer.secondsToFit(batches.apply(epoch).iterator());
+                    progress.step();
+                }
             }
             double accuracy =
                     net.doEvaluation(new SingletonDataSetIterator(test), new Evaluation(Digits.CLASSES))[0].accuracy();
@@ -71,12 +82,12 @@ final class ParallelTraining {
     double throughput(int workers, Optional<PrecisionOptions.Choice> choice, int epochs) {
         ComputationGraph net = network();
         try (Trainer trainer = trainer(net, workers, choice)) {
-            trainer.secondsToFit(train.batches(BATCH_FOR_SPEED));
+            trainer.secondsToFit(train.batches(BATCH_FOR_SPEED).iterator());
             List<DataSet> batches = new ArrayList<>();
             for (int epoch = 0; epoch < epochs; epoch++) {
                 batches.addAll(train.shuffled(epoch).batches(BATCH_FOR_SPEED));
             }
-            return (double) epochs * train.size() / trainer.secondsToFit(batches);
+            return (double) epochs * train.size() / trainer.secondsToFit(batches.iterator());
         } finally {
             net.close();
         }
@@ -92,7 +103,9 @@ final class ParallelTraining {
         if (workers == 1) {
             Optional<MixedPrecision> amp = choice.map(one -> PrecisionOptions.enable(net, one.config()));
             return new Trainer(
-                    batches -> batches.forEach(net::fit), List::of, () -> amp.ifPresent(MixedPrecision::close));
+                    batches -> batches.forEachRemaining(net::fit),
+                    List::of,
+                    () -> amp.ifPresent(MixedPrecision::close));
         }
         ParallelWrapper wrapper = new ParallelWrapper.Builder<>(net)
                 .workers(workers)
@@ -113,9 +126,9 @@ final class ParallelTraining {
     }
 
     /** Trains one network in one way. */
-    private record Trainer(Consumer<List<DataSet>> fit, Supplier<List<ReplicaState>> replicas, Runnable end)
+    private record Trainer(Consumer<Iterator<DataSet>> fit, Supplier<List<ReplicaState>> replicas, Runnable end)
             implements AutoCloseable {
-        double secondsToFit(List<DataSet> batches) {
+        double secondsToFit(Iterator<DataSet> batches) {
             long start = System.nanoTime();
             fit.accept(batches);
             return (System.nanoTime() - start) / 1e9;
