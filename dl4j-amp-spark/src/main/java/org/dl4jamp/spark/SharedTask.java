@@ -100,9 +100,17 @@ final class SharedTask implements TaskCompletionListener {
     @Override
     public void onTaskCompletion(TaskContext context) {
         RUNNING.remove(context.taskAttemptId());
-        if (turn != null) {
-            turn.close();
+        try {
+            complete(context);
+        } finally {
+            // Another one that begins takes away what there is to read of this one.
+            if (turn != null) {
+                turn.close();
+            }
         }
+    }
+
+    private void complete(TaskContext context) {
         if (end != null) {
             training.report(TaskReport.ofExecutor(context, amp, begin, end));
         }

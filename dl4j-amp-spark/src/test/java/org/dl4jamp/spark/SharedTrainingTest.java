@@ -57,6 +57,9 @@ class SharedTrainingTest {
     @AfterEach
     void stop() {
         context.close();
+        // A task that Spark has given up goes on for a while, and DL4J alone would have those of the next test wait for
+        // it.
+        Turn.await(() -> false).close();
     }
 
     @Test
