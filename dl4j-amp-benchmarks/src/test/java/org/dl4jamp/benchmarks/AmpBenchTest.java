@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.stream.Stream;
 import org.dl4jamp.benchmarks.side.Repetition;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -80,16 +81,11 @@ class AmpBenchTest {
     void sidesRunInProcessesOfTheirOwnAndOneThatCantRunDoesntStopTheOthers() throws IOException {
         Path json = folder.resolve("figures.json");
         Path markdown = folder.resolve("figures.md");
-        int exit = run(
-                "bench",
+        int exit = measure(
+                2,
                 "sine-8",
                 "--sides=floor-fp32,dl4j-fp32,amp-fp32,pytorch-fp32,dl4j-helpers-fp32",
                 "--repetitions=2",
-                "--warmup=1",
-                "--steps=2",
-                "--seconds=0",
-                "--warmup-seconds=0",
-                "--threads=1",
                 "--json=" + json,
                 "--markdown=" + markdown);
         assertEquals(0, exit, err.toString());
@@ -129,16 +125,11 @@ class AmpBenchTest {
         Path json = folder.resolve("figures.json");
         Path page = folder.resolve("page.md");
         Files.writeString(page, MarkdownReport.begin("old-cpu") + "\n" + MarkdownReport.end("old-cpu"));
-        int exit = run(
-                "bench",
+        int exit = measure(
+                2,
                 "small",
                 "--sides=dl4j-fp32,amp-auto",
                 "--repetitions=1",
-                "--warmup=1",
-                "--steps=2",
-                "--seconds=0",
-                "--warmup-seconds=0",
-                "--threads=1",
                 "--json=" + json,
                 "--markdown=" + page,
                 "--place=old-cpu");
@@ -171,18 +162,13 @@ class AmpBenchTest {
         Path page = folder.resolve("page.md");
         Files.writeString(
                 page, MarkdownReport.begin("inference-sine-8-2") + "\n" + MarkdownReport.end("inference-sine-8-2"));
-        int exit = run(
-                "bench",
+        int exit = measure(
+                2,
                 "sine-8",
                 "--inference",
                 "--batch=2",
                 "--sides=dl4j-fp32,amp-fp32,floor-fp32,pytorch-bf16-weights",
                 "--repetitions=1",
-                "--warmup=1",
-                "--steps=2",
-                "--seconds=0",
-                "--warmup-seconds=0",
-                "--threads=1",
                 "--json=" + json,
                 "--markdown=" + page);
         assertEquals(0, exit, err.toString());
@@ -205,18 +191,7 @@ class AmpBenchTest {
 
     @Test
     void aProfileOfInferenceIsRecordedInASidesProcess() {
-        int exit = run(
-                "bench",
-                "lstm-step",
-                "--inference",
-                "--batch=1",
-                "--profile",
-                "--sides=amp-fp32",
-                "--warmup=1",
-                "--steps=1",
-                "--seconds=0",
-                "--warmup-seconds=0",
-                "--threads=1");
+        int exit = measure(1, "lstm-step", "--inference", "--batch=1", "--profile", "--sides=amp-fp32");
         assertEquals(0, exit, err.toString());
         assertTrue(out.toString().contains("lstm-step, batch 1, amp-fp32: "), out.toString());
         assertTrue(out.toString().matches("(?s).*oneDNN primitives +\\d+\\.\\d+ +\\d.*"), out.toString());
@@ -224,16 +199,8 @@ class AmpBenchTest {
 
     @Test
     void aProfileIsRecordedInASidesProcess() {
-        int exit = run(
-                "bench",
-                "sine-8",
-                "--profile",
-                "--sides=" + HalfPrecision.side().key(),
-                "--warmup=1",
-                "--steps=3",
-                "--seconds=0",
-                "--warmup-seconds=0",
-                "--threads=1");
+        int exit = measure(
+                3, "sine-8", "--profile", "--sides=" + HalfPrecision.side().key());
         assertEquals(0, exit, err.toString());
         assertTrue(out.toString().matches("(?s).*oneDNN primitives +\\d+\\.\\d+ +\\d.*"), out.toString());
         assertTrue(out.toString().contains("updater: "), out.toString());
@@ -248,6 +215,15 @@ class AmpBenchTest {
         assertTrue(failed.unavailable().contains("job.json"), failed.unavailable());
         Repetition late = new SideProcess(paths, 1, Duration.ofMillis(1), false).run(Side.FLOOR_FP32, folder);
         assertTrue(late.unavailable().contains("--time-limit"), late.unavailable());
+    }
+
+    /** As few steps as can be, of one thread. */
+    private int measure(int steps, String... arguments) {
+        Stream<String> few =
+                Stream.of("--warmup=1", "--steps=" + steps, "--seconds=0", "--warmup-seconds=0", "--threads=1");
+        return run(Stream.of(Stream.of("bench"), Stream.of(arguments), few)
+                .flatMap(part -> part)
+                .toArray(String[]::new));
     }
 
     private int run(String... arguments) {
