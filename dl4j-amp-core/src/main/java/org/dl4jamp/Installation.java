@@ -12,12 +12,9 @@ import org.deeplearning4j.nn.api.layers.LayerConstraint;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.dl4jamp.engine.ComputeEngine;
-import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.layer.FloatBackwardVertex;
 import org.dl4jamp.layer.GradientScale;
-import org.dl4jamp.layer.LossScalingLayer;
-import org.dl4jamp.layer.RecurrentTwinLayer;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.UnscalingVertex;
 import org.dl4jamp.network.AmpNetwork;
@@ -31,9 +28,6 @@ import org.nd4j.linalg.api.buffer.DataType;
 
 /** Puts wrappers, vertex types and updater of a plan into a network, and takes them out again. */
 final class Installation {
-    /** What the plan calls the engine of a layer that is left as it is. */
-    private static final String UNTOUCHED = "dl4j";
-
     private static final Set<ElementWiseVertex.Op> COMBINE_WITH_GRADIENTS =
             EnumSet.of(ElementWiseVertex.Op.Product, ElementWiseVertex.Op.Max);
 
@@ -42,6 +36,7 @@ final class Installation {
     private final GradientScale gradientScale;
     private final TrainingStep step;
     private final Replacements replacements;
+    private final Wrappers wrappers;
     private ComputeEngine.EngineSession session;
 
     Installation(AmpNetwork network, PrecisionPlan plan, GradientScale gradientScale, TrainingStep step) {
@@ -50,6 +45,7 @@ final class Installation {
         this.gradientScale = gradientScale;
         this.step = step;
         this.replacements = new Replacements(network);
+        this.wrappers = new Wrappers(network, plan, step);
     }
 
     /** Installs everything or, if that fails, nothing. */
@@ -57,16 +53,16 @@ final class Installation {
         try {
             network.gradients();
             replacements.onUndo(step::removeUpdater);
-            session = engine.session(largestLayer(), masterWeights);
+            session = engine.session(wrappers.largestLayer(), masterWeights);
             Neighbours neighbours = new Neighbours(network.graph(), plan, engine.name());
-            Map<LayerPlace, TwinLayer> wrappers = new LinkedHashMap<>();
+            Map<LayerPlace, TwinLayer> made = new LinkedHashMap<>();
             for (LayerPlace place : network.layers()) {
                 TwinLayer wrapper = wrapper(place, neighbours.of(place.name()));
                 if (wrapper != null) {
-                    wrappers.put(place, wrapper);
+                    made.put(place, wrapper);
                 }
             }
-            wrappers.forEach((place, wrapper) ->
+            made.forEach((place, wrapper) ->
                     replacements.put(place, wrapper, () -> wrapperInPause(wrapper, neighbours.of(place.name()))));
             replacements.setVertexTypes(plan);
             network.vertices().forEach(place -> put(place, engine.name(), neighbours.of(place.name())));
@@ -78,52 +74,17 @@ final class Installation {
         }
     }
 
-    private long largestLayer() {
-        return network.layers().stream()
-                .filter(place -> plan.row(place.name()).precision().isHalf())
-                .mapToLong(place -> place.current().get().numParams())
-                .max()
-                .orElse(0);
-    }
-
     private TwinLayer wrapper(LayerPlace place, Surroundings surroundings) {
         Layer master = place.current().get();
-        PrecisionPlan.Row row = plan.row(place.name());
         boolean output = master instanceof IOutputLayer;
-        boolean untouched = row.engine().equals(UNTOUCHED);
+        boolean untouched = wrappers.isUntouched(place.name());
         if (untouched && !output && !isConstrained(master) && (master.numParams() == 0 || !plan.anyHalf())) {
             return null;
         }
-        DataType storage = plan.precision().dataType().orElseThrow();
-        DataType given = row.input().dataType().orElseThrow();
-        DataType emitted = row.output().dataType().orElseThrow();
         Twin twin = untouched
-                ? itself(master).with(session.casting())
-                : session.twin(new TwinRequest(
-                        place.name(),
-                        master,
-                        row.precision(),
-                        storage,
-                        given,
-                        emitted,
-                        surroundings,
-                        plan.fusion(place.name())));
-        return wrapper(master, twin, storage, emitted, surroundings, gradientScale);
-    }
-
-    private TwinLayer wrapper(
-            Layer master,
-            Twin twin,
-            DataType storage,
-            DataType emitted,
-            Surroundings surroundings,
-            GradientScale scale) {
-        if (master instanceof IOutputLayer) {
-            return new LossScalingLayer(master, twin, storage, emitted, surroundings, scale, step);
-        }
-        return RecurrentTwinLayer.isRecurrent(master)
-                ? new RecurrentTwinLayer(master, twin, storage, emitted, surroundings, scale, step)
-                : new TwinLayer(master, twin, storage, emitted, surroundings, scale, step);
+                ? Wrappers.itself(master).with(session.casting())
+                : session.twin(wrappers.request(place.name(), master, surroundings));
+        return wrappers.wrapper(place.name(), master, twin, surroundings, gradientScale);
     }
 
     /** In a pause layers compute for themselves. Those that the step hears from, and those that it has to hold, do so in a wrapper. */
@@ -132,18 +93,8 @@ final class Installation {
         if (!(master instanceof IOutputLayer) && !isConstrained(master)) {
             return Optional.empty();
         }
-        return Optional.of(wrapper(
-                master,
-                itself(master),
-                DataType.FLOAT,
-                DataType.FLOAT,
-                surroundings,
-                new GradientScale(() -> 1, false)));
-    }
-
-    /** A layer that computes for itself, in FP32. */
-    private static Twin itself(Layer master) {
-        return new Twin(master, DataType.FLOAT, false, Twin.Retention.CAST_INPUT, null, Twin.Weights.MASTER);
+        GradientScale unscaled = new GradientScale(() -> 1, false);
+        return Optional.of(wrappers.floatWrapper(master, Wrappers.itself(master), surroundings, unscaled));
     }
 
     /** Whether the wrapper has to keep DL4J from moving the parameters of a skipped step. */
@@ -157,7 +108,7 @@ final class Installation {
         PrecisionPlan.Row row = plan.row(place.name());
         if (master.numParams() > 0) {
             replacements.put(place, new UnscalingVertex(master, gradientScale));
-        } else if (row.engine().equals(engine) && !engine.equals(UNTOUCHED)) {
+        } else if (row.engine().equals(engine) && !engine.equals(Wrappers.UNTOUCHED)) {
             DataType type = row.output().dataType().orElseThrow();
             replacements.put(
                     place,
