@@ -17,6 +17,7 @@ import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.scale.LossScaler;
+import org.dl4jamp.step.ScaleUpdates;
 import org.dl4jamp.step.TrainingStep;
 
 /**
@@ -47,18 +48,15 @@ public final class MixedPrecision implements AutoCloseable {
     private MixedPrecision(AmpNetwork network, AmpConfig config) {
         Preconditions.check(network);
         this.resolved = ResolvedConfig.of(config, network.graph());
+        ScaleUpdates scale = resolved.scaleUpdates();
         this.step = new TrainingStep(
-                this,
-                network,
-                resolved.scaleUpdates(),
-                config.maxConsecutiveSkips(),
-                resolved.gradientTerms(network.model()));
+                this, network, scale, config.maxConsecutiveSkips(), resolved.gradientTerms(network.model()));
         GradientScale gradientScale = new GradientScale(resolved.scaler()::scale, resolved.hasHalfGradients());
         this.installation = new Installation(network, resolved.plan(), gradientScale, step);
         this.removal = new Removal("MixedPrecision.close", network.model(), step.gate(), this::remove);
         installation.install(resolved.engine().engine(), resolved.masterWeights());
         resolved.announce();
-        this.pauses = new Pauses(step, installation);
+        this.pauses = new Pauses(step, scale, installation);
     }
 
     /**

@@ -4,18 +4,21 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import org.deeplearning4j.nn.api.Model;
 import org.dl4jamp.dl4j.PassInProgress;
+import org.dl4jamp.step.ScaleUpdates;
 import org.dl4jamp.step.TrainingStep;
 
 /** The pauses of a network's mixed precision that aren't over, one within the other, all of one thread. What reads or changes them holds the network's monitor. */
 final class Pauses {
     private final TrainingStep step;
+    private final ScaleUpdates scale;
     private final Installation installation;
     private final Deque<Pause> open = new ArrayDeque<>();
     private volatile Thread thread;
     private boolean over;
 
-    Pauses(TrainingStep step, Installation installation) {
+    Pauses(TrainingStep step, ScaleUpdates scale, Installation installation) {
         this.step = step;
+        this.scale = scale;
         this.installation = installation;
     }
 
@@ -38,7 +41,7 @@ final class Pauses {
             if (open.isEmpty()) {
                 step.gate().keepOut("paused", () -> {
                     installation.pause();
-                    step.pause();
+                    scale.pause(true);
                     thread = Thread.currentThread();
                 });
             }
@@ -70,7 +73,7 @@ final class Pauses {
             if (open.size() == 1) {
                 step.gate().keepOut("resumed", () -> {
                     installation.resume();
-                    step.resume();
+                    scale.pause(false);
                     thread = null;
                 });
             }

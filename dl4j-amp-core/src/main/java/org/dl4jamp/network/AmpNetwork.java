@@ -35,6 +35,11 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
     /** The network itself. */
     Model model();
 
+    /** What messages call it. */
+    default String described() {
+        return "the " + model().getClass().getSimpleName() + " of " + model().numParams() + " parameters";
+    }
+
     /** Its layers and vertices as its configuration has them. */
     NetworkGraph graph();
 

@@ -47,7 +47,7 @@ public final class ScaleUpdates {
     }
 
     /** Hears that losses aren't scaled from now on, or are again. */
-    void pause(boolean begins) {
+    public void pause(boolean begins) {
         paused = begins;
     }
 

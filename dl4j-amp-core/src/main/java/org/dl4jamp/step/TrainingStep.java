@@ -114,16 +114,6 @@ public final class TrainingStep implements StepGuard {
         scale.restore();
     }
 
-    /** Hears that the network's own layers compute from now on, and don't scale the loss. */
-    public void pause() {
-        scale.pause(true);
-    }
-
-    /** Hears that a pause is over. */
-    public void resume() {
-        scale.pause(false);
-    }
-
     /** Takes an engine's kernels, for updaters that are installed from now on, too. */
     public void use(StepKernels engines) {
         this.kernels = engines;
@@ -169,11 +159,6 @@ public final class TrainingStep implements StepGuard {
         return iterations.seen();
     }
 
-    private String named() {
-        Model model = network.model();
-        return "the " + model.getClass().getSimpleName() + " of " + model.numParams() + " parameters";
-    }
-
     /** The norm of the gradients of the last step that counted, before they were clipped; empty before there was one, and where it isn't measured. */
     public OptionalDouble gradientNorm() {
         return gradientNorm;
@@ -198,7 +183,7 @@ public final class TrainingStep implements StepGuard {
     Optional<EffectiveBatch> decide(
             UpdaterCall call, GradientParts parts, GradientParts.Parted gradients, boolean byOptimizer) {
         if (byOptimizer) {
-            scale.begin(named() + ", in iteration " + call.iteration() + ",");
+            scale.begin(network.described() + ", in iteration " + call.iteration() + ",");
         }
         iterations.begin(call.iteration(), counts);
         if (!byOptimizer) {
@@ -292,7 +277,7 @@ public final class TrainingStep implements StepGuard {
         if (group.isEmpty()) {
             return false;
         }
-        scale.begin(named());
+        scale.begin(network.described());
         updater.putBack();
         counts = counts.withoutLastCollected();
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
