@@ -49,6 +49,7 @@ class RealClusterTest {
                 for (int run = 0; run < RUNS; run++) {
                     mixed.add(train(context, digits, config, -1, cluster));
                 }
+                System.out.printf("FP32 %s, mixed %s with %s%n", fp32, mixed, config);
                 assertEquals(median(fp32), median(mixed), 0.01, () -> fp32 + " in FP32, " + mixed + " with " + config);
             }
             Random random = new Random(1);

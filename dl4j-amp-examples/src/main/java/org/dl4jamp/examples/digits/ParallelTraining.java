@@ -32,6 +32,7 @@ final class ParallelTraining {
     private final DataSet test;
     private final TrainingMode mode;
     private final int threads;
+    private final double learningRate;
 
     /** @param threads of OpenMP for each replica in mixed precision; 0 for an equal part of all */
     ParallelTraining(Digits digits, TrainingMode mode, int threads) {
@@ -41,6 +42,20 @@ final class ParallelTraining {
         this.test = shuffled.range(trainImages, digits.size()).toDataSet();
         this.mode = mode;
         this.threads = threads;
+        this.learningRate = DigitsNetworks.LEARNING_RATE;
+    }
+
+    private ParallelTraining(ParallelTraining of, double learningRate) {
+        this.train = of.train;
+        this.test = of.test;
+        this.mode = of.mode;
+        this.threads = of.threads;
+        this.learningRate = learningRate;
+    }
+
+    /** The same with another part of the networks' learning rate. */
+    ParallelTraining slowedDown(double part) {
+        return new ParallelTraining(this, part * DigitsNetworks.LEARNING_RATE);
     }
 
     /** What became of one training. */
@@ -54,6 +69,7 @@ final class ParallelTraining {
      */
     Result train(int workers, int epochs, Optional<PrecisionOptions.Choice> choice, int run, String task) {
         ComputationGraph net = network();
+        net.setLearningRate(learningRate);
         try (Trainer trainer = trainer(net, workers, choice);
                 Progress progress = Progress.of(task, epochs)) {
             IntFunction<List<DataSet>> batches =

@@ -17,12 +17,14 @@ import org.junit.jupiter.params.provider.CsvSource;
 class ReplicasOnDigits {
     private static final int RUNS = 5;
 
+    /** @param part of the networks' learning rate: DL4J adds up the updates of all who share, and with four of them its own FP32 came to 48 to 96 % at the whole of it */
     @ParameterizedTest
-    @CsvSource({"AVERAGING, 2", "AVERAGING, 4", "SHARED_GRADIENTS, 2", "SHARED_GRADIENTS, 4"})
-    void accuracyIsWithinAPointOfFp32(TrainingMode mode, int workers) {
-        double full = median(mode, workers, Optional.empty());
-        double half = median(mode, workers, Optional.of(choice(Precision.HALF, "nd4j")));
-        double oneDnn = median(mode, workers, Optional.of(choice(Precision.AUTO, "onednn")));
+    @CsvSource({"AVERAGING, 2, 1", "AVERAGING, 4, 1", "SHARED_GRADIENTS, 2, 1", "SHARED_GRADIENTS, 4, 0.25"})
+    void accuracyIsWithinAPointOfFp32(TrainingMode mode, int workers, double part) {
+        ParallelTraining training = new ParallelTraining(Digits.load(), mode, 0).slowedDown(part);
+        double full = median(training, mode, workers, Optional.empty());
+        double half = median(training, mode, workers, Optional.of(choice(Precision.HALF, "nd4j")));
+        double oneDnn = median(training, mode, workers, Optional.of(choice(Precision.AUTO, "onednn")));
         System.out.printf(
                 "%s, %d workers: FP32 %.4f, HALF on nd4j %.4f, onednn %.4f%n", mode, workers, full, half, oneDnn);
         assertEquals(full, half, 0.01, "HALF on nd4j");
@@ -37,8 +39,8 @@ class ReplicasOnDigits {
         }
     }
 
-    private static double median(TrainingMode mode, int workers, Optional<PrecisionOptions.Choice> choice) {
-        ParallelTraining training = new ParallelTraining(Digits.load(), mode, 0);
+    private static double median(
+            ParallelTraining training, TrainingMode mode, int workers, Optional<PrecisionOptions.Choice> choice) {
         String title = choice.map(PrecisionOptions.Choice::title).orElse("FP32");
         double[] accuracies = IntStream.range(0, RUNS)
                 .mapToDouble(run -> training.train(
