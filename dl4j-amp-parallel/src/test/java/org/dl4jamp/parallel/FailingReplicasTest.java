@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.nd4j.linalg.dataset.DataSet;
 
 // In a thread of its own: DL4J's waiting can't be interrupted.
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class FailingReplicasTest {
     private static final AmpConfig GIVES_UP_AFTER_3 = AmpConfig.builder()
             .precision(Precision.HALF)

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.function.Executable;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 // In a thread of its own: DL4J's waiting can't be interrupted.
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class InstallingTest {
     private final Model net = Replicas.initialized(false);
     private final ParallelWrapper wrapper = Replicas.wrapper(net, 2, TrainingMode.AVERAGING);

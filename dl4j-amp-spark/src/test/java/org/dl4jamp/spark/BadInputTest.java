@@ -28,7 +28,7 @@ import org.junit.jupiter.api.condition.EnabledForJreRange;
 import org.nd4j.linalg.dataset.DataSet;
 
 @EnabledForJreRange(maxVersion = 22, disabledReason = "Spark 3.5 needs Subject.getSubject, which newer JDKs lack")
-@Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 10, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class BadInputTest {
     @Test
     void contextThatIsNullIsNamed() {

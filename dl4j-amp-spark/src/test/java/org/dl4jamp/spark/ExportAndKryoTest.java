@@ -22,7 +22,7 @@ import org.nd4j.linalg.dataset.DataSet;
 
 /** Other ways of Spark's and DL4J's to send things: Kryo in place of Java's serialization, and batches by way of files. */
 @EnabledForJreRange(maxVersion = 22, disabledReason = "Spark 3.5 needs Subject.getSubject, which newer JDKs lack")
-@Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 10, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ExportAndKryoTest {
     private static final Map<String, String> KRYO = Map.of(
             // DL4J takes no other way of writing it for a cluster that can read local files.

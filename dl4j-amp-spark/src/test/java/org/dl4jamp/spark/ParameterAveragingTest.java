@@ -32,7 +32,7 @@ import org.nd4j.linalg.ops.transforms.Transforms;
 
 /** Mixed precision in tasks of a {@link ParameterAveragingTrainingMaster}, which run on threads of this JVM. */
 @EnabledForJreRange(maxVersion = 22, disabledReason = "Spark 3.5 needs Subject.getSubject, which newer JDKs lack")
-@Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 10, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ParameterAveragingTest {
     private static final int FREQUENCY = 5;
 

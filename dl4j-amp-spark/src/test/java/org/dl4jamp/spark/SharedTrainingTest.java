@@ -44,7 +44,7 @@ import org.nd4j.parameterserver.distributed.conf.VoidConfiguration;
 
 /** Mixed precision with a {@link SharedTrainingMaster} whose driver and one executor are this JVM, which DL4J has send gradients to itself over loopback. */
 @EnabledForJreRange(maxVersion = 22, disabledReason = "Spark 3.5 needs Subject.getSubject, which newer JDKs lack")
-@Timeout(value = 5, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 10, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class SharedTrainingTest {
     private static final int BATCHES = 40;
     private static final int PORT = 40123;
