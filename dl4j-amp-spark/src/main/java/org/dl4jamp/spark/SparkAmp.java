@@ -83,7 +83,8 @@ public final class SparkAmp {
     /**
      * The listener for {@code SparkDl4jMultiLayer.setListeners} and {@code SparkComputationGraph.setListeners} of a network that a {@code SharedTrainingMaster} trains, which takes no hooks. Say {@code workersPerNode(1)}: with more
      * workers in an executor, which DL4J has by default where there are eight cores and more, a listener can't enable them before their first step, and {@code fit} ends with an
-     * exception that says so.
+     * exception that says so. Tasks of an executor take turns. Give the master's builder {@code repartitioner(new EqualRepartitioner())} and each fit as much data as there is: between tasks DL4J drops gradients, and a
+     * warning says so where tasks are short.
      *
      * @throws AmpException if the context is stopped
      */
