@@ -22,7 +22,7 @@ import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 /** The two networks that read digits: a plain stack of layers, and a graph with a residual block. */
 public final class DigitsNetworks {
     private static final long SEED = 20260102;
-    static final double LEARNING_RATE = 2e-3;
+    private static final double LEARNING_RATE = 2e-3;
     private static final int RESIDUAL_CHANNELS = 24;
 
     private DigitsNetworks() {}

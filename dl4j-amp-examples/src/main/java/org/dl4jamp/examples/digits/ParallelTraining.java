@@ -32,30 +32,25 @@ final class ParallelTraining {
     private final DataSet test;
     private final TrainingMode mode;
     private final int threads;
-    private final double learningRate;
+    private final Supplier<ComputationGraph> networks;
 
     /** @param threads of OpenMP for each replica in mixed precision; 0 for an equal part of all */
     ParallelTraining(Digits digits, TrainingMode mode, int threads) {
+        this(digits, mode, threads, ParallelTraining::network);
+    }
+
+    /**
+     * @param threads of OpenMP for each replica in mixed precision; 0 for an equal part of all
+     * @param networks what is trained
+     */
+    ParallelTraining(Digits digits, TrainingMode mode, int threads, Supplier<ComputationGraph> networks) {
         Digits shuffled = digits.shuffled(SPLIT_SEED);
         int trainImages = digits.size() - TEST_IMAGES;
         this.train = shuffled.range(0, trainImages);
         this.test = shuffled.range(trainImages, digits.size()).toDataSet();
         this.mode = mode;
         this.threads = threads;
-        this.learningRate = DigitsNetworks.LEARNING_RATE;
-    }
-
-    private ParallelTraining(ParallelTraining of, double learningRate) {
-        this.train = of.train;
-        this.test = of.test;
-        this.mode = of.mode;
-        this.threads = of.threads;
-        this.learningRate = learningRate;
-    }
-
-    /** The same with another part of the networks' learning rate. */
-    ParallelTraining slowedDown(double part) {
-        return new ParallelTraining(this, part * DigitsNetworks.LEARNING_RATE);
+        this.networks = networks;
     }
 
     /** What became of one training. */
@@ -68,8 +63,7 @@ final class ParallelTraining {
      * @param run begins another order of the images
      */
     Result train(int workers, int epochs, Optional<PrecisionOptions.Choice> choice, int run, String task) {
-        ComputationGraph net = network();
-        net.setLearningRate(learningRate);
+        ComputationGraph net = networks.get();
         try (Trainer trainer = trainer(net, workers, choice);
                 Progress progress = Progress.of(task, epochs)) {
             IntFunction<List<DataSet>> batches =
@@ -96,7 +90,7 @@ final class ParallelTraining {
 
     /** Images per second, measured after one fit that isn't. */
     double throughput(int workers, Optional<PrecisionOptions.Choice> choice, int epochs) {
-        ComputationGraph net = network();
+        ComputationGraph net = networks.get();
         try (Trainer trainer = trainer(net, workers, choice)) {
             trainer.secondsToFit(train.batches(BATCH_FOR_SPEED).iterator());
             List<DataSet> batches = new ArrayList<>();
