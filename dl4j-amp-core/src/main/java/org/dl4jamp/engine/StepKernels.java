@@ -21,6 +21,19 @@ public interface StepKernels {
      */
     boolean allFinite(INDArray gradients);
 
+    /** A backward pass of the network begins. */
+    default void backwardBegins() {}
+
+    /**
+     * Whether all elements are finite, for gradients that are as the network's layers have written them in the backward pass that began last, or smaller: then an
+     * engine may know it of some without reading them.
+     *
+     * @param gradients FLOAT, of any shape
+     */
+    default boolean allFiniteAsWritten(INDArray gradients) {
+        return allFinite(gradients);
+    }
+
     /**
      * The Euclidean norm of the elements of several arrays, to FP32 precision: finite if, and only if, all elements are.
      *

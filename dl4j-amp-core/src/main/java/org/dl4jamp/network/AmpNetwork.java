@@ -1,5 +1,6 @@
 package org.dl4jamp.network;
 
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
@@ -7,6 +8,7 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
+import org.deeplearning4j.optimize.api.TrainingListener;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.dl4j.HookedUpdater;
 import org.dl4jamp.policy.NetworkGraph;
@@ -63,6 +65,14 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
 
     /** The FP32 gradients of all parameters, in the order of the parameters. Made if need be. */
     INDArray gradients();
+
+    /** Its listeners, as it has them. */
+    Collection<TrainingListener> listeners();
+
+    /** Whether gradients come to the updater as the backward pass has left them: no code of others comes between the two. */
+    default boolean leavesGradients() {
+        return !Bystanders.areIn(model()) && listeners().stream().noneMatch(Bystanders::comeBetween);
+    }
 
     /** The features of the batch in progress; entries may be null. */
     List<INDArray> features();

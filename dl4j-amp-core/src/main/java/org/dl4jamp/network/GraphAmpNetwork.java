@@ -2,6 +2,7 @@ package org.dl4jamp.network;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
@@ -12,6 +13,7 @@ import org.deeplearning4j.nn.graph.vertex.impl.FrozenVertex;
 import org.deeplearning4j.nn.graph.vertex.impl.LayerVertex;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.graph.ComputationGraphUpdater;
+import org.deeplearning4j.optimize.api.TrainingListener;
 import org.dl4jamp.dl4j.AmpGraphUpdater;
 import org.dl4jamp.dl4j.BuiltNetworks;
 import org.dl4jamp.dl4j.HiddenFields;
@@ -95,6 +97,11 @@ record GraphAmpNetwork(ComputationGraph model) implements AmpNetwork {
             model.initGradientsView();
         }
         return model.getGradientsViewArray();
+    }
+
+    @Override
+    public Collection<TrainingListener> listeners() {
+        return model.getListeners();
     }
 
     @Override

@@ -2,6 +2,7 @@ package org.dl4jamp.network;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
@@ -9,6 +10,7 @@ import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.MultiLayerUpdater;
+import org.deeplearning4j.optimize.api.TrainingListener;
 import org.dl4jamp.dl4j.AmpMultiLayerUpdater;
 import org.dl4jamp.dl4j.BuiltNetworks;
 import org.dl4jamp.dl4j.HookedUpdater;
@@ -68,6 +70,11 @@ record MultiLayerAmpNetwork(MultiLayerNetwork model) implements AmpNetwork {
             model.initGradientsView();
         }
         return model.getGradientsViewArray();
+    }
+
+    @Override
+    public Collection<TrainingListener> listeners() {
+        return model.getListeners();
     }
 
     @Override

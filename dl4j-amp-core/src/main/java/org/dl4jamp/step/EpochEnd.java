@@ -4,21 +4,20 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import org.deeplearning4j.nn.api.Model;
-import org.deeplearning4j.nn.graph.ComputationGraph;
-import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.deeplearning4j.optimize.api.TrainingListener;
+import org.dl4jamp.network.AmpNetwork;
 
 /** Hears of a network's epochs that end, which DL4J and its early stopping trainers tell listeners alone, before other listeners look at what was learned. */
 final class EpochEnd extends BaseTrainingListener {
-    private final Model network;
+    private final AmpNetwork network;
     private final Runnable whatToDo;
 
     /**
      * @param network what is trained
      * @param whatToDo at the end of each epoch
      */
-    EpochEnd(Model network, Runnable whatToDo) {
+    EpochEnd(AmpNetwork network, Runnable whatToDo) {
         this.network = network;
         this.whatToDo = whatToDo;
     }
@@ -27,14 +26,14 @@ final class EpochEnd extends BaseTrainingListener {
     @SuppressWarnings("ReferenceEquality")
     @Override
     public void onEpochEnd(Model model) {
-        if (model == network) {
+        if (model == network.model()) {
             whatToDo.run();
         }
     }
 
     /** Becomes the first of the network's listeners, unless it's one of them: programs put others in their place at any time. */
     void putBack() {
-        Collection<TrainingListener> listeners = listeners();
+        Collection<TrainingListener> listeners = network.listeners();
         if (!listeners.contains(this)) {
             List<TrainingListener> others = new ArrayList<>(listeners);
             listeners.clear();
@@ -45,12 +44,6 @@ final class EpochEnd extends BaseTrainingListener {
 
     /** Hears of nothing any more. */
     void remove() {
-        listeners().remove(this);
-    }
-
-    private Collection<TrainingListener> listeners() {
-        return network instanceof MultiLayerNetwork layers
-                ? layers.getListeners()
-                : ((ComputationGraph) network).getListeners();
+        network.listeners().remove(this);
     }
 }

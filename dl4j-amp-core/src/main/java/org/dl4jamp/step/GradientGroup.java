@@ -67,12 +67,13 @@ final class GradientGroup {
     /**
      * Takes the gradients of one more micro-batch. Those of the last one become those of the whole group; the others become zeros.
      *
+     * @param asWritten whether nobody may have changed them since layers wrote them, but to make them smaller
      * @return whether all are finite; if not, one can still see where they aren't
      */
-    boolean take(GradientParts parts, GradientParts.Parted gradients, StepKernels kernels) {
+    boolean take(GradientParts parts, GradientParts.Parted gradients, StepKernels kernels, boolean asWritten) {
         boolean alone = endsWithNext() && isEmpty();
         if (failure().isPresent() || (alone && !measuresNorm)) {
-            return kernels.allFinite(gradients.all());
+            return asWritten ? kernels.allFiniteAsWritten(gradients.all()) : kernels.allFinite(gradients.all());
         }
         boolean updates = gradients.updates().stream().allMatch(kernels::allFinite);
         if (endsWithNext()) {

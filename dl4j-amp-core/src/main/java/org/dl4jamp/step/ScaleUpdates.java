@@ -41,6 +41,11 @@ public final class ScaleUpdates {
         return scaler;
     }
 
+    /** Whether taking the loss scale out of gradients makes none of them larger. */
+    boolean onlyUnscalesDown() {
+        return scaler.scale() >= 1;
+    }
+
     /** Whether the scaler hears of a step only at the end of the iteration. */
     boolean areLater() {
         return shared.isPresent();

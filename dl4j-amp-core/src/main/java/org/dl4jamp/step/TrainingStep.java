@@ -61,7 +61,7 @@ public final class TrainingStep implements StepGuard {
         this.clipping = gradients.clipping();
         this.group = new GradientGroup(gradients.microBatches(), clipping.needsNorm() || gradients.measuresNorm());
         this.epochEnd = group.collects() && gradients.appliesPartialGroups()
-                ? Optional.of(new EpochEnd(network.model(), this::applyGroup))
+                ? Optional.of(new EpochEnd(network, this::applyGroup))
                 : Optional.empty();
         this.skippedSteps = new SkippedSteps(LOG, scale, maxConsecutiveSkips);
         this.diagnosis = new Diagnosis(network, scale);
@@ -139,6 +139,7 @@ public final class TrainingStep implements StepGuard {
     @Override
     public void backwardBegins(LossScalingLayer output, INDArray batchLabels) {
         updater.putBack();
+        kernels.backwardBegins();
         diagnosis.begins(output, batchLabels);
     }
 
@@ -217,7 +218,7 @@ public final class TrainingStep implements StepGuard {
             }
         }
         WorkEvent event = WorkEvent.begin(WorkEvent.CHECK, "gradients");
-        boolean finite = group.take(parts, gradients, kernels);
+        boolean finite = group.take(parts, gradients, kernels, scale.onlyUnscalesDown() && network.leavesGradients());
         event.commit();
         return finite && Double.isFinite(loss) ? Optional.empty() : Optional.of(diagnosis.of(call.iteration(), loss));
     }

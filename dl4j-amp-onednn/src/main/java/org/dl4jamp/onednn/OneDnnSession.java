@@ -213,7 +213,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
 
     @Override
     public StepKernels stepKernels() {
-        return new HostStepKernels(portable.stepKernels());
+        return new HostStepKernels(portable.stepKernels(), context.finiteGradients());
     }
 
     @Override

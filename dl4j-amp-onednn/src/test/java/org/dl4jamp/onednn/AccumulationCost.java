@@ -21,6 +21,7 @@ import org.dl4jamp.Networks;
 import org.dl4jamp.Precision;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.WorkEvent;
+import org.dl4jamp.engine.host.FiniteGradients;
 import org.dl4jamp.engine.host.HostStepKernels;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
@@ -154,7 +155,7 @@ class AccumulationCost {
 
     /** The passes alone, over as many numbers. */
     private static void printPasses() {
-        StepKernels kernels = new HostStepKernels(StepKernels.nd4j());
+        StepKernels kernels = new HostStepKernels(StepKernels.nd4j(), new FiniteGradients());
         INDArray gradients = Nd4j.create(DataType.FLOAT, PARAMETERS);
         INDArray sums = Nd4j.rand(DataType.FLOAT, PARAMETERS);
         List<INDArray> from = List.of(gradients);

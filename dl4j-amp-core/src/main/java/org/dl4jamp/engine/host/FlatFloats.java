@@ -47,6 +47,13 @@ public final class FlatFloats {
         return flat ? Optional.of(new FlatFloats(address(array), array.length())) : Optional.empty();
     }
 
+    /** The memory of an array of two or four bytes a number, four bytes at a time; empty if the numbers are scattered, or there's half of a four left. */
+    static Optional<FlatFloats> words(INDArray array) {
+        long bytes = array.length() * array.dataType().width();
+        boolean whole = !array.isEmpty() && bytes % Float.BYTES == 0 && isWithoutGaps(array);
+        return whole ? Optional.of(new FlatFloats(address(array), bytes / Float.BYTES)) : Optional.empty();
+    }
+
     private static boolean isWithoutGaps(INDArray array) {
         long stride = 1;
         for (int axis = array.rank() - 1; axis >= 0; axis--) {
@@ -59,7 +66,18 @@ public final class FlatFloats {
     }
 
     private static long address(INDArray array) {
-        return array.data().pointer().address() + array.offset() * Float.BYTES;
+        return array.data().pointer().address()
+                + array.offset() * array.dataType().width();
+    }
+
+    /** Where the first number is. */
+    long address() {
+        return address;
+    }
+
+    /** Some of the numbers, however many. */
+    FlatFloats part(long start, long size) {
+        return new FlatFloats(address + start * Float.BYTES, size);
     }
 
     public long length() {
@@ -164,6 +182,15 @@ public final class FlatFloats {
         return ranges.numbers()
                 .mapToDouble(i -> number.of(ranges.start(i), ranges.size(i)))
                 .sum();
+    }
+
+    /** The largest of a number for each range of a length, NaN if one of them is. */
+    static double maxOfRanges(long length, RangeNumber number) {
+        Ranges ranges = Ranges.of(length);
+        return ranges.numbers()
+                .mapToDouble(i -> number.of(ranges.start(i), ranges.size(i)))
+                .max()
+                .orElseThrow();
     }
 
     /** A length in ranges of whole chunks, the same number for each thread. */

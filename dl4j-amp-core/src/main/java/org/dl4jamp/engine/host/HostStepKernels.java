@@ -11,19 +11,36 @@ import org.nd4j.linalg.learning.GradientUpdater;
 /** Passes over gradients in host memory, as fast as memory is. What they don't cover is ND4J's. */
 public final class HostStepKernels implements StepKernels {
     private final StepKernels portable;
+    private final FiniteGradients known;
 
     /**
      * @param portable does what isn't covered
+     * @param known what layers tell of gradients that they write
      */
-    public HostStepKernels(StepKernels portable) {
+    public HostStepKernels(StepKernels portable, FiniteGradients known) {
         this.portable = portable;
+        this.known = known;
     }
 
     @Override
     public boolean allFinite(INDArray gradients) {
+        return FlatFloats.of(gradients).map(HostStepKernels::areFinite).orElseGet(() -> portable.allFinite(gradients));
+    }
+
+    @Override
+    public void backwardBegins() {
+        known.begin();
+    }
+
+    @Override
+    public boolean allFiniteAsWritten(INDArray gradients) {
         return FlatFloats.of(gradients)
-                .map(flat -> FlatFloats.allRanges(flat.length(), (start, size) -> areFinite(flat.bits(start, size))))
+                .map(flat -> known.takeUnknown(flat).stream().allMatch(HostStepKernels::areFinite))
                 .orElseGet(() -> portable.allFinite(gradients));
+    }
+
+    private static boolean areFinite(FlatFloats numbers) {
+        return FlatFloats.allRanges(numbers.length(), (start, size) -> areFinite(numbers.bits(start, size)));
     }
 
     private static boolean areFinite(IntBuffer numbers) {

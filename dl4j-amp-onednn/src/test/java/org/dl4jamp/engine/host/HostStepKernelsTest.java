@@ -34,7 +34,7 @@ import org.nd4j.linalg.schedule.ExponentialSchedule;
 import org.nd4j.linalg.schedule.ScheduleType;
 
 class HostStepKernelsTest {
-    private final StepKernels kernels = new HostStepKernels(StepKernels.nd4j());
+    private final StepKernels kernels = new HostStepKernels(StepKernels.nd4j(), new FiniteGradients());
 
     private void update(
             GradientUpdater<?> updater, INDArray gradient, int divisor, Optional<INDArray> parameters, int iteration) {
