@@ -13,8 +13,10 @@ import java.util.Map;
 import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
+import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Networks;
@@ -51,6 +53,15 @@ class AccumulationCost {
 
         Side(AmpConfig config) {
             MixedPrecision.enable(network, config);
+        }
+
+        /** Has all gradients read: somebody could have changed them. */
+        Side withListener() {
+            network.setListeners(new BaseTrainingListener() {
+                @Override
+                public void onGradientCalculation(Model model) {}
+            });
+            return this;
         }
 
         void fit(DataSet data) {
@@ -117,6 +128,7 @@ class AccumulationCost {
         DataSet data = Networks.vectors(256, 1024, 1000);
         Map<String, Side> sides = new LinkedHashMap<>();
         sides.put("check", new Side(config().build()));
+        sides.put("check, with a listener", new Side(config().build()).withListener());
         sides.put("check, norm", new Side(config().clipGradientNorm(0.1).build()));
         sides.put(
                 "check, norm, accumulation",
