@@ -3,6 +3,7 @@ package org.dl4jamp.engine.host;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ForkJoinPool;
@@ -47,20 +48,37 @@ public final class FlatFloats {
         return flat ? Optional.of(new FlatFloats(address(array), array.length())) : Optional.empty();
     }
 
-    /** The memory of an array of two or four bytes a number, four bytes at a time; empty if the numbers are scattered, or there's half of a four left. */
+    /**
+     * The memory of an array of two or four bytes a number, four bytes at a time, whatever the order of its axes there; empty if the numbers are scattered, or there's
+     * half of a four left.
+     */
     static Optional<FlatFloats> words(INDArray array) {
         long bytes = array.length() * array.dataType().width();
-        boolean whole = !array.isEmpty() && bytes % Float.BYTES == 0 && isWithoutGaps(array);
+        boolean whole = !array.isEmpty() && bytes % Float.BYTES == 0 && isWithoutGapsInAnyOrder(array);
         return whole ? Optional.of(new FlatFloats(address(array), bytes / Float.BYTES)) : Optional.empty();
     }
 
+    private static boolean isWithoutGapsInAnyOrder(INDArray array) {
+        int[] axes = IntStream.range(0, array.rank())
+                .boxed()
+                .sorted(Comparator.comparingLong(axis -> -array.stride(axis)))
+                .mapToInt(Integer::intValue)
+                .toArray();
+        return isWithoutGaps(array, axes);
+    }
+
     private static boolean isWithoutGaps(INDArray array) {
+        return isWithoutGaps(array, IntStream.range(0, array.rank()).toArray());
+    }
+
+    /** Whether the numbers lie one after the other if one goes through the axes in an order, the last one first. */
+    private static boolean isWithoutGaps(INDArray array, int[] axes) {
         long stride = 1;
-        for (int axis = array.rank() - 1; axis >= 0; axis--) {
-            if (array.size(axis) > 1 && array.stride(axis) != stride) {
+        for (int i = axes.length - 1; i >= 0; i--) {
+            if (array.size(axes[i]) > 1 && array.stride(axes[i]) != stride) {
                 return false;
             }
-            stride *= array.size(axis);
+            stride *= array.size(axes[i]);
         }
         return true;
     }

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.OptionalDouble;
 import java.util.Random;
@@ -103,11 +105,31 @@ class FiniteGradientsTest {
         }
     }
 
+    @Property(tries = 40)
+    void theLargestMagnitudeIsFoundInAnyOrderOfAxes(@ForAll long seed) {
+        Nd4j.getRandom().setSeed(seed);
+        Random random = new Random(seed);
+        List<Integer> axes = new ArrayList<>(List.of(0, 1, 2, 3));
+        Collections.shuffle(axes, random);
+        for (DataType type : List.of(DataType.FLOAT, DataType.BFLOAT16)) {
+            INDArray whole = Nd4j.randn(DataType.FLOAT, 3, 1 + random.nextInt(3), 5, 4)
+                    .castTo(type)
+                    .permute(axes.stream().mapToInt(Integer::intValue).toArray());
+            long[] place = new long[4];
+            Arrays.setAll(place, axis -> random.nextInt((int) whole.size(axis)));
+            whole.putScalar(place, -9);
+            assertEquals(OptionalDouble.of(9), Magnitudes.largest(whole));
+        }
+    }
+
     @Test
     void ofArraysThatItDoesNotReadNoMagnitudeIsKnown() {
         List<INDArray> others = new ArrayList<>();
         others.add(Nd4j.rand(DataType.DOUBLE, 10));
         others.add(Nd4j.rand(DataType.FLOAT, 4, 6).getColumn(2));
+        others.add(Nd4j.rand(DataType.FLOAT, 4, 6, 5).permute(2, 0, 1).get(NDArrayIndex.interval(0, 2)));
+        others.add(
+                Nd4j.rand(DataType.FLOAT, 1, 6).broadcast(4, 6).get(NDArrayIndex.all(), NDArrayIndex.interval(1, 3)));
         others.add(Nd4j.rand(DataType.FLOAT, 7).castTo(DataType.BFLOAT16));
         others.forEach(other -> assertTrue(Magnitudes.largest(other).isEmpty(), other.dataType()::toString));
     }

@@ -8,8 +8,11 @@ import java.util.List;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -121,6 +124,40 @@ class FiniteProductsTest {
         try (MixedPrecision amp =
                 MixedPrecision.enable(network, config(precision).build())) {
             assertSkips(network, amp, overflow(network));
+        }
+    }
+
+    @Test
+    void theyAreKnownOfActivationsWithTheChannelsLast() {
+        INDArray input = Nd4j.randn(DataType.FLOAT, 2, 4, 4, 256).permute(0, 3, 1, 2);
+        assertTrue(FiniteProducts.areKnown(input, input.dup('c'), 9L * 256 * 256));
+    }
+
+    @ParameterizedTest
+    @MethodSource("precisions")
+    void aGradientThatOverflowsInAConvolutionIsSeen(Precision precision) {
+        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+                .seed(5)
+                .updater(new Sgd(1e-3))
+                .activation(Activation.IDENTITY)
+                .convolutionMode(ConvolutionMode.Same)
+                .list()
+                .layer(new ConvolutionLayer.Builder(3, 3).nOut(256).build())
+                .layer(new OutputLayer.Builder(LossFunction.MSE).nOut(4).build())
+                .setInputType(InputType.convolutional(4, 4, 256))
+                .build());
+        network.init();
+        try (MixedPrecision amp =
+                MixedPrecision.enable(network, config(precision).build())) {
+            network.getParam("0_W").muli(1e-25);
+            INDArray before = network.params().dup();
+            DataSet batch = new DataSet(
+                    Nd4j.randn(DataType.FLOAT, EXAMPLES, 256, 4, 4).muli(1e25),
+                    Nd4j.randn(DataType.FLOAT, EXAMPLES, 4).muli(1e15));
+            network.fit(batch);
+            assertTrue(Double.isFinite(network.score()), () -> "loss " + network.score());
+            assertEquals(1, amp.stepsSkipped());
+            assertEquals(before, network.params());
         }
     }
 
