@@ -3,7 +3,6 @@ package org.dl4jamp.engine.host;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ForkJoinPool;
@@ -58,29 +57,37 @@ public final class FlatFloats {
         return whole ? Optional.of(new FlatFloats(address(array), bytes / Float.BYTES)) : Optional.empty();
     }
 
-    private static boolean isWithoutGapsInAnyOrder(INDArray array) {
-        int[] axes = IntStream.range(0, array.rank())
-                .boxed()
-                .sorted(Comparator.comparingLong(axis -> -array.stride(axis)))
-                .mapToInt(Integer::intValue)
-                .toArray();
-        return isWithoutGaps(array, axes);
-    }
-
     private static boolean isWithoutGaps(INDArray array) {
-        return isWithoutGaps(array, IntStream.range(0, array.rank()).toArray());
-    }
-
-    /** Whether the numbers lie one after the other if one goes through the axes in an order, the last one first. */
-    private static boolean isWithoutGaps(INDArray array, int[] axes) {
         long stride = 1;
-        for (int i = axes.length - 1; i >= 0; i--) {
-            if (array.size(axes[i]) > 1 && array.stride(axes[i]) != stride) {
+        for (int axis = array.rank() - 1; axis >= 0; axis--) {
+            if (array.size(axis) > 1 && array.stride(axis) != stride) {
                 return false;
             }
-            stride *= array.size(axes[i]);
+            stride *= array.size(axis);
         }
         return true;
+    }
+
+    private static boolean isWithoutGapsInAnyOrder(INDArray array) {
+        long stride = 1;
+        while (stride < array.length()) {
+            long next = sizeOfAxis(array, stride);
+            if (next == 1) {
+                return false;
+            }
+            stride *= next;
+        }
+        return true;
+    }
+
+    /** The size of the axis that has a stride, 1 if there is none. */
+    private static long sizeOfAxis(INDArray array, long stride) {
+        for (int axis = 0; axis < array.rank(); axis++) {
+            if (array.size(axis) > 1 && array.stride(axis) == stride) {
+                return array.size(axis);
+            }
+        }
+        return 1;
     }
 
     private static long address(INDArray array) {
