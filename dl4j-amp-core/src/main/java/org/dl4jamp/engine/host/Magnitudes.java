@@ -50,7 +50,7 @@ public final class Magnitudes {
 
     private static void take(int[] numbers, int[] largest, int size) {
         for (int i = 0; i < size; i++) {
-            largest[i] = Math.max(largest[i], numbers[i] & MAGNITUDE);
+            largest[i] = larger(largest[i], numbers[i] & MAGNITUDE);
         }
     }
 
@@ -59,7 +59,13 @@ public final class Magnitudes {
         for (int i = 0; i < size; i++) {
             int higher = numbers[i] & MAGNITUDE_OF_HIGHER;
             int lower = (numbers[i] << 16) & MAGNITUDE_OF_HIGHER;
-            largest[i] = Math.max(largest[i], Math.max(higher, lower));
+            largest[i] = larger(largest[i], larger(higher, lower));
         }
+    }
+
+    /** Of two magnitudes. HotSpot of Java 17 makes no vector instructions of a maximum of integers, which takes five times as long. */
+    private static int larger(int one, int other) {
+        int more = one - other;
+        return one - (more & (more >> 31));
     }
 }

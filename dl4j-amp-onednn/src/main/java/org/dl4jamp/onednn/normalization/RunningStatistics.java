@@ -10,6 +10,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * gradient. The variance is kept as such or as the decimal logarithm of the deviation.
  */
 final class RunningStatistics {
+    private static final double LOG_OF_TEN = Math.log(10);
+
     private RunningStatistics() {}
 
     /** {@code mean[t] - mean[t+1]} with {@code mean[t+1] = decay * mean[t] + (1 - decay) * measured}, likewise of the variance. */
@@ -27,7 +29,7 @@ final class RunningStatistics {
         for (int i = 0; i < values.length; i++) {
             double variance = variance(values[i]);
             double next = decay * variance + (1 - decay) * measured[i];
-            values[i] = (float) (Math.log10(variance / next) / 2);
+            values[i] = (float) (Math.log(variance / next) / (2 * LOG_OF_TEN));
         }
         write(values, update);
     }
@@ -65,8 +67,9 @@ final class RunningStatistics {
         return shift;
     }
 
+    /** A power of ten, by a function that takes a third of the time of the power of any number, as the natural logarithm does of the decimal one. */
     private static double variance(double logDeviation) {
-        return Math.pow(10, 2 * logDeviation);
+        return Math.exp(2 * LOG_OF_TEN * logDeviation);
     }
 
     /** A view's parameters are contiguous: slices of DL4J's flat vectors. */
