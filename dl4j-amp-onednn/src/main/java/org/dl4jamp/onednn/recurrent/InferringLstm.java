@@ -111,17 +111,16 @@ final class InferringLstm implements AutoCloseable {
      *
      * @param x {@code [steps, minibatch, nIn]}
      * @param outputs where the outputs go: {@code [steps, minibatch, units]}
-     * @param wantsLast whether the state after the last time step is returned
-     * @return that state, outside workspaces; null if nobody wants it
+     * @param lastState takes the state after the last time step; null if nobody wants it
      */
-    RecurrentState run(
-            INDArray x, RecurrentParameters parameters, RecurrentState initial, INDArray outputs, boolean wantsLast) {
+    void run(
+            INDArray x, RecurrentParameters parameters, RecurrentState initial, INDArray outputs, LastState lastState) {
         takeWeights(parameters);
         long before = context.staging().address();
         long memoryBefore = before + stateBytes();
         long last = memoryBefore + stateBytes();
-        RecurrentState after = wantsLast ? state() : null;
-        long memoryAfter = wantsLast ? Workspaces.address(after.memory()) : last + stateBytes();
+        RecurrentState after = lastState == null ? null : lastState.room().orElseGet(this::state);
+        long memoryAfter = after == null ? last + stateBytes() : Workspaces.address(after.memory());
         begin(initial, before, memoryBefore);
         forward.bind(dnnl.DNNL_ARG_SRC_LAYER, x)
                 .bind(dnnl.DNNL_ARG_SRC_ITER, before)
@@ -133,10 +132,10 @@ final class InferringLstm implements AutoCloseable {
                 .bind(dnnl.DNNL_ARG_DST_ITER, last)
                 .bind(dnnl.DNNL_ARG_DST_ITER_C, memoryAfter)
                 .run();
-        if (wantsLast) {
+        if (after != null) {
             copy(widen, last, Workspaces.address(after.output()));
+            lastState.take(after);
         }
-        return after;
     }
 
     private void takeWeights(RecurrentParameters parameters) {

@@ -1,7 +1,6 @@
 package org.dl4jamp.onednn.recurrent;
 
 import java.util.Optional;
-import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.dl4jamp.onednn.array.KeptWeights;
@@ -68,17 +67,14 @@ final class LstmInference implements KeptWeights, AutoCloseable {
             INDArray x,
             RecurrentParameters parameters,
             RecurrentState initial,
-            Consumer<RecurrentState> lastState,
+            LastState lastState,
             SequenceMemory place) {
         SequenceShape shape = new SequenceShape(
                 x.size(1), x.size(0), x.size(2), parameters.recurrentWeights().size(0), LstmCell.GATES);
         INDArray outputs = place.create(type, shape.steps(), shape.minibatch(), shape.units());
-        RecurrentState last = primitives
+        primitives
                 .get(shape, () -> InferringLstm.make(context, layer.get(), type, shape, weights))
-                .run(x, parameters, initial, outputs, lastState != null);
-        if (lastState != null) {
-            lastState.accept(last);
-        }
+                .run(x, parameters, initial, outputs, lastState);
         return outputs;
     }
 

@@ -20,6 +20,7 @@ final class LstmTwin extends LSTM implements Directional, KeptWeights.Keeper {
 
     private final transient RecurrentPasses passes;
     private final transient RecurrentCalls calls = new RecurrentCalls(this, this::permuteIfNWC);
+    private final transient TimeStepState betweenTimeSteps = new TimeStepState(stateMap);
 
     LstmTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
@@ -66,7 +67,13 @@ final class LstmTwin extends LSTM implements Directional, KeptWeights.Keeper {
     @Override
     public INDArray rnnTimeStep(INDArray input, LayerWorkspaceMgr workspaceMgr) {
         setInput(input, workspaceMgr);
-        return calls.forward(sequences(stateMap), false, stateMap, workspaceMgr);
+        return calls.forward(sequences(stateMap), false, betweenTimeSteps, workspaceMgr);
+    }
+
+    @Override
+    public Map<String, INDArray> rnnGetPreviousState() {
+        betweenTimeSteps.seen();
+        return super.rnnGetPreviousState();
     }
 
     @Override
@@ -74,7 +81,10 @@ final class LstmTwin extends LSTM implements Directional, KeptWeights.Keeper {
             INDArray input, boolean training, boolean storeLastForTBPTT, LayerWorkspaceMgr workspaceMgr) {
         setInput(input, workspaceMgr);
         return calls.forward(
-                sequences(tBpttStateMap), training, storeLastForTBPTT ? tBpttStateMap : null, workspaceMgr);
+                sequences(tBpttStateMap),
+                training,
+                storeLastForTBPTT ? RecurrentCalls.into(tBpttStateMap) : null,
+                workspaceMgr);
     }
 
     @Override
@@ -87,7 +97,8 @@ final class LstmTwin extends LSTM implements Directional, KeptWeights.Keeper {
             INDArray epsilon, int tbpttBackwardLength, LayerWorkspaceMgr workspaceMgr) {
         // The networks copy the state of truncated BPTT to the other map after each segment: this is where the segment
         // began.
-        return calls.backward(sequences(stateMap), epsilon, tbpttBackwardLength, tBpttStateMap, workspaceMgr);
+        return calls.backward(
+                sequences(stateMap), epsilon, tbpttBackwardLength, RecurrentCalls.into(tBpttStateMap), workspaceMgr);
     }
 
     @Override

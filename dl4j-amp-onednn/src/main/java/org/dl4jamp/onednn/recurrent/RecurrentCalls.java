@@ -38,17 +38,13 @@ final class RecurrentCalls {
      * @param after where the state after it goes; null for nowhere
      */
     INDArray forward(
-            RecurrentPasses.Sequences sequences,
-            boolean training,
-            Map<String, INDArray> after,
-            LayerWorkspaceMgr workspaceMgr) {
-        return featuresFirst.apply(twin.passes()
-                .forward(
-                        sequences,
-                        twin.parameters(),
-                        training,
-                        after == null ? null : last -> last.putInto(after),
-                        workspaceMgr));
+            RecurrentPasses.Sequences sequences, boolean training, LastState after, LayerWorkspaceMgr workspaceMgr) {
+        return featuresFirst.apply(twin.passes().forward(sequences, twin.parameters(), training, after, workspaceMgr));
+    }
+
+    /** A state that goes into one of the maps in which DL4J's layers keep it. */
+    static LastState into(Map<String, INDArray> state) {
+        return last -> last.putInto(state);
     }
 
     /**
@@ -62,7 +58,7 @@ final class RecurrentCalls {
             RecurrentPasses.Sequences sequences,
             INDArray epsilon,
             int steps,
-            Map<String, INDArray> after,
+            LastState after,
             LayerWorkspaceMgr workspaceMgr) {
         INDArray next = twin.passes()
                 .backward(
@@ -71,7 +67,7 @@ final class RecurrentCalls {
                         steps,
                         twin.parameters(),
                         twin.gradients(),
-                        after == null ? null : last -> last.putInto(after),
+                        after,
                         workspaceMgr,
                         ArrayType.ACTIVATION_GRAD);
         return new Pair<>(twin.gradients().asGradient(), featuresFirst.apply(next));

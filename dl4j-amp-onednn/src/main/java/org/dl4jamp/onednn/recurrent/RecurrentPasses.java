@@ -1,7 +1,6 @@
 package org.dl4jamp.onednn.recurrent;
 
 import java.util.Optional;
-import java.util.function.Consumer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.array.KeptWeights;
@@ -117,7 +116,7 @@ final class RecurrentPasses implements AutoCloseable {
             Sequences sequences,
             RecurrentParameters parameters,
             boolean training,
-            Consumer<RecurrentState> lastState,
+            LastState lastState,
             LayerWorkspaceMgr workspaceMgr) {
         if (infers(sequences, training)) {
             return inferred(sequences, parameters, lastState, workspaceMgr, ArrayType.FF_WORKING_MEM);
@@ -129,7 +128,7 @@ final class RecurrentPasses implements AutoCloseable {
         SequenceMemory lasting = keeps ? new SequenceMemory(workspaceMgr, ArrayType.ACTIVATIONS) : working;
         RecurrentCell.Trace trace = run(sequences, parameters, training, keeps, hasTruncated, working, lasting);
         if (lastState != null) {
-            lastState.accept(detached(trace.last()));
+            lastState.take(copied(trace.last(), lastState.room()));
         }
         kept = keeps ? trace : null;
         keptFrom = sequences.initial();
@@ -147,7 +146,7 @@ final class RecurrentPasses implements AutoCloseable {
             Sequences sequences,
             RecurrentParameters parameters,
             boolean training,
-            Consumer<RecurrentState> lastState,
+            LastState lastState,
             LayerWorkspaceMgr workspaceMgr) {
         if (infers(sequences, training)) {
             return Views.permuted(
@@ -169,7 +168,7 @@ final class RecurrentPasses implements AutoCloseable {
     private INDArray inferred(
             Sequences sequences,
             RecurrentParameters parameters,
-            Consumer<RecurrentState> lastState,
+            LastState lastState,
             LayerWorkspaceMgr workspaceMgr,
             ArrayType place) {
         parameters.requireFit(sequences.input(), sequences.initial().output());
@@ -200,7 +199,15 @@ final class RecurrentPasses implements AutoCloseable {
                         lasting);
     }
 
-    private static RecurrentState detached(RecurrentState state) {
+    /** A copy of a state outside of workspaces. */
+    private RecurrentState copied(RecurrentState state, Optional<RecurrentState> room) {
+        if (room.isPresent()) {
+            copy(state.output(), room.get().output());
+            if (state.memory() != null) {
+                copy(state.memory(), room.get().memory());
+            }
+            return room.get();
+        }
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             return new RecurrentState(
                     state.output().dup(),
@@ -226,7 +233,7 @@ final class RecurrentPasses implements AutoCloseable {
             long backSteps,
             RecurrentParameters parameters,
             RecurrentParameters gradients,
-            Consumer<RecurrentState> lastState,
+            LastState lastState,
             LayerWorkspaceMgr workspaceMgr,
             ArrayType destination) {
         INDArray input = sequences.input();
@@ -241,7 +248,7 @@ final class RecurrentPasses implements AutoCloseable {
         RecurrentCell.Trace trace = usesKept ? kept : run(sequences, parameters, true, true, truncates, memory, memory);
         forget();
         if (lastState != null) {
-            lastState.accept(detached(trace.last()));
+            lastState.take(copied(trace.last(), lastState.room()));
         }
         INDArray turned = epsilon.permute(2, 0, 1);
         INDArray error = copy(turned, memory.create(DataType.FLOAT, turned.shape()));

@@ -20,6 +20,7 @@ final class SimpleRnnTwin extends SimpleRnn implements Directional, KeptWeights.
 
     private final transient RecurrentPasses passes;
     private final transient RecurrentCalls calls = new RecurrentCalls(this, this::permuteIfNWC);
+    private final transient TimeStepState betweenTimeSteps = new TimeStepState(stateMap);
 
     SimpleRnnTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
@@ -58,7 +59,13 @@ final class SimpleRnnTwin extends SimpleRnn implements Directional, KeptWeights.
     @Override
     public INDArray rnnTimeStep(INDArray input, LayerWorkspaceMgr workspaceMgr) {
         setInput(input, workspaceMgr);
-        return calls.forward(sequences(stateMap), false, stateMap, workspaceMgr);
+        return calls.forward(sequences(stateMap), false, betweenTimeSteps, workspaceMgr);
+    }
+
+    @Override
+    public Map<String, INDArray> rnnGetPreviousState() {
+        betweenTimeSteps.seen();
+        return super.rnnGetPreviousState();
     }
 
     @Override
@@ -66,7 +73,10 @@ final class SimpleRnnTwin extends SimpleRnn implements Directional, KeptWeights.
             INDArray input, boolean training, boolean storeLastForTBPTT, LayerWorkspaceMgr workspaceMgr) {
         setInput(input, workspaceMgr);
         return calls.forward(
-                sequences(tBpttStateMap), training, storeLastForTBPTT ? tBpttStateMap : null, workspaceMgr);
+                sequences(tBpttStateMap),
+                training,
+                storeLastForTBPTT ? RecurrentCalls.into(tBpttStateMap) : null,
+                workspaceMgr);
     }
 
     @Override
