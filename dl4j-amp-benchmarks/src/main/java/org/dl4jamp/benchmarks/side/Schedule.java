@@ -12,10 +12,10 @@ package org.dl4jamp.benchmarks.side;
  */
 public record Schedule(int warmUpSteps, double warmUpSeconds, int steps, double seconds) {
     /** How many times {@link #warmUpSeconds} steps aren't measured, at most. */
-    static final int PATIENCE = 3;
+    static final int PATIENCE = 6;
 
     /**
-     * Fifteen seconds before measuring, or more: in the first ten to forty HotSpot compiles, and on two processors its threads take from a side
+     * Fifteen seconds before measuring, or more: in the first ten to ninety HotSpot compiles, and on two processors its threads take from a side
      * in Java up to half its speed (sine-64: 27 ms a step after two seconds, 14 ms after fifteen). Then five seconds.
      */
     public static Schedule ofSteps(int warmUpSteps, int steps) {

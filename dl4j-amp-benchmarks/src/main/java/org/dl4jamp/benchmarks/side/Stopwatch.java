@@ -87,7 +87,7 @@ public final class Stopwatch {
         }
     }
 
-    /** A network of many layers keeps HotSpot busy for half a minute, at the cost of the native libraries' threads. */
+    /** A network of many layers keeps HotSpot busy for a minute, at the cost of the native libraries' threads. */
     private void warmUp(Runnable step, Schedule schedule) {
         long begin = nanoTime.getAsLong();
         repeat(step, schedule.warmUpSteps(), schedule.warmUpSeconds());
