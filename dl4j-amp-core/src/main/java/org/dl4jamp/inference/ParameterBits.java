@@ -97,14 +97,17 @@ abstract class ParameterBits {
 
     private static final class OnHost extends ParameterBits {
         private final FlatFloats numbers;
+        /** As many of the first ones as a window has: to make a buffer of memory is a call of native code, of which a pass would have two for each layer. */
+        private final IntBuffer first;
 
         OnHost(FlatFloats numbers) {
             this.numbers = numbers;
+            first = numbers.bits(0, (int) Math.min(Window.LONGEST, numbers.length()));
         }
 
         @Override
         IntBuffer range(long start, int size) {
-            return numbers.bits(start, size);
+            return start + size <= first.limit() ? first.slice((int) start, size) : numbers.bits(start, size);
         }
 
         @Override

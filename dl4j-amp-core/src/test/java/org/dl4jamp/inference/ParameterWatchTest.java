@@ -1,5 +1,6 @@
 package org.dl4jamp.inference;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -98,6 +99,27 @@ class ParameterWatchTest {
         scattered.putScalar(39, 49, Math.nextUp(scattered.getFloat(39, 49)));
         assertFalse(bits.are(positions, values));
         assertTrue(sum != bits.sum(0, bits.length()));
+    }
+
+    /** A buffer is made of the first sixteen million once, of others each time. */
+    @Test
+    void numbersFarBehindAreComparedAsWell() {
+        long border = 1L << 24;
+        INDArray parameters = Nd4j.zeros(DataType.FLOAT, border + 1000);
+        ParameterBits bits = ParameterBits.of(parameters);
+        long[] positions = {0, border - 1, border, border + 999};
+        int[] values = new int[positions.length];
+        bits.read(positions, values);
+        int sum = bits.sum(border - 500, 1000);
+        assertTrue(bits.are(positions, values));
+        for (long position : positions) {
+            parameters.putScalar(position, 1);
+            assertFalse(bits.are(positions, values), "number " + position);
+            boolean inRange = position >= border - 500 && position < border + 500;
+            assertEquals(inRange, sum != bits.sum(border - 500, 1000), "number " + position);
+            parameters.putScalar(position, 0);
+        }
+        assertTrue(bits.are(positions, values));
     }
 
     @Test
