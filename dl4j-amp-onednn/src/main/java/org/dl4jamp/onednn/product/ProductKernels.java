@@ -272,10 +272,8 @@ public final class ProductKernels implements AutoCloseable {
         kernel.bind(dnnl.DNNL_ARG_SRC, samples.take(input))
                 .bind(dnnl.DNNL_ARG_DIFF_DST, delta)
                 .run();
-        // Before the copy, which is as large as all caches.
-        boolean finite = FiniteProducts.areKnown(input, delta, gradient.length());
         weightGradient.copy(gradient);
-        context.finiteGradients().written(gradient, finite);
+        context.finiteGradients().written(gradient, FiniteProducts.areKnown(input, delta, gradient.length()));
     }
 
     @Override
