@@ -16,6 +16,8 @@ import java.util.ArrayList;
 import java.util.List;
 import javax.imageio.ImageIO;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -200,6 +202,41 @@ class AmpCommandTest {
         }
         // 1,347 images in batches of 16.
         assertEquals(85, steps, figures.toString());
+    }
+
+    /** Opens like any file, and is always full. */
+    private static final Path FULL = Path.of("/dev/full");
+
+    @ParameterizedTest
+    @CsvSource({
+        "sine --size=8 --hidden=8 --iterations=3 --json=/dev/full, --json, Speed-up",
+        "sine --size=8 --hidden=8 --iterations=3 --image=/dev/full, --image, Speed-up",
+        "digits --epochs=1 --json=/dev/full, --json, residual",
+        "parallel --epochs=1 --json=/dev/full, --json, replica 1",
+        "example one-line --json=/dev/full, --json, one-line",
+    })
+    @EnabledOnOs(value = OS.LINUX, disabledReason = "/dev/full is Linux's")
+    void aFileThatFillsItsDiskIsSaidInOneLineAfterTheFigures(String command, String option, String figure) {
+        List<String> arguments = new ArrayList<>(List.of(command.split(" ")));
+        if (command.startsWith("sine") && !command.contains("--image")) {
+            arguments.add("--image=" + folder.resolve("s.png"));
+        }
+        assertEquals(2, run(arguments.toArray(String[]::new)), err.toString());
+        String expected =
+                "amp: " + option + " /dev/full: can't be written (java.io.IOException: No space left on device)";
+        assertTrue(err.toString().contains(expected), err.toString());
+        assertFalse(err.toString().contains("    at "), err.toString());
+        assertTrue(out.toString().contains(figure), out.toString());
+        assertTrue(Files.exists(FULL) && !Files.isRegularFile(FULL), "the device is still one");
+    }
+
+    @Test
+    void anImageIsWrittenThroughALinkWhichStays() throws IOException {
+        Path target = Files.createFile(folder.resolve("target.png"));
+        Path link = Files.createSymbolicLink(folder.resolve("link.png"), target);
+        assertEquals(0, run("sine", "--size=8", "--hidden=8", "--iterations=3", "--image=" + link), err.toString());
+        assertTrue(Files.isSymbolicLink(link));
+        assertTrue(ImageIO.read(target.toFile()).getWidth() > 900);
     }
 
     private int run(String... arguments) {

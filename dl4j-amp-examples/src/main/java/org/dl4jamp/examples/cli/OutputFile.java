@@ -3,6 +3,7 @@ package org.dl4jamp.examples.cli;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -33,19 +34,41 @@ public final class OutputFile {
                 Files.delete(file);
             }
         } catch (IOException e) {
-            throw new ParameterException(command, option + " " + file + ": can't be written (" + e + ")", e);
+            throw cannotWrite(command, option, file, e);
+        }
+    }
+
+    private static ParameterException cannotWrite(CommandLine command, String option, Path file, IOException error) {
+        return new ParameterException(command, option + " " + file + ": can't be written (" + error + ")", error);
+    }
+
+    /**
+     * Writes a file, and refuses one that can't be written after all, such as one on a disk that is full by now.
+     *
+     * @param option the option that names the file, for the message
+     * @param file where to, or null to write nothing
+     * @throws ParameterException if it can't be written
+     */
+    public static void write(CommandLine command, String option, Path file, byte[] content) {
+        if (file == null) {
+            return;
+        }
+        try {
+            Files.write(file, content);
+        } catch (IOException e) {
+            throw cannotWrite(command, option, file, e);
         }
     }
 
     /**
-     * Writes figures as JSON.
+     * Writes figures as JSON into the file of the option {@code --json}.
      *
      * @param file where to, or null to write nothing
      * @param figures a record, or anything else that Jackson can write
+     * @throws ParameterException if the file can't be written
      */
-    public static void writeJson(Path file, Object figures) throws IOException {
-        if (file != null) {
-            Files.writeString(file, JSON.writeValueAsString(figures) + System.lineSeparator());
-        }
+    public static void writeJson(CommandLine command, Path file, Object figures) throws IOException {
+        String json = JSON.writeValueAsString(figures) + System.lineSeparator();
+        write(command, "--json", file, json.getBytes(StandardCharsets.UTF_8));
     }
 }

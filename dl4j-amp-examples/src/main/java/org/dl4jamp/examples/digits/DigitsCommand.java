@@ -55,8 +55,8 @@ public final class DigitsCommand implements Callable<Integer> {
         DigitsFigures figures = new DigitsFigures(
                 both(training, DigitsCommand::newCnn, "cnn", choice),
                 both(training, DigitsCommand::newResidual, "residual", choice));
-        OutputFile.writeJson(json, figures);
         print(figures, choice);
+        OutputFile.writeJson(spec.commandLine(), json, figures);
         return ExitCode.OK;
     }
 

@@ -143,8 +143,8 @@ public final class ParallelCommand implements Callable<Integer> {
                 medians(fp32),
                 medians(amp),
                 replicas.stream().map(ParallelCommand::figures).toList());
-        OutputFile.writeJson(json, figures);
         print(figures, replicas, choice);
+        OutputFile.writeJson(spec.commandLine(), json, figures);
     }
 
     private List<ParallelTraining.Result> runs(
@@ -218,7 +218,6 @@ public final class ParallelCommand implements Callable<Integer> {
                     training.throughput(replicas, Optional.empty(), EPOCHS_FOR_SPEED),
                     training.throughput(replicas, Optional.of(choice), EPOCHS_FOR_SPEED)));
         }
-        OutputFile.writeJson(json, rows);
         PrintWriter out = spec.commandLine().getOut();
         out.printf(
                 "Images per second in training, residual graph, batches of 64, %s, %d processors%n%n",
@@ -234,6 +233,7 @@ public final class ParallelCommand implements Callable<Integer> {
                     String.format(Locale.ROOT, "%.1f", one.amp() / one.fp32()));
         }
         printNote(out, choice);
+        OutputFile.writeJson(spec.commandLine(), json, rows);
     }
 
     private static void printNote(PrintWriter out, PrecisionOptions.Choice choice) {

@@ -53,8 +53,8 @@ public final class ExampleCommand implements Callable<Integer> {
         out.printf("%s: %s. Here in %s.%n%n", chosen.name(), chosen.what(), choice.what());
         Report report = new Report(out);
         chosen.example().show(AmpConfig.builder().precision(choice.precision()).engine(choice.engine()), report);
-        OutputFile.writeJson(json, report.claims());
         out.flush();
+        OutputFile.writeJson(spec.commandLine(), json, report.claims());
         return report.claims().stream().allMatch(Report.Claim::holds) ? ExitCode.OK : ExitCode.SOFTWARE;
     }
 

@@ -100,9 +100,11 @@ public final class SineCommand implements Callable<Integer> {
         SineTraining.Outcome<SineFigures.Amp> amp = training.inMixedPrecision(choice);
 
         SineFigures figures = SineFigures.of(fp32.figures(), amp.figures());
-        OutputFile.writeJson(json, figures);
-        new SineImage(grid, fp32, amp, choice.title()).write(image);
         print(figures, choice);
+        OutputFile.writeJson(spec.commandLine(), json, figures);
+        OutputFile.write(spec.commandLine(), "--image", image, new SineImage(grid, fp32, amp, choice.title()).png());
+        spec.commandLine().getOut().println("Image: " + image);
+        spec.commandLine().getOut().flush();
         return ExitCode.OK;
     }
 
@@ -142,7 +144,6 @@ public final class SineCommand implements Callable<Integer> {
         if (!choice.note().isEmpty()) {
             out.println(choice.note());
         }
-        out.println("Image: " + image);
         out.flush();
     }
 

@@ -8,8 +8,8 @@ import java.awt.RenderingHints;
 import java.awt.Stroke;
 import java.awt.geom.Rectangle2D;
 import java.awt.image.BufferedImage;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import javax.imageio.ImageIO;
@@ -59,8 +59,8 @@ final class SineImage {
         this.ampTitle = ampTitle;
     }
 
-    /** Writes the image as PNG. */
-    void write(Path file) throws IOException {
+    /** Draws the image, as a PNG file has it. */
+    byte[] png() throws IOException {
         BufferedImage image =
                 new BufferedImage(WIDTH, CHART_TOP + CHART_HEIGHT + MARGIN / 2, BufferedImage.TYPE_INT_RGB);
         Graphics2D graphics = image.createGraphics();
@@ -73,7 +73,10 @@ final class SineImage {
         drawMap(graphics, 2, ampTitle + ", loss " + loss(amp.figures().loss()), amp.output());
         lossChart().draw(graphics, new Rectangle2D.Double(MARGIN, CHART_TOP, WIDTH - 2.0 * MARGIN, CHART_HEIGHT));
         graphics.dispose();
-        ImageIO.write(image, "png", file.toFile());
+        // Not into the file: ImageIO would delete what is there, links and devices as well, and make a new one.
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        ImageIO.write(image, "png", bytes);
+        return bytes.toByteArray();
     }
 
     private static String loss(double loss) {
