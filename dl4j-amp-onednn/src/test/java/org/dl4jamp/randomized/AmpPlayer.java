@@ -1,0 +1,108 @@
+package org.dl4jamp.randomized;
+
+import java.io.File;
+import java.io.IOException;
+import java.util.List;
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.InferenceMode;
+import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.PartialGroup;
+import org.dl4jamp.Pause;
+import org.dl4jamp.Precision;
+import org.dl4jamp.checkpoint.AmpModelSerializer;
+
+/** Mixed precision, which computes in FP32, on an engine. */
+final class AmpPlayer extends Player {
+    private final AmpConfig config;
+    private MixedPrecision amp;
+    private InferenceMode inference;
+
+    AmpPlayer(Scenario scenario, NetworkDescription description, Net net, String engine) {
+        super(scenario, description, net, 0);
+        AmpConfig.Builder builder =
+                AmpConfig.builder().precision(Precision.FLOAT).engine(engine);
+        if (scenario.microBatches() > 1) {
+            builder.accumulate(
+                    scenario.microBatches(), scenario.carriesOver() ? PartialGroup.CARRY_OVER : PartialGroup.APPLY);
+        }
+        config = builder.build();
+        enable();
+    }
+
+    private void enable() {
+        amp = MixedPrecision.enable(net().model(), config);
+    }
+
+    @Override
+    void fit(Batch batch, boolean failing, int variant) {
+        net().fit(batch, variant);
+    }
+
+    @Override
+    void fit(List<Batch> batches, List<Boolean> failing, int epochs) {
+        net().fit(batches, epochs);
+    }
+
+    @Override
+    void applyPartialGroup() {
+        // In inference mode there is none: it was dropped when mixed precision was closed.
+        if (inference == null) {
+            amp.applyPartialGroup();
+        }
+    }
+
+    @Override
+    void closeAndEnable() {
+        amp.close();
+        enable();
+    }
+
+    @Override
+    void paused(Runnable calls) {
+        Pause pause = amp.pause();
+        calls.run();
+        pause.close();
+    }
+
+    @Override
+    void inferring(Runnable calls) {
+        amp.close();
+        inference = MixedPrecision.inference(net().model(), config.forInference());
+        calls.run();
+        inference.close();
+        inference = null;
+        enable();
+    }
+
+    @Override
+    void refresh() {
+        if (inference != null) {
+            inference.refresh();
+        }
+    }
+
+    @Override
+    void restoreExactly(File file) throws IOException {
+        AmpModelSerializer.writeModel(net().model(), file, true);
+        Net restored = net().restoredInMixedPrecision(file);
+        amp.close();
+        setNet(restored);
+        amp = MixedPrecision.of(restored.model()).orElseThrow();
+    }
+
+    @Override
+    void restorePlainly(File file) throws IOException {
+        net().save(file);
+        amp.close();
+        setNet(net().restored(file));
+        enable();
+    }
+
+    @Override
+    public void close() {
+        if (inference != null) {
+            inference.close();
+        }
+        amp.close();
+    }
+}

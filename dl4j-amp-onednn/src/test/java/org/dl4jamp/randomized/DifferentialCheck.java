@@ -1,0 +1,142 @@
+package org.dl4jamp.randomized;
+
+import java.util.List;
+import java.util.Optional;
+import org.dl4jamp.randomized.Observations.Difference;
+import org.nd4j.linalg.factory.Nd4j;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Compares mixed precision in FP32 with stock DL4J on a scenario. */
+final class DifferentialCheck {
+    static final List<String> ENGINES =
+            List.of(System.getProperty("amp.random.engines", "onednn,nd4j,dl4j").split(","));
+
+    /** How much farther than rounding moves stock DL4J itself a difference has to be. */
+    private static final double MARGIN = 3;
+
+    private static final int NEIGHBOURS = 4;
+
+    private static final Logger LOG = LoggerFactory.getLogger(DifferentialCheck.class);
+
+    private final Scenario scenario;
+    private final NetworkDescription description;
+    private Observations stock;
+
+    private DifferentialCheck(Scenario scenario, NetworkDescription description) {
+        this.scenario = scenario;
+        this.description = description;
+    }
+
+    /**
+     * What became of a scenario.
+     *
+     * @param compared how many numbers or arrays were compared
+     */
+    record Outcome(int compared, Optional<Found> found, boolean stockFails, int illConditioned) {
+        static final Outcome NO_NETWORK = new Outcome(0, Optional.empty(), true, 0);
+    }
+
+    /** A difference, the engine that has it, and how far rounding moves stock DL4J there. */
+    record Found(String engine, Difference difference, double spread) {}
+
+    /** Compares on all engines, up to the first that differs. */
+    static Outcome of(Scenario scenario, List<String> engines) {
+        Optional<NetworkDescription> description = describe(scenario);
+        if (description.isEmpty() || KnownDifferences.has(scenario)) {
+            return Outcome.NO_NETWORK;
+        }
+        return new DifferentialCheck(scenario, description.get()).run(engines);
+    }
+
+    /** The network, empty if stock DL4J can't train it. */
+    static Optional<NetworkDescription> describe(Scenario scenario) {
+        try {
+            NetworkDescription description = NetworkAssembly.of(scenario);
+            Net net = description.network(scenario.seed());
+            // Stock DL4J trains with other batches, which leave other masks.
+            boolean leavesOtherMasks =
+                    scenario.has(Option.MASKS) && scenario.makesOtherSteps() && description.hasAVertexThatKeepsMasks();
+            // Mixed precision refuses a network without parameters, with that reason.
+            if (!net.hasParameters() || description.isOverwrittenByStock() || leavesOtherMasks) {
+                return Optional.empty();
+            }
+            Batch batch = new Batches(description, scenario.has(Option.MASKS), 0).of(new Draw(scenario.seed()), 3);
+            net.fit(batch, 1);
+            net.output(batch, false, scenario.has(Option.MASKS));
+            return Optional.of(description);
+        } catch (RuntimeException e) {
+            LOG.debug("Stock DL4J rejects {}: {}", scenario, e.toString());
+            Player.forgetWorkspaces();
+            return Optional.empty();
+        }
+    }
+
+    private Outcome run(List<String> engines) {
+        stock = stock(0);
+        int illConditioned = 0;
+        for (String engine : engines) {
+            Optional<Difference> difference = stock.difference(mixed(engine));
+            if (difference.isPresent()) {
+                double spread = spread(difference.get());
+                if (difference.get().size() > MARGIN * spread) {
+                    return new Outcome(
+                            stock.size(),
+                            Optional.of(new Found(engine, difference.get(), spread)),
+                            false,
+                            illConditioned);
+                }
+                illConditioned++;
+            }
+        }
+        return new Outcome(stock.size(), Optional.empty(), stock.endsInFailure(), illConditioned);
+    }
+
+    /** Plays stock DL4J in double precision, in which rounding is nothing. */
+    private Observations inDouble() {
+        Net net = description.network(scenario.seed()).inDouble();
+        return play(net, 0);
+    }
+
+    /** Plays stock DL4J, from parameters and with features that are as far off as rounding would bring them. */
+    private Observations stock(int neighbour) {
+        Net net = description.network(scenario.seed());
+        if (neighbour > 0) {
+            net.model()
+                    .params()
+                    .muli(new Draw(neighbour)
+                            .uniform(
+                                    1 - Batches.ROUNDING,
+                                    1 + Batches.ROUNDING,
+                                    net.model().params().shape()));
+        }
+        return play(net, neighbour);
+    }
+
+    private Observations play(Net net, int neighbour) {
+        Nd4j.getRandom().setSeed(scenario.seed());
+        try (StockPlayer player = new StockPlayer(scenario, description, net, neighbour)) {
+            return player.play();
+        }
+    }
+
+    private Observations mixed(String engine) {
+        Net net = description.network(scenario.seed());
+        Nd4j.getRandom().setSeed(scenario.seed());
+        try (AmpPlayer player = new AmpPlayer(scenario, description, net, engine)) {
+            return player.play();
+        }
+    }
+
+    /** Tells what stock DL4J makes of rounding: its own, and that of numbers that it's given. */
+    private double spread(Difference difference) {
+        if (Double.isInfinite(difference.size())) {
+            return 0;
+        }
+        double spread = stock.spread(difference.index(), inDouble());
+        for (int i = 1; i <= NEIGHBOURS; i++) {
+            spread = Math.max(spread, stock.spread(difference.index(), stock(i)));
+        }
+        return spread;
+    }
+}

@@ -1,0 +1,58 @@
+package org.dl4jamp.randomized;
+
+import java.util.List;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.activations.IActivation;
+import org.nd4j.linalg.activations.impl.ActivationLReLU;
+
+/** Activation functions without jumps, so that rounding can't make a difference. */
+final class Functions {
+    /** Those of one value. Left out: CUBE, which explodes; THRESHOLDEDRELU, which jumps; RRELU, which draws random numbers in places of its own. */
+    private static final List<Activation> OF_ONE_VALUE = List.of(
+            Activation.IDENTITY,
+            Activation.RELU,
+            Activation.RELU,
+            Activation.TANH,
+            Activation.SIGMOID,
+            Activation.SOFTPLUS,
+            Activation.LEAKYRELU,
+            Activation.ELU,
+            Activation.HARDTANH,
+            Activation.HARDSIGMOID,
+            Activation.SOFTSIGN,
+            Activation.SELU,
+            Activation.GELU,
+            Activation.SWISH,
+            Activation.MISH,
+            Activation.RATIONALTANH,
+            Activation.RECTIFIEDTANH,
+            Activation.RELU6);
+
+    private Functions() {}
+
+    /** Returns any function of one value, more often one of the usual ones. */
+    static IActivation any(Draw draw) {
+        if (draw.chance(0.5)) {
+            return draw.of(Activation.IDENTITY, Activation.RELU, Activation.TANH)
+                    .getActivationFunction();
+        }
+        return draw.chance(0.1)
+                ? new ActivationLReLU(draw.real(0.05, 0.4))
+                : draw.from(OF_ONE_VALUE).getActivationFunction();
+    }
+
+    /** Returns any function that a layer of vectors may have. */
+    static IActivation ofVectors(Draw draw) {
+        return draw.chance(0.08) ? Activation.SOFTMAX.getActivationFunction() : any(draw);
+    }
+
+    static IActivation bounded(Draw draw) {
+        return draw.of(Activation.TANH, Activation.TANH, Activation.SIGMOID, Activation.SOFTSIGN, Activation.HARDTANH)
+                .getActivationFunction();
+    }
+
+    static IActivation gate(Draw draw) {
+        return draw.of(Activation.SIGMOID, Activation.SIGMOID, Activation.HARDSIGMOID)
+                .getActivationFunction();
+    }
+}

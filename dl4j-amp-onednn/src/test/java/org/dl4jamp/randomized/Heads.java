@@ -1,0 +1,183 @@
+package org.dl4jamp.randomized;
+
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.CenterLossOutputLayer;
+import org.deeplearning4j.nn.conf.layers.Cnn3DLossLayer;
+import org.deeplearning4j.nn.conf.layers.CnnLossLayer;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.LossLayer;
+import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.conf.layers.RnnLossLayer;
+import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
+import org.dl4jamp.randomized.Part.Family;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.activations.IActivation;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.lossfunctions.ILossFunction;
+import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
+import org.nd4j.linalg.lossfunctions.impl.LossBinaryXENT;
+import org.nd4j.linalg.lossfunctions.impl.LossMCXENT;
+import org.nd4j.linalg.lossfunctions.impl.LossMSE;
+
+/** Output and loss layers. */
+final class Heads {
+    private Heads() {}
+
+    /** Numbers that a loss takes as labels. */
+    enum Labels {
+        GAUSSIAN,
+        ONE_HOT,
+        BINARY,
+        SIGNS,
+        POSITIVE,
+        PROBABILITIES
+    }
+
+    /** A loss with an activation function and labels that it works with. */
+    record Objective(ILossFunction loss, IActivation function, Labels labels) {
+        private static Objective of(LossFunction loss, Activation function, Labels labels) {
+            return new Objective(loss.getILossFunction(), function.getActivationFunction(), labels);
+        }
+
+        /** Left out: MAPE and FMEASURE, whose gradients have poles; SPARSE_MCXENT, which takes labels of another shape. */
+        static Objective draw(Draw draw) {
+            return switch (draw.between(0, 13)) {
+                case 0, 1, 2 -> of(LossFunction.MCXENT, Activation.SOFTMAX, Labels.ONE_HOT);
+                case 3 -> of(LossFunction.NEGATIVELOGLIKELIHOOD, Activation.SOFTMAX, Labels.ONE_HOT);
+                case 4, 5 ->
+                    of(
+                            LossFunction.MSE,
+                            draw.of(
+                                    Activation.IDENTITY,
+                                    Activation.TANH,
+                                    Activation.SIGMOID,
+                                    Activation.LEAKYRELU,
+                                    Activation.RELU,
+                                    Activation.SOFTMAX),
+                            Labels.GAUSSIAN);
+                case 6 -> of(LossFunction.XENT, Activation.SIGMOID, Labels.BINARY);
+                case 7 -> of(LossFunction.L2, draw.of(Activation.IDENTITY, Activation.TANH), Labels.GAUSSIAN);
+                case 8 ->
+                    of(
+                            draw.of(LossFunction.L1, LossFunction.MEAN_ABSOLUTE_ERROR),
+                            Activation.IDENTITY,
+                            Labels.GAUSSIAN);
+                case 9 -> of(LossFunction.KL_DIVERGENCE, Activation.SOFTMAX, Labels.PROBABILITIES);
+                case 10 -> of(LossFunction.POISSON, Activation.SOFTPLUS, Labels.POSITIVE);
+                case 11 -> of(draw.of(LossFunction.HINGE, LossFunction.SQUARED_HINGE), Activation.TANH, Labels.SIGNS);
+                case 12 ->
+                    of(
+                            draw.of(LossFunction.COSINE_PROXIMITY, LossFunction.WASSERSTEIN),
+                            Activation.TANH,
+                            Labels.GAUSSIAN);
+                default -> of(LossFunction.MEAN_SQUARED_LOGARITHMIC_ERROR, Activation.SIGMOID, Labels.PROBABILITIES);
+            };
+        }
+
+        /** Gives each output a weight of its own, where the loss has that. */
+        Objective weighted(Draw draw, int outputs) {
+            double[] weights = draw.uniform(0.5, 2, outputs).toDoubleVector();
+            ILossFunction weighted = loss.getClass() == LossMSE.class
+                    ? new LossMSE(Nd4j.createFromArray(weights).castTo(org.nd4j.linalg.api.buffer.DataType.FLOAT))
+                    : loss.getClass() == LossMCXENT.class
+                            ? new LossMCXENT(
+                                    Nd4j.createFromArray(weights).castTo(org.nd4j.linalg.api.buffer.DataType.FLOAT))
+                            : loss.getClass() == LossBinaryXENT.class
+                                    ? new LossBinaryXENT(Nd4j.createFromArray(weights)
+                                            .castTo(org.nd4j.linalg.api.buffer.DataType.FLOAT))
+                                    : loss;
+            return new Objective(weighted, function, labels);
+        }
+    }
+
+    /** An output layer, and what its labels look like. */
+    record Head(Layer layer, Labels labels) {}
+
+    static Head make(Draw draw, InputType type, boolean centerLoss) {
+        Objective objective = Objective.draw(draw);
+        int outputs = draw.between(1, 4);
+        if (objective.function().getClass()
+                == Activation.SOFTMAX.getActivationFunction().getClass()) {
+            outputs = Math.max(2, outputs);
+        }
+        boolean weighted = draw.chance(0.15);
+        boolean bias = draw.chance(0.85);
+        Objective chosen = weighted ? objective.weighted(draw, outputs) : objective;
+        return switch (Family.of(type)) {
+            case SEQUENCES -> draw.chance(0.25) ? rnnLoss(objective) : rnnOutput(chosen, outputs, bias);
+            case IMAGES -> draw.chance(0.35) ? cnnLoss(objective, type) : output(chosen, outputs, bias);
+            case VOLUMES -> draw.chance(0.35) ? cnn3dLoss(objective, type) : output(chosen, outputs, bias);
+            default ->
+                centerLoss && draw.chance(0.3)
+                        ? center(draw, outputs)
+                        : draw.chance(0.25) ? loss(objective, type) : output(chosen, outputs, bias);
+        };
+    }
+
+    private static Head output(Objective objective, int outputs, boolean bias) {
+        return new Head(
+                new OutputLayer.Builder(objective.loss())
+                        .nOut(outputs)
+                        .hasBias(bias)
+                        .activation(objective.function())
+                        .build(),
+                objective.labels());
+    }
+
+    private static Head loss(Objective objective, InputType type) {
+        long size = ((InputType.InputTypeFeedForward) type).getSize();
+        return new Head(
+                new LossLayer.Builder(objective.loss())
+                        .nIn(size)
+                        .nOut(size)
+                        .activation(objective.function())
+                        .build(),
+                objective.labels());
+    }
+
+    private static Head center(Draw draw, int outputs) {
+        CenterLossOutputLayer.Builder builder = new CenterLossOutputLayer.Builder(LossFunction.MCXENT)
+                .alpha(draw.real(0.05, 0.5))
+                .lambda(draw.real(0.01, 0.3));
+        return new Head(
+                builder.nOut(Math.max(2, outputs))
+                        .activation(Activation.SOFTMAX)
+                        .build(),
+                Labels.ONE_HOT);
+    }
+
+    private static Head rnnOutput(Objective objective, int outputs, boolean bias) {
+        return new Head(
+                new RnnOutputLayer.Builder(objective.loss())
+                        .nOut(outputs)
+                        .hasBias(bias)
+                        .activation(objective.function())
+                        .build(),
+                objective.labels());
+    }
+
+    private static Head rnnLoss(Objective objective) {
+        return new Head(
+                new RnnLossLayer.Builder(objective.loss())
+                        .activation(objective.function())
+                        .build(),
+                objective.labels());
+    }
+
+    private static Head cnnLoss(Objective objective, InputType type) {
+        CnnLossLayer.Builder builder = new CnnLossLayer.Builder(objective.loss());
+        builder.activation(objective.function());
+        if (type instanceof InputType.InputTypeConvolutional images) {
+            builder.format(images.getFormat());
+        }
+        return new Head(builder.build(), objective.labels());
+    }
+
+    private static Head cnn3dLoss(Objective objective, InputType type) {
+        Cnn3DLossLayer.Builder builder =
+                new Cnn3DLossLayer.Builder(((InputType.InputTypeConvolutional3D) type).getDataFormat());
+        builder.lossFunction(objective.loss());
+        builder.activation(objective.function());
+        return new Head(builder.build(), objective.labels());
+    }
+}

@@ -1,0 +1,65 @@
+package org.dl4jamp.randomized;
+
+import java.io.File;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import org.deeplearning4j.nn.api.Model;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** What is called of both kinds of network. */
+interface Net {
+    Model model();
+
+    /** Whether there is anything to train: frozen layers count in DL4J's {@code numParams}, and aren't in {@code params}. */
+    default boolean hasParameters() {
+        INDArray parameters = model().params();
+        return parameters != null && !parameters.isEmpty();
+    }
+
+    /** One call of {@code fit}. */
+    void fit(Batch batch, int variant);
+
+    /** Epochs of an iterator. */
+    void fit(List<Batch> batches, int epochs);
+
+    Map<String, INDArray> output(Batch batch, boolean training, boolean masks);
+
+    Map<String, INDArray> feedForward(Batch batch, boolean training);
+
+    /** Activations of some layers only. */
+    Map<String, INDArray> selected(Batch batch, Draw draw, boolean training);
+
+    double score(Batch batch, boolean training);
+
+    /** Gradients of all parameters, and the score. */
+    Map<String, INDArray> gradients(Batch batch, int variant);
+
+    Map<String, INDArray> timeSteps(Batch batch, boolean whole);
+
+    Map<String, INDArray> storedState(Batch batch, boolean training);
+
+    Map<String, INDArray> states();
+
+    void clearState();
+
+    INDArray updaterState();
+
+    void setLearningRate(double rate);
+
+    int epochs();
+
+    void countEpoch();
+
+    /** How many iterations DL4J's next step begins with. */
+    void setIterations(int iterations);
+
+    /** Returns a copy in double precision. */
+    Net inDouble();
+
+    void save(File file) throws IOException;
+
+    Net restored(File file) throws IOException;
+
+    Net restoredInMixedPrecision(File file) throws IOException;
+}

@@ -1,0 +1,42 @@
+package org.dl4jamp.randomized;
+
+/** What a recipe may ask for beside its layers. */
+enum Option {
+    /** Layers with dropout of all kinds. */
+    DROPOUT,
+    /** Layers with weight noise. */
+    WEIGHT_NOISE,
+    /** Parameters that are kept within limits after each step. */
+    CONSTRAINTS,
+    /** L1, L2 and weight decay. */
+    REGULARIZATION,
+    /** DL4J's gradient normalization. */
+    GRADIENT_NORMALIZATION,
+    /** Frozen layers. */
+    FROZEN,
+    /** Masks of features and of labels. */
+    MASKS,
+    /** Learning rates by iteration or by epoch. */
+    SCHEDULE,
+    /** A second updater for some layers, and for biases. */
+    SEVERAL_UPDATERS,
+    /** Channels, or features, in the last axis. */
+    CHANNELS_LAST,
+    /** Several micro-batches make a step. */
+    ACCUMULATION,
+    /** Batches with numbers that aren't finite. */
+    FAILURES,
+    /** Truncated backpropagation through time. */
+    TRUNCATED,
+    /** No minibatch division. */
+    NO_MINIBATCH,
+    /** No workspaces. */
+    NO_WORKSPACES,
+    /** Everything in a configuration that carries the settings, through JSON. */
+    CARRIED;
+
+    /** Whether it needs the very steps of stock DL4J: random numbers are drawn in each, and segments are steps. */
+    boolean needsEqualSteps() {
+        return this == DROPOUT || this == WEIGHT_NOISE || this == TRUNCATED;
+    }
+}

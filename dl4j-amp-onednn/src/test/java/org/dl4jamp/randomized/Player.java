@@ -1,0 +1,127 @@
+package org.dl4jamp.randomized;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.dl4jamp.randomized.Scenario.Step;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+
+/** Makes the calls of a scenario on a network, and writes down what it sees. */
+abstract class Player implements AutoCloseable {
+    private final Scenario scenario;
+    private final NetworkDescription description;
+    private final Batches batches;
+    private final Observations seen = new Observations();
+    private Net net;
+
+    Player(Scenario scenario, NetworkDescription description, Net net, int neighbour) {
+        this.scenario = scenario;
+        this.description = description;
+        this.batches = new Batches(description, scenario.has(Option.MASKS), neighbour);
+        this.net = net;
+    }
+
+    /** Makes all calls, up to the first that fails. */
+    final Observations play() {
+        int number = 0;
+        for (Step step : scenario.calls()) {
+            String name = number + " " + step.call();
+            try {
+                Nd4j.getRandom().setSeed(step.seed());
+                step.call().make(this, new Draw(step.seed()), name);
+                observe(name);
+            } catch (RuntimeException | AssertionError e) {
+                seen.addFailure(name, e);
+                forgetWorkspaces();
+                break;
+            }
+            number++;
+        }
+        return seen;
+    }
+
+    /** Closes what DL4J leaves open when it throws, which the thread's next network would stumble over. */
+    static void forgetWorkspaces() {
+        Nd4j.getMemoryManager().setCurrentWorkspace(null);
+        Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
+    }
+
+    private void observe(String name) {
+        if (net.hasParameters()) {
+            seen.add(name + ": parameters", net.model().params());
+        }
+        INDArray state = net.updaterState();
+        if (state != null) {
+            seen.add(name + ": updater state", state);
+        }
+    }
+
+    final Scenario scenario() {
+        return scenario;
+    }
+
+    final NetworkDescription description() {
+        return description;
+    }
+
+    final Batches batches() {
+        return batches;
+    }
+
+    final Observations seen() {
+        return seen;
+    }
+
+    final Net net() {
+        return net;
+    }
+
+    final void setNet(Net net) {
+        this.net = net;
+    }
+
+    /** Trains with a batch, which may be one that has to be skipped. */
+    abstract void fit(Batch batch, boolean failing, int variant);
+
+    /** Trains for epochs. */
+    abstract void fit(List<Batch> batches, List<Boolean> failing, int epochs);
+
+    abstract void applyPartialGroup();
+
+    abstract void closeAndEnable();
+
+    abstract void paused(Runnable calls);
+
+    abstract void inferring(Runnable calls);
+
+    /** Says that single numbers have changed. */
+    abstract void refresh();
+
+    abstract void restoreExactly(File file) throws IOException;
+
+    abstract void restorePlainly(File file) throws IOException;
+
+    final void restore(boolean exactly) {
+        try {
+            Path file = Files.createTempFile("randomized", ".zip");
+            try {
+                if (exactly) {
+                    restoreExactly(file.toFile());
+                } else {
+                    restorePlainly(file.toFile());
+                }
+            } finally {
+                Files.delete(file);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Override
+    public abstract void close();
+}

@@ -1,0 +1,68 @@
+package org.dl4jamp.randomized;
+
+import java.util.List;
+import java.util.Set;
+import org.dl4jamp.randomized.Part.Family;
+
+/**
+ * A network and what is done with it, as choices that a shrinker can make smaller: a part that doesn't fit what comes before it is left out.
+ *
+ * @param graph whether it's a ComputationGraph
+ * @param input the first input
+ * @param updater the updater of most layers
+ * @param options what else is drawn
+ * @param parts layers and vertices, of which those that fit are in the network
+ * @param calls what is done
+ * @param seed of all that isn't drawn by a part or a call
+ */
+record Scenario(
+        boolean graph,
+        Family input,
+        Updaters updater,
+        Set<Option> options,
+        List<Gene> parts,
+        List<Step> calls,
+        long seed) {
+
+    /** A part, and the seed of its settings. */
+    record Gene(Part part, long seed) {
+        @Override
+        public String toString() {
+            return part.toString();
+        }
+    }
+
+    /** A call, and the seed of its arguments. */
+    record Step(Call call, long seed) {
+        @Override
+        public String toString() {
+            return call.toString();
+        }
+    }
+
+    /**
+     * Whether an option is chosen and can be compared: stock DL4J has one batch where mixed precision accumulates, and none where it skips, so
+     * that it draws other random numbers.
+     */
+    boolean has(Option option) {
+        return options.contains(option) && !(makesOtherSteps() && option.needsEqualSteps());
+    }
+
+    /** Returns whether stock DL4J trains with other batches than mixed precision. */
+    boolean makesOtherSteps() {
+        return options.contains(Option.ACCUMULATION) || options.contains(Option.FAILURES);
+    }
+
+    boolean makes(Call call) {
+        return calls.stream().anyMatch(step -> step.call() == call);
+    }
+
+    /** Returns how many calls of {@code fit} make a step. */
+    int microBatches() {
+        return has(Option.ACCUMULATION) ? new Draw(seed ^ 11).between(2, 4) : 1;
+    }
+
+    boolean carriesOver() {
+        return new Draw(seed ^ 13).chance(0.4);
+    }
+}

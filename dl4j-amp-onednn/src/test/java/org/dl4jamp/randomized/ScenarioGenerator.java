@@ -1,0 +1,88 @@
+package org.dl4jamp.randomized;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+import net.jqwik.api.Arbitraries;
+import net.jqwik.api.Arbitrary;
+import net.jqwik.api.Combinators;
+import org.dl4jamp.randomized.Part.Family;
+import org.dl4jamp.randomized.Part.LayerPart;
+import org.dl4jamp.randomized.Scenario.Gene;
+import org.dl4jamp.randomized.Scenario.Step;
+
+/** jqwik's generators of scenarios. */
+final class ScenarioGenerator {
+    private static final List<LayerPart> LAYERS = Stream.of(
+                    LayersOfVectors.ALL, LayersOfSequences.ALL, LayersOfImages.ALL, LayersOfVolumes.ALL)
+            .flatMap(List::stream)
+            .toList();
+
+    private ScenarioGenerator() {}
+
+    static Arbitrary<Scenario> scenarios() {
+        // Without shrinking of seeds: another seed is another layer, and not a smaller one.
+        Arbitrary<Long> seeds =
+                Arbitraries.longs().between(1, Long.MAX_VALUE / 2).dontShrink();
+        Arbitrary<Set<Option>> options =
+                Arbitraries.of(Option.class).set().ofMinSize(0).ofMaxSize(4);
+        return Combinators.combine(
+                        Arbitraries.of(false, true),
+                        Arbitraries.of(Family.class),
+                        Arbitraries.of(Updaters.class),
+                        options)
+                .flatAs((graph, input, updater, chosen) -> Combinators.combine(
+                                genes(input, graph), steps(chosen), seeds)
+                        .as((parts, calls, seed) -> new Scenario(graph, input, updater, chosen, parts, calls, seed)));
+    }
+
+    private static Arbitrary<List<Gene>> genes(Family input, boolean graph) {
+        List<Part> parts = new ArrayList<>();
+        for (LayerPart layer : LAYERS) {
+            // Of families that no layer leads back to there would be nothing.
+            if (!Collections.disjoint(layer.families(), reachable(input))) {
+                parts.add(layer);
+            }
+            // DL4J's own layers of SameDiff are slow, and nobody else computes them.
+            boolean slow = layer.name().endsWith("ttention") || layer.name().startsWith("locally");
+            if (layer.families().contains(input) && !slow) {
+                parts.addAll(Collections.nCopies(4, layer));
+            }
+        }
+        if (graph) {
+            parts.addAll(Vertices.ALL);
+            parts.addAll(Vertices.ALL);
+        }
+        return Combinators.combine(
+                        Arbitraries.of(parts),
+                        Arbitraries.longs().between(1, Long.MAX_VALUE / 2).dontShrink())
+                .as(Gene::new)
+                .list()
+                .ofMinSize(1)
+                .ofMaxSize(graph ? 16 : 10);
+    }
+
+    private static List<Family> reachable(Family input) {
+        return switch (input) {
+            case INDICES, VECTORS, SEQUENCES -> List.of(Family.VECTORS, Family.SEQUENCES);
+            default -> List.of(input, Family.VECTORS);
+        };
+    }
+
+    private static Arbitrary<List<Step>> steps(Set<Option> options) {
+        List<Call> calls = Arrays.stream(Call.values())
+                .filter(call -> call.suits(options))
+                .flatMap(call -> Collections.nCopies(call.weight(), call).stream())
+                .toList();
+        return Combinators.combine(
+                        Arbitraries.of(calls),
+                        Arbitraries.longs().between(1, Long.MAX_VALUE / 2).dontShrink())
+                .as(Step::new)
+                .list()
+                .ofMinSize(1)
+                .ofMaxSize(8);
+    }
+}

@@ -1,0 +1,207 @@
+package org.dl4jamp.randomized;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import org.deeplearning4j.nn.conf.graph.AttentionVertex;
+import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
+import org.deeplearning4j.nn.conf.graph.FrozenVertex;
+import org.deeplearning4j.nn.conf.graph.GraphVertex;
+import org.deeplearning4j.nn.conf.graph.L2NormalizeVertex;
+import org.deeplearning4j.nn.conf.graph.L2Vertex;
+import org.deeplearning4j.nn.conf.graph.MergeVertex;
+import org.deeplearning4j.nn.conf.graph.PreprocessorVertex;
+import org.deeplearning4j.nn.conf.graph.ReshapeVertex;
+import org.deeplearning4j.nn.conf.graph.ScaleVertex;
+import org.deeplearning4j.nn.conf.graph.ShiftVertex;
+import org.deeplearning4j.nn.conf.graph.StackVertex;
+import org.deeplearning4j.nn.conf.graph.SubsetVertex;
+import org.deeplearning4j.nn.conf.graph.UnstackVertex;
+import org.deeplearning4j.nn.conf.graph.rnn.DuplicateToTimeSeriesVertex;
+import org.deeplearning4j.nn.conf.graph.rnn.LastTimeStepVertex;
+import org.deeplearning4j.nn.conf.graph.rnn.ReverseTimeSeriesVertex;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.preprocessor.CnnToFeedForwardPreProcessor;
+import org.dl4jamp.randomized.Part.Family;
+import org.dl4jamp.randomized.Part.Node;
+import org.dl4jamp.randomized.Part.VertexMaker;
+import org.dl4jamp.randomized.Part.VertexPart;
+import org.dl4jamp.randomized.Part.Wired;
+
+/** Vertices of graphs. Left out: PoolHelperVertex, whose type DL4J tells wrongly. */
+final class Vertices {
+    private static final VertexPart ELEMENT_WISE = new VertexPart("elementWise", Vertices::elementWise);
+    private static final VertexPart MERGE = new VertexPart("merge", Vertices::merge);
+
+    static final List<VertexPart> ALL = List.of(
+            ELEMENT_WISE,
+            ELEMENT_WISE,
+            ELEMENT_WISE,
+            MERGE,
+            MERGE,
+            new VertexPart("subset", Vertices::subset),
+            new VertexPart("scale", one(node -> true, draw -> new ScaleVertex(draw.real(-1.5, 1.5)))),
+            new VertexPart("shift", one(node -> true, draw -> new ShiftVertex(draw.real(-1, 1)))),
+            new VertexPart("stack", Vertices::stack),
+            new VertexPart("unstack", Vertices::unstack),
+            new VertexPart("reshape", Vertices::reshape),
+            new VertexPart("preprocessor", Vertices::preprocessor),
+            new VertexPart("l2", Vertices::l2),
+            new VertexPart(
+                    "l2Normalize", one(node -> node.family() == Family.VECTORS, draw -> new L2NormalizeVertex())),
+            new VertexPart("lastTimeStep", Vertices::lastTimeStep),
+            new VertexPart("duplicateToTimeSeries", Vertices::duplicate),
+            new VertexPart("reverseTimeSeries", Vertices::reverse),
+            new VertexPart(
+                    "frozen",
+                    one(
+                            node -> node.name().startsWith("in"),
+                            draw -> new FrozenVertex(new ScaleVertex(draw.real(0.5, 1.5))))),
+            new VertexPart("attention", Vertices::attention));
+
+    private Vertices() {}
+
+    private static Optional<Node> any(Draw draw, List<Node> nodes, Predicate<Node> suitable) {
+        List<Node> choices = nodes.stream().filter(suitable).toList();
+        if (choices.isEmpty()) {
+            return Optional.empty();
+        }
+        // The newest one more often: networks become deep rather than wide.
+        return Optional.of(draw.chance(0.6) ? choices.get(choices.size() - 1) : draw.from(choices));
+    }
+
+    private static VertexMaker one(Predicate<Node> suitable, Function<Draw, GraphVertex> vertex) {
+        return (draw, nodes) -> any(draw, nodes, suitable).flatMap(node -> Wired.of(vertex.apply(draw), List.of(node)));
+    }
+
+    private static Optional<List<Node>> several(Draw draw, List<Node> nodes, int most) {
+        Optional<Node> first =
+                any(draw, nodes, node -> nodes.stream().anyMatch(other -> !other.equals(node) && other.isLike(node)));
+        return first.map(chosen -> {
+            List<Node> others = nodes.stream()
+                    .filter(node -> !node.equals(chosen) && node.isLike(chosen))
+                    .toList();
+            List<Node> inputs = new ArrayList<>(List.of(chosen));
+            int count = Math.min(draw.between(1, most - 1), others.size());
+            for (int i = 0; i < count; i++) {
+                inputs.add(draw.between(0, 1), others.get((i + draw.between(0, 1)) % others.size()));
+            }
+            return inputs;
+        });
+    }
+
+    private static Optional<Wired> elementWise(Draw draw, List<Node> nodes) {
+        ElementWiseVertex.Op op = draw.chance(0.5) ? ElementWiseVertex.Op.Add : draw.of(ElementWiseVertex.Op.values());
+        return several(draw, nodes, op == ElementWiseVertex.Op.Subtract ? 2 : 3)
+                .flatMap(inputs -> Wired.of(new ElementWiseVertex(op), inputs));
+    }
+
+    private static Optional<Wired> merge(Draw draw, List<Node> nodes) {
+        return several(draw, nodes, 3).flatMap(inputs -> Wired.of(new MergeVertex(), inputs));
+    }
+
+    private static long channels(InputType type) {
+        return switch (type.getType()) {
+            case FF -> ((InputType.InputTypeFeedForward) type).getSize();
+            case RNN -> ((InputType.InputTypeRecurrent) type).getSize();
+            case CNN -> ((InputType.InputTypeConvolutional) type).getChannels();
+            default -> 0;
+        };
+    }
+
+    private static Optional<Wired> subset(Draw draw, List<Node> nodes) {
+        return any(draw, nodes, node -> channels(node.type()) > 1).flatMap(node -> {
+            int from = draw.between(0, (int) channels(node.type()) - 2);
+            int to = draw.between(from, (int) channels(node.type()) - 1);
+            return Wired.of(new SubsetVertex(from, to), List.of(node));
+        });
+    }
+
+    private static Optional<Wired> stack(Draw draw, List<Node> nodes) {
+        return several(draw, nodes, 2)
+                .map(inputs -> new Wired(
+                        new StackVertex(),
+                        inputs,
+                        inputs.stream().mapToInt(Node::copies).sum()));
+    }
+
+    private static Optional<Wired> unstack(Draw draw, List<Node> nodes) {
+        return any(draw, nodes, node -> node.copies() > 1)
+                .map(node -> new Wired(
+                        new UnstackVertex(draw.between(0, node.copies() - 1), node.copies()), List.of(node), 1));
+    }
+
+    /** Of images to vectors; the minibatch's size is found by ND4J. */
+    private static Optional<Wired> reshape(Draw draw, List<Node> nodes) {
+        return any(
+                        draw,
+                        nodes,
+                        node -> node.family() == Family.VECTORS && !node.perStep() && channels(node.type()) % 2 == 0)
+                .flatMap(node -> Wired.of(new ReshapeVertex(-1, 2, 1, (int) channels(node.type()) / 2), List.of(node)));
+    }
+
+    private static Optional<Wired> preprocessor(Draw draw, List<Node> nodes) {
+        return any(draw, nodes, node -> node.type() instanceof InputType.InputTypeConvolutional)
+                .flatMap(node -> {
+                    InputType.InputTypeConvolutional type = (InputType.InputTypeConvolutional) node.type();
+                    return Wired.of(
+                            new PreprocessorVertex(new CnnToFeedForwardPreProcessor(
+                                    type.getHeight(), type.getWidth(), type.getChannels(), type.getFormat())),
+                            List.of(node));
+                });
+    }
+
+    private static Optional<Wired> l2(Draw draw, List<Node> nodes) {
+        List<Node> vectors =
+                nodes.stream().filter(node -> node.family() == Family.VECTORS).toList();
+        return several(draw, vectors, 2)
+                .filter(inputs -> !inputs.get(0).equals(inputs.get(1)))
+                .flatMap(inputs -> Wired.of(new L2Vertex(), inputs));
+    }
+
+    /** The network's input whose mask counts: DL4J has no rule for others. */
+    private static Optional<String> maskInput(List<Node> nodes) {
+        return nodes.stream()
+                .filter(node -> node.name().startsWith("in") && node.family() == Family.SEQUENCES)
+                .map(Node::name)
+                .findFirst();
+    }
+
+    private static Optional<Wired> lastTimeStep(Draw draw, List<Node> nodes) {
+        return maskInput(nodes).flatMap(input -> any(draw, nodes, node -> node.family() == Family.SEQUENCES)
+                .flatMap(node -> Wired.of(new LastTimeStepVertex(input), List.of(node))));
+    }
+
+    private static Optional<Wired> duplicate(Draw draw, List<Node> nodes) {
+        return maskInput(nodes).flatMap(input -> any(
+                        draw, nodes, node -> node.family() == Family.VECTORS && node.copies() == 1 && !node.perStep())
+                .flatMap(node -> Wired.of(new DuplicateToTimeSeriesVertex(input), List.of(node))));
+    }
+
+    private static Optional<Wired> reverse(Draw draw, List<Node> nodes) {
+        Optional<String> input = draw.chance(0.5) ? maskInput(nodes) : Optional.empty();
+        return any(draw, nodes, node -> node.family() == Family.SEQUENCES)
+                .flatMap(node -> Wired.of(
+                        input.map(ReverseTimeSeriesVertex::new).orElseGet(ReverseTimeSeriesVertex::new),
+                        List.of(node)));
+    }
+
+    private static Optional<Wired> attention(Draw draw, List<Node> nodes) {
+        return any(draw, nodes, node -> node.family() == Family.SEQUENCES).flatMap(node -> {
+            long size = channels(node.type());
+            return Wired.of(
+                    new AttentionVertex.Builder()
+                            .nInKeys(size)
+                            .nInQueries(size)
+                            .nInValues(size)
+                            .nHeads(1)
+                            .headSize(2)
+                            .nOut(draw.between(2, 3))
+                            .projectInput(true)
+                            .build(),
+                    List.of(node, node, node));
+        });
+    }
+}
