@@ -3,6 +3,7 @@ package org.dl4jamp.parallel;
 import java.util.List;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.parallelism.EarlyStoppingParallelTrainer;
 import org.deeplearning4j.parallelism.ParallelWrapper;
 import org.deeplearning4j.parallelism.factory.DefaultTrainerContext;
 import org.deeplearning4j.parallelism.factory.SymmetricTrainerContext;
@@ -28,6 +29,9 @@ import org.dl4jamp.checkpoint.CarriedConfig;
  *
  * <p>A replica that throws, such as one that gives up after too many skipped steps, ends {@code fit} with what it has thrown, in all training modes.
  * After that a wrapper with averaging can be fitted again, one that shares gradients can't.
+ *
+ * <p>An interrupt of the thread that calls {@code fit} ends the fit between two rounds with an exception. The wrapper
+ * can be fitted again in all training modes. DL4J drops data without a word then.
  *
  * <p>A fit of a network whose mixed precision is {@linkplain MixedPrecision#pause() paused} is refused. A pause that a listener begins within a fit is that of its replica alone.
  *
@@ -65,6 +69,22 @@ public final class AmpReplicas implements AutoCloseable {
     }
 
     /**
+     * Returns the wrapper that an early stopping trainer builds for itself, whose replicas are in FP32 otherwise:
+     *
+     * <pre>
+     * try (AmpReplicas amp = AmpReplicas.installIn(AmpReplicas.wrapperOf(trainer))) {
+     *     EarlyStoppingResult&lt;MultiLayerNetwork&gt; result = trainer.fit();
+     * }
+     * </pre>
+     *
+     * @param trainer one that has not been fitted yet
+     * @throws AmpException if the trainer's training is over
+     */
+    public static ParallelWrapper wrapperOf(EarlyStoppingParallelTrainer<?> trainer) {
+        return EarlyStoppingWrapper.of(trainer);
+    }
+
+    /**
      * More choices than {@code installIn} has.
      *
      * @param wrapper one that has been built and not fitted yet
@@ -96,9 +116,9 @@ public final class AmpReplicas implements AutoCloseable {
                     "close: the wrapper is in a fit, or in one that its iterator has ended with an exception;"
                             + " close after it, or call the wrapper's shutdown() first");
         }
+        trainers.source().end();
         closed = true;
         wrapper.setTrainerContext(trainers.replaced());
-        trainers.source().end();
     }
 
     /** Installs {@link AmpReplicas}. Each method but the last returns the builder. */

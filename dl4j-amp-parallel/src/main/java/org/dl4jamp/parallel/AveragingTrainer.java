@@ -56,14 +56,14 @@ final class AveragingTrainer extends DefaultTrainer {
 
     @Override
     public void feedDataSet(DataSet dataSet, long etlTime) {
-        turn.requireAlive();
-        super.feedDataSet(dataSet, etlTime);
+        lastEtlTime.set(etlTime);
+        turn.feed(queue, dataSet, running);
     }
 
     @Override
     public void feedMultiDataSet(MultiDataSet dataSet, long etlTime) {
-        turn.requireAlive();
-        super.feedMultiDataSet(dataSet, etlTime);
+        lastEtlTime.set(etlTime);
+        turn.feed(queueMDS, dataSet, running);
     }
 
     @Override

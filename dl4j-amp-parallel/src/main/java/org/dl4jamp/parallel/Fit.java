@@ -49,6 +49,11 @@ final class Fit {
         }
     }
 
+    /** Says what else follows from the failure, beside its cause. */
+    void addToFailure(Throwable consequence) {
+        failure.get().addSuppressed(consequence);
+    }
+
     boolean hasFailed() {
         return failure.get() != null;
     }

@@ -10,7 +10,8 @@ import org.dl4jamp.scale.LossScalerState;
 
 /**
  * The mixed precision of one replica. Its network is another one in each fit, but for replica 0, which is the source network itself; scaler state and
- * counters go on from fit to fit. May be asked by any thread.
+ * counters go on from fit to fit. May be asked by any thread, also by a listener of the network while another thread
+ * waits to close it: so nothing of the network's is called with this monitor held.
  */
 final class Replica {
     private final int index;
@@ -27,7 +28,7 @@ final class Replica {
     }
 
     /** Begins to serve a network that may be enabled, otherwise with these settings, or those that its configuration carries. */
-    synchronized void begin(Model network, Optional<AmpConfig> config) {
+    void begin(Model network, Optional<AmpConfig> config) {
         begin(MixedPrecision.of(network), () -> Enabling.enable(network, config));
     }
 
@@ -36,37 +37,58 @@ final class Replica {
      *
      * @param first the state to begin with if this is its first
      */
-    synchronized void begin(Model network, AmpState first) {
-        AmpState state = last == null ? first : last.state();
+    void begin(Model network, AmpState first) {
+        AmpState state = lastKnown().map(ReplicaState::state).orElse(first);
         begin(MixedPrecision.of(network), () -> MixedPrecision.enable(network, state));
     }
 
-    private void begin(Optional<MixedPrecision> present, Supplier<MixedPrecision> enable) {
-        own = present.isEmpty() || (own && present.get() == amp);
-        amp = present.orElseGet(enable);
-        state();
-    }
-
-    /** The state of now, or that of the end of the last fit; empty before the first. */
-    synchronized Optional<ReplicaState> state() {
-        if (amp != null) {
-            last = ReplicaState.of(index, amp);
-        }
+    private synchronized Optional<ReplicaState> lastKnown() {
         return Optional.ofNullable(last);
     }
 
+    private void begin(Optional<MixedPrecision> present, Supplier<MixedPrecision> enable) {
+        MixedPrecision now = present.orElseGet(enable);
+        ReplicaState state = ReplicaState.of(index, now);
+        synchronized (this) {
+            own = present.isEmpty() || (own && now == amp);
+            amp = now;
+            last = state;
+        }
+    }
+
+    private synchronized Optional<MixedPrecision> serving() {
+        return Optional.ofNullable(amp);
+    }
+
+    /** The state of now, or that of the end of the last fit; empty before the first. */
+    Optional<ReplicaState> state() {
+        Optional<MixedPrecision> serving = serving();
+        if (serving.isEmpty()) {
+            return lastKnown();
+        }
+        ReplicaState state = ReplicaState.of(index, serving.get());
+        keep(state, serving.get());
+        return Optional.of(state);
+    }
+
+    /** Keeps a state, unless the replica serves another network by now, or none. */
+    private synchronized boolean keep(ReplicaState state, MixedPrecision of) {
+        boolean serves = amp == of;
+        if (serves) {
+            last = state;
+        }
+        return serves;
+    }
+
     /** The loss scaler's state, without the copy of gradients that may be part of the whole state. */
-    synchronized Optional<LossScalerState> scaler() {
-        return amp != null
-                ? Optional.of(amp.lossScaler().state())
-                : Optional.ofNullable(last).map(state -> state.state().scaler());
+    Optional<LossScalerState> scaler() {
+        return serving().map(serving -> serving.lossScaler().state()).or(() -> lastKnown()
+                .map(state -> state.state().scaler()));
     }
 
     /** Goes on with another replica's scale. */
-    synchronized void take(LossScalerState scale) {
-        if (amp != null) {
-            amp.lossScaler().restore(scale);
-        }
+    void take(LossScalerState scale) {
+        serving().ifPresent(serving -> serving.lossScaler().restore(scale));
     }
 
     /** The end of a fit: of the source network's mixed precision nothing changes. */
@@ -76,14 +98,28 @@ final class Replica {
         }
     }
 
-    /** Keeps the state, and closes the mixed precision if it's this replica's. */
-    synchronized void end() {
-        if (amp != null) {
-            state();
-            MixedPrecision ended = amp;
-            amp = null;
-            if (own) {
-                ended.close();
+    /**
+     * Closes the mixed precision if it's this replica's, and keeps the state.
+     *
+     * @throws org.dl4jamp.AmpException within a pass of the network; nothing has changed then
+     */
+    void end() {
+        MixedPrecision ending;
+        boolean close;
+        synchronized (this) {
+            ending = amp;
+            close = own;
+        }
+        if (ending == null) {
+            return;
+        }
+        if (close) {
+            ending.close();
+        }
+        ReplicaState state = ReplicaState.of(index, ending);
+        synchronized (this) {
+            if (keep(state, ending)) {
+                amp = null;
             }
         }
     }

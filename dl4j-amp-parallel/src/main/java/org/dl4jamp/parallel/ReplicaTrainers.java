@@ -1,5 +1,6 @@
 package org.dl4jamp.parallel;
 
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -7,6 +8,7 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.optimize.solvers.accumulation.GradientsAccumulator;
 import org.deeplearning4j.parallelism.ParallelWrapper;
 import org.deeplearning4j.parallelism.factory.SymmetricTrainerContext;
 import org.deeplearning4j.parallelism.factory.TrainerContext;
@@ -29,6 +31,7 @@ final class ReplicaTrainers implements TrainerContext {
     private final List<Replica> replicas = new CopyOnWriteArrayList<>();
     private Fit fit;
     private boolean accumulatorStuck;
+    private long rounds;
 
     ReplicaTrainers(ParallelWrapper wrapper, Optional<AmpConfig> config, boolean scaleAgreed, int threads) {
         this.wrapper = wrapper;
@@ -109,7 +112,7 @@ final class ReplicaTrainers implements TrainerContext {
             ParallelWrapper parallelWrapper,
             WorkspaceMode mode,
             int averagingFrequency) {
-        ReplicaTurn turn = new ReplicaTurn(this, fit, replicas.get(thread), first(), threads());
+        ReplicaTurn turn = new ReplicaTurn(this, fit, replicas.get(thread), first(), threads(), this::isInExchange);
         return sharesGradients()
                 ? new SharingTrainer(model, uuid, thread, mode, parallelWrapper, useMDS, turn)
                 : new AveragingTrainer(model, uuid, thread, mode, parallelWrapper, useMDS, averagingFrequency, turn);
@@ -128,29 +131,88 @@ final class ReplicaTrainers implements TrainerContext {
     }
 
     /**
-     * Hears that a replica has failed, of the thread that waits for the end of a round. What a trainer throws then DL4J wraps in exceptions of its own,
-     * but for what {@link Trainer#averagingRequired} throws, which it asks at the end of a round whose number the averaging frequency divides: 0, for
-     * example.
+     * Has the fit end with this round, in the thread that waits for the round's end. What a trainer throws then DL4J
+     * wraps in exceptions of its own, but for what {@link Trainer#averagingRequired} throws. That is called at the end
+     * of a round whose number the averaging frequency divides, such as 0.
      */
-    void failedRound() {
-        wrapper.getIterationsCounter().set(0);
+    void endWithThisRound() {
+        if (wrapper.getIterationsCounter().get() != 0) {
+            rounds = wrapper.getIterationsCounter().getAndSet(0);
+        }
+    }
+
+    /**
+     * Has the fit end because its thread was interrupted: at the end of the round with shared gradients, before the
+     * next one otherwise.
+     */
+    void interrupted() {
+        if (sharesGradients()) {
+            endWithThisRound();
+        }
+    }
+
+    /**
+     * Begins a round, in the thread of {@code fit}, while no replica trains.
+     *
+     * @throws RuntimeException as {@link #roundEnds}
+     */
+    void roundBegins() {
+        // With shared gradients the accumulator has been told of this round, and waits for its end.
+        if (!sharesGradients()) {
+            requireNoInterrupt();
+        }
     }
 
     /**
      * The end of a round, in the thread of {@code fit}, while no replica trains.
      *
-     * @throws RuntimeException what a replica has thrown; the wrapper is closed then, as after a fit
+     * @throws RuntimeException what a replica has thrown, or that the thread was interrupted; the wrapper is closed
+     *     then, as after a fit
      */
     void roundEnds() {
-        if (fit.hasFailed()) {
-            accumulatorStuck = sharesGradients();
-            wrapper.shutdown();
-            fit.throwFailure();
+        requireAlive();
+        if (sharesGradients()) {
+            requireNoInterrupt();
         }
         boolean averages = wrapper.getIterationsCounter().get() % wrapper.getAveragingFrequency() == 0;
         if (scaleAgreed && averages) {
             agreeOnScale();
         }
+    }
+
+    /**
+     * Ends the fit if a replica has failed, in its thread.
+     *
+     * @throws RuntimeException what the replica has thrown; the wrapper is closed then, as after a fit
+     */
+    void requireAlive() {
+        if (fit.hasFailed()) {
+            accumulatorStuck = sharesGradients();
+            wrapper.shutdown();
+            fit.throwFailure();
+        }
+    }
+
+    private void requireNoInterrupt() {
+        if (Thread.currentThread().isInterrupted()) {
+            wrapper.shutdown();
+            if (wrapper.getIterationsCounter().get() == 0) {
+                // The next averaging comes when it would have come.
+                wrapper.getIterationsCounter().set(rounds);
+            }
+            throw new AmpException(
+                    "fit: its thread was interrupted. The network has what it learned in the rounds before; clear the interrupt"
+                            + " (Thread.interrupted()) before you fit the wrapper again");
+        }
+    }
+
+    /** Whether a thread is in the accumulator by which replicas exchange gradients, where they wait for one another. */
+    private boolean isInExchange(Thread replica) {
+        GradientsAccumulator accumulator = wrapper.getGradientsAccumulator();
+        return replica != null
+                && accumulator != null
+                && Arrays.stream(replica.getStackTrace()).anyMatch(frame -> frame.getClassName()
+                        .equals(accumulator.getClass().getName()));
     }
 
     private void agreeOnScale() {

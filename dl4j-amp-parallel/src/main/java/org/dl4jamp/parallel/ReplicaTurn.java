@@ -1,10 +1,12 @@
 package org.dl4jamp.parallel;
 
 import java.util.Collection;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.optimize.api.TrainingListener;
@@ -17,26 +19,35 @@ import org.slf4j.LoggerFactory;
 /** What a replica does in one fit beside what DL4J's trainers of either training mode do. */
 final class ReplicaTurn {
     private static final Logger LOG = LoggerFactory.getLogger(ReplicaTurn.class);
-    private static final long SECONDS_TO_END_AFTER_FAILURE = 5;
+    private static final long SECONDS_BETWEEN_LOOKS = 5;
 
     private final ReplicaTrainers trainers;
     private final Fit fit;
     private final Replica replica;
     private final AmpState first;
     private final int threads;
+    private final Predicate<Thread> inExchange;
     private final CountDownLatch ended = new CountDownLatch(1);
     private volatile Thread thread;
 
     /**
      * @param first the state to begin with if it's the replica's first fit
      * @param threads how many of OpenMP's threads the replica's native work takes
+     * @param inExchange tells whether a thread is where replicas wait for one another
      */
-    ReplicaTurn(ReplicaTrainers trainers, Fit fit, Replica replica, AmpState first, int threads) {
+    ReplicaTurn(
+            ReplicaTrainers trainers,
+            Fit fit,
+            Replica replica,
+            AmpState first,
+            int threads,
+            Predicate<Thread> inExchange) {
         this.trainers = trainers;
         this.fit = fit;
         this.replica = replica;
         this.first = first;
         this.threads = threads;
+        this.inExchange = inExchange;
     }
 
     /**
@@ -90,18 +101,40 @@ final class ReplicaTurn {
                         .toList();
     }
 
-    /** Before a trainer is given data: one that has failed would never take them. */
-    void requireAlive() {
-        fit.throwFailure();
+    /**
+     * Gives a trainer its data of a round, in the thread of {@code fit}. DL4J drops the data without a word where that
+     * thread was interrupted, and with shared gradients the other replicas of the round wait for this one for ever. So
+     * an interrupt ends the fit between two rounds.
+     *
+     * @param queue the trainer's, which is empty between two rounds
+     * @param running how much the trainer has been given and hasn't done yet
+     * @throws RuntimeException what a replica has thrown, or that the thread was interrupted; the wrapper is closed
+     *     then, as after a fit
+     */
+    <T> void feed(BlockingQueue<T> queue, T data, AtomicInteger running) {
+        trainers.requireAlive();
+        if (replica.index() == 0) {
+            trainers.roundBegins();
+        }
+        running.incrementAndGet();
+        queue.add(data);
     }
 
     /** Waits until a trainer has done what it was given, or any has failed. */
     void awaitIdle(AtomicInteger running) {
+        boolean interrupted = false;
         while (running.get() != 0 && !fit.hasFailed()) {
+            // A thread that is interrupted doesn't park.
+            interrupted |= Thread.interrupted();
             LockSupport.parkNanos(1000);
         }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
         if (fit.hasFailed()) {
-            trainers.failedRound();
+            trainers.endWithThisRound();
+        } else if (Thread.currentThread().isInterrupted()) {
+            trainers.interrupted();
         }
     }
 
@@ -113,22 +146,45 @@ final class ReplicaTurn {
     }
 
     /**
-     * Waits until the state is kept and the wrappers are out: DL4J says that a trainer has stopped before that. After a failure a replica may wait for the
-     * one that has failed in a way that can't be ended, with an accumulator of the user's own.
+     * Waits until the state is kept and the wrappers are out: DL4J says that a trainer has stopped before that. An
+     * interrupt waits, too: the replica ends after the step that it's in.
+     *
+     * <p>After a failure a replica may wait for the one that has failed in a way that can't be ended, in an accumulator
+     * of the user's own. It's left behind if it's found there twice; one that computes is waited for.
      */
     void awaitEnd() {
-        try {
-            if (!fit.hasFailed()) {
-                ended.await();
-            } else if (!ended.await(SECONDS_TO_END_AFTER_FAILURE, TimeUnit.SECONDS)) {
-                LOG.warn(
-                        "Replica {} hasn't ended {} seconds after another one failed: it's left behind, with its memory",
-                        replica.index(),
-                        SECONDS_TO_END_AFTER_FAILURE);
+        boolean interrupted = false;
+        boolean wasInExchange = false;
+        boolean waiting = true;
+        while (waiting) {
+            try {
+                waiting = !ended.await(SECONDS_BETWEEN_LOOKS, TimeUnit.SECONDS);
+                if (waiting && fit.hasFailed()) {
+                    boolean isInExchange = inExchange.test(thread);
+                    if (isInExchange && wasInExchange) {
+                        leaveBehind();
+                        waiting = false;
+                    }
+                    wasInExchange = isInExchange;
+                }
+            } catch (InterruptedException e) {
+                interrupted = true;
             }
-        } catch (InterruptedException e) {
+        }
+        if (interrupted) {
             Thread.currentThread().interrupt();
-            throw new AmpException("interrupted while replica " + replica.index() + " was ending", e);
+        }
+    }
+
+    private void leaveBehind() {
+        LOG.warn(
+                "Replica {} still waits for one that has failed, in an accumulator that doesn't end the wait: it's left behind, with its memory",
+                replica.index());
+        if (replica.index() == 0) {
+            fit.addToFailure(
+                    new AmpException(
+                            "Replica 0, which is the wrapper's network itself, still waits for the replica that has failed, in the gradients accumulator that"
+                                    + " the wrapper was built with: neither train nor close this network any more; go on with a saved or cloned one"));
         }
     }
 }

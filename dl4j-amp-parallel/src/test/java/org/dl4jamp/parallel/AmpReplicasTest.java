@@ -221,18 +221,29 @@ class AmpReplicasTest {
         }
     }
 
-    @Test
-    void multiDataSetsTrainReplicasOfAGraph() throws Exception {
+    @ParameterizedTest
+    @CsvSource({"AVERAGING, false", "AVERAGING, true", "SHARED_GRADIENTS, false", "SHARED_GRADIENTS, true"})
+    void multiDataSetsTrainReplicasOfAGraphWithScalesOfTheirOwnOrTheLowest(TrainingMode mode, boolean agreed)
+            throws Exception {
+        List<DataSet> batches = Replicas.batches(20, 32, 1);
+        for (int i = 1; i < batches.size(); i += 2) {
+            batches.get(i).getFeatures().muli(256);
+        }
         Model net = Replicas.initialized(true);
-        try (ParallelWrapper wrapper = Replicas.wrapper(net, 2, TrainingMode.AVERAGING);
-                AmpReplicas amp = AmpReplicas.builder(wrapper)
-                        .config(Replicas.half())
-                        .agreedScale()
-                        .install()) {
-            wrapper.fit(new IteratorMultiDataSetIterator(
-                    TRAIN.stream().map(DataSet::toMultiDataSet).iterator(), 32));
-            amp.states().forEach(state -> assertEquals(10, state.stepsTaken() + state.stepsSkipped(), state::toString));
-            assertEquals(2, amp.states().size());
+        try (ParallelWrapper wrapper = Replicas.wrapper(net, 2, mode)) {
+            AmpReplicas.Builder builder = AmpReplicas.builder(wrapper).config(Replicas.half());
+            try (AmpReplicas amp = agreed ? builder.agreedScale().install() : builder.install()) {
+                INDArray before = net.params().dup();
+                wrapper.fit(new IteratorMultiDataSetIterator(
+                        batches.stream().map(DataSet::toMultiDataSet).iterator(), 32));
+                List<ReplicaState> states = amp.states();
+                assertEquals(2, states.size());
+                states.forEach(state -> assertEquals(10, state.stepsTaken() + state.stepsSkipped(), state::toString));
+                double ofFirst = states.get(0).lossScale();
+                double ofSecond = states.get(1).lossScale();
+                assertTrue(ofFirst < 0x1p22 && (agreed ? ofFirst == ofSecond : ofFirst < ofSecond), states::toString);
+                assertFalse(before.equalsWithEps(net.params(), 1e-7));
+            }
         }
     }
 

@@ -6,9 +6,15 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
+import org.deeplearning4j.optimize.api.StepFunction;
+import org.deeplearning4j.optimize.solvers.accumulation.BasicGradientsAccumulator;
+import org.deeplearning4j.optimize.solvers.accumulation.LocalHandler;
 import org.deeplearning4j.parallelism.ParallelWrapper;
 import org.deeplearning4j.parallelism.ParallelWrapper.TrainingMode;
 import org.dl4jamp.AmpConfig;
@@ -19,6 +25,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 
 // In a thread of its own: DL4J's waiting can't be interrupted.
@@ -147,5 +154,99 @@ class FailingReplicasTest {
             assertEquals("of a predicate", e.getMessage());
             assertEquals(0, amp.states().get(0).stepsTaken());
         }
+    }
+
+    /** Has replica 1 fail in its second step, while replica 0, the network itself, is in one that takes long. */
+    private static void failWhileTheSourceTakesLong(Model net, ParallelWrapper wrapper, AtomicBoolean ended) {
+        CountDownLatch slow = new CountDownLatch(1);
+        wrapper.setListeners(new BaseTrainingListener() {
+            @Override
+            public void iterationDone(Model model, int iteration, int epoch) {
+                try {
+                    if (model == net && iteration == 1) {
+                        slow.countDown();
+                        TimeUnit.SECONDS.sleep(7);
+                        ended.set(true);
+                    } else if (iteration == 1) {
+                        slow.await();
+                        throw new IllegalStateException("of a listener");
+                    }
+                } catch (InterruptedException e) {
+                    throw new IllegalStateException(e);
+                }
+            }
+        });
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = TrainingMode.class, names = "CUSTOM", mode = EnumSource.Mode.EXCLUDE)
+    void aSlowStepOfTheNetworkItselfIsWaitedForAfterAFailure(TrainingMode mode) {
+        Model net = Replicas.initialized(false);
+        AtomicBoolean ended = new AtomicBoolean();
+        ParallelWrapper wrapper = Replicas.wrapper(net, 2, mode);
+        failWhileTheSourceTakesLong(net, wrapper, ended);
+        try (AmpReplicas amp = AmpReplicas.installIn(wrapper, GIVES_UP_AFTER_3)) {
+            IllegalStateException e =
+                    assertThrows(IllegalStateException.class, () -> wrapper.fit(Replicas.iterator(good)));
+            assertTrue(ended.get(), "nobody trains the network when fit has thrown");
+            assertEquals("of a listener", e.getMessage());
+            assertEquals(0, e.getSuppressed().length);
+            assertEquals(2, amp.states().size());
+        }
+    }
+
+    /** An accumulator in which replica 0 waits for ever in its second step. */
+    private static final class Stuck extends BasicGradientsAccumulator {
+        private static final long serialVersionUID = 1;
+        private final transient CountDownLatch end = new CountDownLatch(1);
+        private final transient AtomicInteger calls = new AtomicInteger();
+
+        private Stuck() {
+            super(2, new LocalHandler());
+        }
+
+        @Override
+        public void storeUpdate(INDArray update, int iteration, int epoch) {
+            boolean ofSource = Thread.currentThread().getName().endsWith("thread 0");
+            if (ofSource && calls.incrementAndGet() == 2) {
+                try {
+                    end.await();
+                } catch (InterruptedException e) {
+                    throw new IllegalStateException(e);
+                }
+            }
+        }
+
+        @Override
+        public void applyUpdate(StepFunction function, INDArray parameters, INDArray updates, boolean isFinalStep) {
+            function.step(parameters, updates);
+        }
+    }
+
+    @Test
+    void aReplicaThatWaitsForeverInAnAccumulatorOfTheUsersIsLeftBehindAndTheFailureSaysSo() {
+        Model net = Replicas.initialized(false);
+        Stuck stuck = new Stuck();
+        net.setListeners(List.of(new BaseTrainingListener() {
+            @Override
+            public void iterationDone(Model model, int iteration, int epoch) {
+                if (model != net && iteration == 1) {
+                    throw new IllegalStateException("of a listener");
+                }
+            }
+        }));
+        ParallelWrapper wrapper = new ParallelWrapper.Builder<>(net)
+                .workers(2)
+                .prefetchBuffer(2)
+                .trainingMode(TrainingMode.CUSTOM)
+                .gradientsAccumulator(stuck)
+                .build();
+        AmpReplicas amp = AmpReplicas.installIn(wrapper, GIVES_UP_AFTER_3);
+        IllegalStateException e = assertThrows(IllegalStateException.class, () -> wrapper.fit(Replicas.iterator(good)));
+        assertEquals("of a listener", e.getMessage());
+        assertEquals(1, e.getSuppressed().length);
+        assertTrue(e.getSuppressed()[0].getMessage().startsWith("Replica 0, which is the wrapper's network itself"));
+        stuck.end.countDown();
+        amp.close();
     }
 }

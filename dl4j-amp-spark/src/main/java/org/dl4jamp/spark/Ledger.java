@@ -110,7 +110,14 @@ final class Ledger {
         List<StageEnd> ends = ends();
         StageEnd end = ends.get(ends.size() - 1);
         long skipped = Math.round(end.skipped());
-        return Optional.of(new AmpState(last.config(), end.lowestScaler(), Math.round(end.taken()), skipped, (int)
-                Math.min(skipped, end.consecutiveSkips())));
+        int consecutive = (int) Math.min(skipped, end.consecutiveSkips().ofAll());
+        return Optional.of(new AmpState(
+                last.config(),
+                end.lowestScaler(),
+                Math.round(end.taken()),
+                skipped,
+                consecutive,
+                end.withoutStep(),
+                Optional.empty()));
     }
 }

@@ -25,35 +25,56 @@ final class SharedTask implements TaskCompletionListener {
     /** By the training, why its tasks have to fail. */
     private static final Map<Long, String> FAILING = new ConcurrentHashMap<>();
 
-    /** By its mixed precision, how many iterations an executor's network had done when it last ended an epoch. */
+    /** By its mixed precision, how many iterations an executor's network had done when its last task ended. */
     private static final Map<MixedPrecision, Integer> ITERATIONS = Collections.synchronizedMap(new WeakHashMap<>());
 
+    private final TaskContext context;
     private final TrainingSoFar training;
-    private final int stage;
-    private Turn turn;
+    private final ServerLaunch launch = new ServerLaunch();
+    private volatile Turn turn;
+    private volatile Model network;
+    private volatile String unreachable;
     private MixedPrecision amp;
     private AmpState begin;
-    private AmpState end;
     private boolean inEpoch;
 
-    private SharedTask(TrainingSoFar training, int stage) {
+    private SharedTask(TaskContext context, TrainingSoFar training) {
+        this.context = context;
         this.training = training;
-        this.stage = stage;
     }
 
     /**
-     * In the task's thread, when it gets what it has to do. Returns when it's the task's turn.
+     * Registers the task of the calling thread, which has just been sent to it, and returns when it's the task's turn.
      *
+     * @param listener the task's, which the executor's network gets if it has none: DL4J gives it those of a master's first
+     *     fit only
      * @throws TaskKilledException if Spark gives the task up meanwhile
+     * @throws AmpException if there are two listeners, or an earlier task, which was given up, doesn't end
      */
-    static void register(TaskContext context, TrainingSoFar training) {
-        SharedTask task = new SharedTask(training, context.stageId());
+    static void register(TaskContext context, TrainingSoFar training, SharedTrainingListener listener) {
+        SharedTask task = new SharedTask(context, training);
         if (RUNNING.putIfAbsent(context.taskAttemptId(), task) != null) {
             throw new AmpException(
                     "spark.setListeners: two listeners of SparkAmp are in one list; a network needs that of its own SparkAmp only");
         }
         context.addTaskCompletionListener(task);
-        task.turn = Turn.await(context::isInterrupted);
+        task.turn = Turn.await(task::hasToEnd);
+        SharedWrapper.forgetData();
+        SharedWrapper.network().ifPresent(listener::joinUnlessThereIsOne);
+    }
+
+    /**
+     * Returns whether Spark has given the task up, or it waits for connections that can't be made. Any thread may call it.
+     */
+    private boolean hasToEnd() {
+        if (unreachable == null && network == null && turn != null) {
+            try {
+                unreachable = launch.failure();
+            } catch (AmpException e) {
+                unreachable = e.getMessage();
+            }
+        }
+        return unreachable != null || context.isInterrupted();
     }
 
     /** That of the calling thread; empty if it isn't one of Spark's. */
@@ -70,7 +91,9 @@ final class SharedTask implements TaskCompletionListener {
     void beginEpoch(Model model) {
         inEpoch = true;
         FAILING.remove(training.id());
-        MixedPrecision now = MixedPrecision.of(model).orElseGet(() -> TaskAmp.enable(model, training.before(stage)));
+        network = model;
+        MixedPrecision now = MixedPrecision.of(model).orElseGet(() -> TaskAmp.enable(model, context, training));
+        training.settings().requireInForce(now);
         if (now != amp) {
             amp = now;
             begin = now.state();
@@ -83,13 +106,8 @@ final class SharedTask implements TaskCompletionListener {
         }
     }
 
-    void endEpoch(Model model) {
+    void endEpoch() {
         inEpoch = false;
-        if (amp != null) {
-            ITERATIONS.put(amp, TaskAmp.iterations(model));
-            // Not when the task completes: the next one may train then.
-            end = amp.state();
-        }
     }
 
     /**
@@ -98,21 +116,29 @@ final class SharedTask implements TaskCompletionListener {
      * @throws AmpException if tasks have to fail, or training has ended in the middle of an epoch: DL4J logs why, and has the task succeed
      */
     @Override
-    public void onTaskCompletion(TaskContext context) {
+    public void onTaskCompletion(TaskContext completed) {
         RUNNING.remove(context.taskAttemptId());
+        if (turn == null) {
+            return;
+        }
         try {
-            complete(context);
+            complete();
         } finally {
-            // Another one that begins takes away what there is to read of this one.
-            if (turn != null) {
+            try {
+                SharedWrapper.repairAfterTask();
+            } finally {
+                // The next task changes what there is to read of this one.
                 turn.close();
             }
         }
     }
 
-    private void complete(TaskContext context) {
-        if (end != null) {
-            training.report(TaskReport.ofExecutor(context, amp, begin, end));
+    private void complete() {
+        if (amp != null) {
+            ITERATIONS.put(amp, TaskAmp.iterations(network));
+        }
+        if (unreachable != null) {
+            throw new AmpException(unreachable);
         }
         if (context.isFailed()) {
             return;
@@ -122,13 +148,20 @@ final class SharedTask implements TaskCompletionListener {
             throw new AmpException(why);
         }
         if (inEpoch) {
-            Optional<Throwable> cause = SharedTrainingFailure.last();
+            Optional<Throwable> cause = SharedWrapper.failure();
             throw new AmpException(
                     "Training has ended in the middle of an epoch: "
                             + cause.map(Throwable::toString)
                                     .orElse(
                                             "the executor's log has the reason, after \"Exception encountered during fit operation\""),
                     cause.orElse(null));
+        }
+        if (amp != null) {
+            training.report(TaskReport.ofExecutor(context, amp, begin, amp.state()));
+        } else if (SharedWrapper.hasData()) {
+            throw new AmpException("A task of shared gradients had data, and made no step in mixed precision: DL4J"
+                    + " trained without the listener of SparkAmp. It's for a SharedTrainingMaster of DL4J's own"
+                    + " (1.0.0-M2), and other listeners must not take it away from the network");
         }
     }
 }

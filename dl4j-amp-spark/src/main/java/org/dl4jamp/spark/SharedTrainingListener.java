@@ -3,11 +3,17 @@ package org.dl4jamp.spark;
 import java.io.IOException;
 import java.io.ObjectInputStream;
 import java.io.Serializable;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.apache.spark.TaskContext;
+import org.apache.spark.util.TaskCompletionListener;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
+import org.deeplearning4j.optimize.api.TrainingListener;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.ServesOneNetwork;
@@ -25,6 +31,12 @@ final class SharedTrainingListener extends BaseTrainingListener implements Serve
                     + " first step, and which are new ones in each task. Say SharedTrainingMaster.Builder.workersPerNode(1): by default DL4J takes"
                     + " one for every four cores or, with several GPUs, one for each. For more workers start more executors";
 
+    private static final String REPLACED =
+            "This fit's listeners lack that of SparkAmp, which an earlier fit of the same SharedTrainingMaster had:"
+                    + " spark.setListeners replaces all of them. Executors keep their networks, which are in mixed precision"
+                    + " and have no way to report. Give SparkAmp.listener() with each call of setListeners; to go on in FP32"
+                    + " take another SharedTrainingMaster, on a cluster in another JavaSparkContext";
+
     private final TrainingSoFar training;
     private transient boolean sentToTask;
 
@@ -37,18 +49,38 @@ final class SharedTrainingListener extends BaseTrainingListener implements Serve
         TaskContext task = TaskContext.get();
         if (task != null) {
             sentToTask = true;
-            SharedTask.register(task, training);
+            if (!SharedWrapper.isPresent()) {
+                throw withoutEpochs();
+            }
+            SharedTask.register(task, training, this);
+        }
+    }
+
+    /** Has a network that lives on in the executor call this listener, unless it has one of this kind. */
+    void joinUnlessThereIsOne(Model network) {
+        Collection<TrainingListener> present = network instanceof MultiLayerNetwork layers
+                ? layers.getListeners()
+                : ((ComputationGraph) network).getListeners();
+        if (present.stream().noneMatch(SharedTrainingListener.class::isInstance)) {
+            network.addListeners(this);
         }
     }
 
     @Override
     public void onEpochStart(Model model) {
-        SharedTask.running().orElseThrow(this::misplaced).beginEpoch(model);
+        Optional<SharedTask> running = SharedTask.running();
+        if (running.isEmpty() && sentToTask && TaskContext.get() != null) {
+            // DL4J catches what is thrown here, and has the task succeed.
+            TaskContext.get().addTaskCompletionListener((TaskCompletionListener) task -> {
+                throw new AmpException(REPLACED);
+            });
+        }
+        running.orElseThrow(this::misplaced).beginEpoch(model);
     }
 
     @Override
     public void onEpochEnd(Model model) {
-        SharedTask.running().ifPresent(task -> task.endEpoch(model));
+        SharedTask.running().ifPresent(SharedTask::endEpoch);
     }
 
     @Override
@@ -80,6 +112,12 @@ final class SharedTrainingListener extends BaseTrainingListener implements Serve
                     "The listener of SparkAmp is called outside of a Spark task. It's for spark.setListeners with a"
                             + " SharedTrainingMaster; on one machine call MixedPrecision.enable(net), or take an AmpListener, in its place");
         }
+        return TaskContext.get() != null && SharedTask.running().isEmpty()
+                ? new AmpException(REPLACED)
+                : withoutEpochs();
+    }
+
+    private static AmpException withoutEpochs() {
         return new AmpException(
                 "The listener of SparkAmp is with a training master that begins no epochs in its tasks, such as"
                         + " ParameterAveragingTrainingMaster: give that one SparkAmp.hook(), with Builder.trainingHooks, and leave the listener out");

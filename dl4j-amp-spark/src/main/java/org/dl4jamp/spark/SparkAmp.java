@@ -5,9 +5,12 @@ import org.apache.spark.api.java.JavaSparkContext;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.deeplearning4j.spark.api.TrainingHook;
+import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.checkpoint.AmpState;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The mixed precision of one network that is trained on a Spark cluster, seen from the driver.
@@ -22,52 +25,68 @@ import org.dl4jamp.checkpoint.AmpState;
  *
  * <p>With a {@code SharedTrainingMaster}, which takes no hooks: {@code spark.setListeners(List.of(amp.listener()))}.
  *
- * <p>Every task trains in mixed precision from its first iteration, with the settings that the network's configuration carries, or the defaults. DL4J makes a new
+ * <p>Every task trains in mixed precision from its first iteration, with the settings given here, or those that the network's configuration carries, or the defaults. DL4J makes a new
  * network in each task of parameter averaging; the loss scale goes on from the lowest that the tasks of the split before it ended with, on replacements of lost executors, too, and
  * Adam counts the steps that were taken. Each executor takes the engine and, with {@code Precision.AUTO}, the precision that suit its machine; where they differ the log says so once.
  *
- * <p>One for each network: several on one context don't know of each other. Thread-safe.
+ * <p>One for each network and each context: several on one context are independent. Thread-safe.
  */
 public final class SparkAmp {
+    private static final Logger LOG = LoggerFactory.getLogger(SparkAmp.class);
+
     private final JavaSparkContext context;
     private final TaskReports reports;
+    private final TaskSettings settings;
 
-    private SparkAmp(JavaSparkContext context, TaskReports reports) {
+    private SparkAmp(JavaSparkContext context, TaskReports reports, TaskSettings settings) {
         this.context = context;
         this.reports = reports;
+        this.settings = settings;
     }
 
     /**
-     * For a network whose training begins.
+     * For a network whose training begins, with the settings that its configuration carries, or the defaults.
      *
      * @throws AmpException if the context is null or stopped
      */
     public static SparkAmp on(JavaSparkContext context) {
-        return on(context, new Ledger(StageEnd.BEGINNING));
+        return on(context, StageEnd.BEGINNING, TaskSettings.OF_THE_NETWORK);
     }
 
     /**
-     * For a network whose training goes on, with the loss scale and the counts of a state that {@link #state()} or
-     * {@link org.dl4jamp.MixedPrecision#state()} returned. What {@link #report()} counts begins at zero.
+     * For a network whose training begins, with these settings. Tasks fail if its configuration carries others.
      *
-     * @throws AmpException if the context is null or stopped, the state is null, or micro-batches wait in it
+     * @throws AmpException if the context is null or stopped, or the settings are null or nothing for tasks: they
+     *     accumulate, share a loss scaler, or hold code, which can't travel
+     */
+    public static SparkAmp on(JavaSparkContext context, AmpConfig config) {
+        AmpException.ifNull(config, "config", "an AmpConfig, or leave it out to have that of the network");
+        return on(context, StageEnd.BEGINNING, TaskSettings.of(config, "config"));
+    }
+
+    /**
+     * For a network whose training goes on, with the settings, the loss scale and the counts of a state that
+     * {@link #state()} or {@link org.dl4jamp.MixedPrecision#state()} returned. Tasks fail if the network's configuration
+     * carries other settings. What {@link #report()} counts begins at zero.
+     *
+     * @throws AmpException if the context is null or stopped, the state is null, micro-batches wait in it, or its
+     *     settings are nothing for tasks, as in {@link #on(JavaSparkContext, AmpConfig)}
      */
     public static SparkAmp on(JavaSparkContext context, AmpState state) {
         AmpException.ifNull(state, "state", "an AmpState, such as one that SparkAmp.state() returned");
         state.waiting().ifPresent(waiting -> {
             throw new AmpException("state: " + waiting.microBatches()
                     + " micro-batches wait in it, which would be lost on a cluster; call applyPartialGroup() before"
-                    + " MixedPrecision.state(), and leave accumulate out of the configuration's settings");
+                    + " MixedPrecision.state()");
         });
-        return on(context, new Ledger(StageEnd.of(state)));
+        return on(context, StageEnd.of(state), TaskSettings.of(state.config(), "state"));
     }
 
-    private static SparkAmp on(JavaSparkContext context, Ledger ledger) {
+    private static SparkAmp on(JavaSparkContext context, StageEnd begin, TaskSettings settings) {
         requireRunning(AmpException.ifNull(context, "sparkContext", "a JavaSparkContext that runs"));
-        TaskReports reports = new TaskReports(ledger);
+        TaskReports reports = new TaskReports(new Ledger(begin), DriverWatch.of(context));
         context.sc().register(reports, "dl4j-amp");
-        context.sc().addSparkListener(new MissingClasses());
-        return new SparkAmp(context, reports);
+        return new SparkAmp(context, reports, settings);
     }
 
     /**
@@ -76,8 +95,7 @@ public final class SparkAmp {
      * @throws AmpException if the context is stopped
      */
     public TrainingHook hook() {
-        requireRunning(context);
-        return new AmpTrainingHook(new TrainingSoFar(reports));
+        return new AmpTrainingHook(handOut());
     }
 
     /**
@@ -89,8 +107,18 @@ public final class SparkAmp {
      * @throws AmpException if the context is stopped
      */
     public TrainingListener listener() {
+        if (context.getConf().getBoolean("spark.speculation", false)) {
+            LOG.warn(
+                    "spark.speculation is on: Spark runs slow tasks a second time on other executors. With shared gradients"
+                            + " both copies change the networks of all, so their data counts twice. Leave it off");
+        }
+        return new SharedTrainingListener(handOut());
+    }
+
+    private TrainingSoFar handOut() {
         requireRunning(context);
-        return new SharedTrainingListener(new TrainingSoFar(reports));
+        DriverWatch.of(context).expectReports();
+        return new TrainingSoFar(reports, settings, context);
     }
 
     /** What the executors have done so far, of all tasks whose results counted: one that Spark has run again is counted once. */
@@ -126,10 +154,12 @@ public final class SparkAmp {
         return amp;
     }
 
-    private static void requireRunning(JavaSparkContext context) {
+    static void requireRunning(JavaSparkContext context) {
         if (context.sc().isStopped()) {
             throw new AmpException("sparkContext: application \"" + context.appName()
-                    + "\" is stopped; make a new JavaSparkContext and call SparkAmp.on with it");
+                    + "\" is stopped; make a new JavaSparkContext, go on with SparkAmp.on(newContext, amp.state()), or"
+                    + " SparkAmp.on(newContext) from the beginning, and give its hook or listener to a new training"
+                    + " master");
         }
     }
 }

@@ -18,12 +18,19 @@ import org.dl4jamp.scale.LossScalerState;
  * @param scalers by kind of loss scaler, for executors may differ, the state with the lowest scale
  * @param taken steps that an average worker has taken since training began
  * @param skipped steps that an average worker has skipped since training began
- * @param consecutiveSkips how many of them were the last ones in each task
+ * @param consecutiveSkips how many of them were the last ones
+ * @param withoutStep iterations before this training whose gradients were only added up; there are none on Spark
  */
-record StageEnd(int stage, Map<String, LossScalerState> scalers, double taken, double skipped, int consecutiveSkips)
+record StageEnd(
+        int stage,
+        Map<String, LossScalerState> scalers,
+        double taken,
+        double skipped,
+        SkipsInARow consecutiveSkips,
+        long withoutStep)
         implements Serializable {
     /** Before any stage. */
-    static final StageEnd BEGINNING = new StageEnd(-1, Map.of(), 0, 0, 0);
+    static final StageEnd BEGINNING = new StageEnd(-1, Map.of(), 0, 0, SkipsInARow.NONE, 0);
 
     StageEnd {
         scalers = Map.copyOf(scalers);
@@ -36,7 +43,8 @@ record StageEnd(int stage, Map<String, LossScalerState> scalers, double taken, d
                 Map.of(state.scaler().kind(), state.scaler()),
                 state.stepsTaken(),
                 state.stepsSkipped(),
-                state.consecutiveSkips());
+                SkipsInARow.ofAll(state.consecutiveSkips()),
+                state.iterationsWithoutStep());
     }
 
     /**
@@ -68,10 +76,8 @@ record StageEnd(int stage, Map<String, LossScalerState> scalers, double taken, d
                 lowest,
                 taken + sum(reports, TaskReport::taken) / last.size(),
                 skipped + sum(reports, TaskReport::skipped) / last.size(),
-                last.stream()
-                        .mapToInt(report -> report.end().consecutiveSkips())
-                        .min()
-                        .orElse(consecutiveSkips));
+                consecutiveSkips.then(last),
+                withoutStep);
     }
 
     private static double sum(Collection<TaskReport> reports, ToLongFunction<TaskReport> steps) {

@@ -1,16 +1,15 @@
 package org.dl4jamp.spark;
 
 import java.util.Map;
+import java.util.Optional;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.util.TaskCompletionListener;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
-import org.dl4jamp.AmpConfig;
-import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.checkpoint.AmpState;
-import org.dl4jamp.checkpoint.CarriedConfig;
 import org.dl4jamp.scale.LossScalerState;
 
 /** The mixed precision of a task's network: goes on where the stage before has ended, and reports when the task has ended. */
@@ -23,18 +22,21 @@ final class TaskAmp {
      * @param training where it is, and the way for the report
      */
     static void begin(Model model, TaskContext task, TrainingSoFar training) {
-        MixedPrecision amp = enable(model, training.before(task.stageId()));
+        MixedPrecision amp = enable(model, task, training);
         AmpState begin = amp.state();
         task.addTaskCompletionListener((TaskCompletionListener) context -> {
-            training.report(TaskReport.of(context, amp, begin));
-            amp.close();
+            try {
+                training.report(TaskReport.of(context, amp, begin));
+            } finally {
+                amp.close();
+            }
         });
     }
 
     /** Enables mixed precision on a network that has none, in the state that training has. */
-    static MixedPrecision enable(Model model, StageEnd end) {
-        CarriedConfig.of(model).map(AmpConfig::accumulate).ifPresent(TaskAmp::requireSteps);
-        MixedPrecision amp = MixedPrecision.enable(model);
+    static MixedPrecision enable(Model model, TaskContext task, TrainingSoFar training) {
+        StageEnd end = training.before(task.stageId());
+        MixedPrecision amp = MixedPrecision.enable(model, training.settings().of(model));
         Map<String, LossScalerState> scalers = end.scalers();
         if (scalers.isEmpty()) {
             return amp;
@@ -44,24 +46,21 @@ final class TaskAmp {
         AmpState fresh = amp.state();
         LossScalerState scaler = scalers.getOrDefault(fresh.scaler().kind(), fresh.scaler());
         long skipped = Math.round(end.skipped());
-        if (scaler.equals(fresh.scaler()) && skipped == 0) {
+        int consecutive = end.consecutiveSkips()
+                .of(TaskContext.getPartitionId(), SparkEnv.get().executorId());
+        if (scaler.equals(fresh.scaler()) && skipped == 0 && consecutive == 0 && end.withoutStep() == 0) {
             return amp;
         }
         amp.close();
-        // The network has counted the skipped steps among its iterations: what is left are those that Adam has seen.
-        long taken = Math.max(0, iterations(model) - skipped);
-        int consecutive = (int) Math.min(skipped, end.consecutiveSkips());
-        return MixedPrecision.enable(model, new AmpState(fresh.config(), scaler, taken, skipped, consecutive));
-    }
-
-    /** DL4J says nothing to its hooks before it takes a task's parameters, so nobody could make a step of the rest. */
-    private static void requireSteps(int microBatches) {
-        if (microBatches > 1) {
-            throw new AmpException(
-                    "config: accumulate(" + microBatches
-                            + ") isn't for tasks on Spark: each has a network of its own, and micro-batches that wait when it ends would be lost."
-                            + " Leave it out of the settings that the configuration carries; averaging over workers makes the effective batch larger already");
-        }
+        // The network counts skipped steps and micro-batches among its iterations: what is left are those that Adam has
+        // seen.
+        long taken = Math.max(0, iterations(model) - skipped - end.withoutStep());
+        // This worker may have skipped more steps than an average one.
+        long ofWorker = Math.max(skipped, consecutive);
+        return MixedPrecision.enable(
+                model,
+                new AmpState(
+                        fresh.config(), scaler, taken, ofWorker, consecutive, end.withoutStep(), Optional.empty()));
     }
 
     /** How many iterations a network says that it has done. */

@@ -13,10 +13,14 @@ final class TaskReports extends AccumulatorV2<TaskReport, List<TaskReport>> {
     /** The driver's; null elsewhere. */
     private final transient Ledger ledger;
 
+    /** The driver's; null elsewhere. */
+    private final transient DriverWatch watch;
+
     private final ArrayList<TaskReport> pending = new ArrayList<>();
 
-    TaskReports(Ledger ledger) {
+    TaskReports(Ledger ledger, DriverWatch watch) {
         this.ledger = ledger;
+        this.watch = watch;
     }
 
     @Override
@@ -27,7 +31,7 @@ final class TaskReports extends AccumulatorV2<TaskReport, List<TaskReport>> {
     /** For Spark, which sends copies to tasks: they know of no ledger. */
     @Override
     public synchronized TaskReports copy() {
-        TaskReports copy = new TaskReports(null);
+        TaskReports copy = new TaskReports(null, null);
         copy.pending.addAll(pending);
         return copy;
     }
@@ -49,6 +53,7 @@ final class TaskReports extends AccumulatorV2<TaskReport, List<TaskReport>> {
                 add(report);
             } else {
                 ledger.take(report);
+                watch.reported(report.stage());
             }
         }
     }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.ObjectOutputStream;
 import java.io.Serializable;
 import java.util.List;
+import org.apache.spark.api.java.JavaSparkContext;
 
 /**
  * What a task is given: where training is, and the way for its own report. Spark serializes it again for each job, and it takes along what the driver knows at that moment; what is serialized for a
@@ -13,13 +14,24 @@ final class TrainingSoFar implements Serializable {
     private static final long serialVersionUID = 1L;
 
     private final TaskReports reports;
+    private final TaskSettings settings;
+
+    /** The driver's; null in a task. */
+    private final transient JavaSparkContext context;
+
     private List<StageEnd> ends;
 
-    TrainingSoFar(TaskReports reports) {
+    TrainingSoFar(TaskReports reports, TaskSettings settings, JavaSparkContext context) {
         this.reports = reports;
+        this.settings = settings;
+        this.context = context;
     }
 
     private void writeObject(ObjectOutputStream out) throws IOException {
+        if (context != null) {
+            // Stages of another context begin at number 0 again.
+            SparkAmp.requireRunning(context);
+        }
         Ledger ledger = reports.ledger();
         synchronized (this) {
             if (ledger != null) {
@@ -32,6 +44,11 @@ final class TrainingSoFar implements Serializable {
     /** What tells the trainings of an application from one another. */
     long id() {
         return reports.id();
+    }
+
+    /** What tasks train with. */
+    TaskSettings settings() {
+        return settings;
     }
 
     /** In a task: the end that its stage begins with. */

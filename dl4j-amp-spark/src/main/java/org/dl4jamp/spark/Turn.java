@@ -1,12 +1,15 @@
 package org.dl4jamp.spark;
 
+import java.util.Arrays;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
 import org.apache.spark.TaskKilledException;
+import org.dl4jamp.AmpException;
 
 /**
  * A task's turn to train in this executor, which has one network. Left to themselves, DL4J has one of the tasks that run at the same time train with the data of all, while the others wait for it: for ever,
@@ -21,6 +24,12 @@ final class Turn implements AutoCloseable {
     /** For a task that has been given up to end as Spark ends it, at its next batch. */
     private static final long GRACE_NANOSECONDS = TimeUnit.SECONDS.toNanos(2);
 
+    /** Until the tasks that wait fail, if one that has been given up doesn't end whatever interrupts it. */
+    private static final long PATIENCE_NANOSECONDS = TimeUnit.SECONDS.toNanos(60);
+
+    /** Whose turn it is, or was last. */
+    private static volatile Turn current;
+
     private static final ScheduledExecutorService WATCH = Executors.newSingleThreadScheduledExecutor(run -> {
         Thread thread = new Thread(run, "dl4j-amp turns");
         thread.setDaemon(true);
@@ -31,7 +40,8 @@ final class Turn implements AutoCloseable {
     private final BooleanSupplier givenUp;
     private final Future<?> looks;
     private boolean over;
-    private long patienceEnds;
+    private long givenUpSince;
+    private long graceEnds;
 
     private Turn(BooleanSupplier givenUp) {
         this.givenUp = givenUp;
@@ -44,19 +54,30 @@ final class Turn implements AutoCloseable {
      *
      * @param givenUp whether Spark has given up the task; any thread may ask
      * @throws TaskKilledException if Spark gives up the task meanwhile
+     * @throws AmpException if the task whose turn it is was given up a minute ago and hasn't ended
      */
     static Turn await(BooleanSupplier givenUp) {
+        return await(givenUp, PATIENCE_NANOSECONDS);
+    }
+
+    static Turn await(BooleanSupplier givenUp, long patienceNanoseconds) {
         try {
             while (!FREE.tryAcquire(LOOK_MILLISECONDS, TimeUnit.MILLISECONDS)) {
                 if (givenUp.getAsBoolean()) {
                     throw new TaskKilledException("given up before its turn in the executor came");
+                }
+                Turn now = current;
+                if (now != null) {
+                    now.requireItEnds(patienceNanoseconds);
                 }
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new TaskKilledException("interrupted before its turn in the executor came");
         }
-        return new Turn(givenUp);
+        Turn turn = new Turn(givenUp);
+        current = turn;
+        return turn;
     }
 
     private synchronized void endIfGivenUp() {
@@ -64,11 +85,25 @@ final class Turn implements AutoCloseable {
             return;
         }
         long time = System.nanoTime();
-        if (patienceEnds == 0) {
-            patienceEnds = time + GRACE_NANOSECONDS;
-        } else if (time - patienceEnds > 0) {
+        if (givenUpSince == 0) {
+            givenUpSince = time;
+            graceEnds = time + GRACE_NANOSECONDS;
+        } else if (time - graceEnds > 0) {
             thread.interrupt();
-            patienceEnds = time + GRACE_NANOSECONDS;
+            graceEnds = time + GRACE_NANOSECONDS;
+        }
+    }
+
+    private synchronized void requireItEnds(long patienceNanoseconds) {
+        if (!over && givenUpSince != 0 && System.nanoTime() - givenUpSince > patienceNanoseconds) {
+            String where = Arrays.stream(thread.getStackTrace())
+                    .limit(5)
+                    .map(StackTraceElement::toString)
+                    .collect(Collectors.joining(", "));
+            throw new AmpException("An earlier task of this executor, which Spark has given up, doesn't end: "
+                    + thread.getName() + " is in " + where
+                    + ". An executor has one network, with which no other task can train now; end the executor, or the"
+                    + " application");
         }
     }
 

@@ -22,6 +22,7 @@ import org.deeplearning4j.spark.impl.paramavg.ParameterAveragingTrainingMaster;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.checkpoint.AmpState;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledForJreRange;
@@ -52,7 +53,7 @@ class BadInputTest {
     @Test
     void stateThatIsNullIsNamed() {
         try (JavaSparkContext context = Cluster.start()) {
-            AmpException error = assertThrows(AmpException.class, () -> SparkAmp.on(context, null));
+            AmpException error = assertThrows(AmpException.class, () -> SparkAmp.on(context, (AmpState) null));
             assertTrue(error.getMessage().contains("state: null"), error.getMessage());
         }
     }
@@ -113,7 +114,8 @@ class BadInputTest {
             assertTrue(error.getMessage().contains("state: 1 micro-batches wait"), error.getMessage());
             assertTrue(error.getMessage().contains("applyPartialGroup()"), error.getMessage());
             amp.applyPartialGroup();
-            assertEquals(0, SparkAmp.on(context, amp.state()).report().stepsTaken());
+            AmpException settings = assertThrows(AmpException.class, () -> SparkAmp.on(context, amp.state()));
+            assertTrue(settings.getMessage().contains("state: accumulate(4)"), settings.getMessage());
         }
     }
 

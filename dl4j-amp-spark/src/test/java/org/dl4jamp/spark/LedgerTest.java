@@ -71,6 +71,67 @@ class LedgerTest {
     }
 
     @Test
+    void aWorkerThatSkipsEveryStepIsCountedByItselfWherePartOrExecutorIsAtFault() {
+        for (int stage = 0; stage < 4; stage++) {
+            // Part 1 is on another executor each time.
+            ledger.take(inARow(stage, 0, "good", 0));
+            ledger.take(inARow(stage, 1, "e" + stage, 5 * (stage + 1)));
+            // Executor "bad" has another part each time.
+            ledger.take(inARow(stage, 10 + stage, "bad", 5 * (stage + 1)));
+        }
+        SkipsInARow end = StageEnd.before(4, ledger.ends()).consecutiveSkips();
+        assertEquals(20, end.of(1, "good"));
+        assertEquals(20, end.of(0, "bad"));
+        assertEquals(20, end.of(99, "bad"));
+        assertEquals(0, end.of(0, "good"));
+        assertEquals(0, end.of(99, "new"));
+        assertEquals(0, end.ofAll());
+        assertEquals(0, ledger.state().orElseThrow().consecutiveSkips());
+        ledger.take(inARow(4, 1, "good", 0));
+        assertEquals(0, StageEnd.before(5, ledger.ends()).consecutiveSkips().of(1, "good"));
+    }
+
+    @Test
+    void anExecutorOneOfWhoseTasksTrainsIsNotAtFault() {
+        ledger.take(inARow(3, 0, "1", 5));
+        ledger.take(inARow(3, 1, "1", 0));
+        SkipsInARow end = StageEnd.before(4, ledger.ends()).consecutiveSkips();
+        assertEquals(0, end.of(7, "1"));
+        assertEquals(5, end.of(0, "1"));
+    }
+
+    @Test
+    void aTrainingThatGoesOnBeginsWithTheCountOfItsState() {
+        AmpState state = task(0, 0, "1", 64, 5, 7).end();
+        SkipsInARow begin = StageEnd.of(new AmpState(state.config(), state.scaler(), 5, 7, 3))
+                .consecutiveSkips();
+        assertEquals(3, begin.of(0, "1"));
+        assertEquals(3, begin.ofAll());
+    }
+
+    /** A task that has skipped its last steps. */
+    private static TaskReport inARow(int stage, int partition, String executor, int consecutive) {
+        AmpState end = new AmpState(
+                AmpConfig.defaults(),
+                new LossScalerState(DynamicLossScaler.KIND, 64, 0, 1),
+                5,
+                consecutive,
+                consecutive);
+        return new TaskReport(
+                stage,
+                partition,
+                "" + partition,
+                false,
+                executor,
+                "host-" + executor,
+                Precision.HALF,
+                "nd4j",
+                end,
+                5,
+                consecutive);
+    }
+
+    @Test
     void executorsWithoutScalingDoNotLowerTheScaleOfOthers() {
         ledger.take(task(3, 0, "1", 1024, 5, 0));
         ledger.take(unscaled(3, 1, "2"));

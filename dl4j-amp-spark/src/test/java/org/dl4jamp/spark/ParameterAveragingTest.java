@@ -11,7 +11,6 @@ import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
-import org.deeplearning4j.spark.api.RDDTrainingApproach;
 import org.deeplearning4j.spark.impl.graph.SparkComputationGraph;
 import org.deeplearning4j.spark.impl.multilayer.SparkDl4jMultiLayer;
 import org.deeplearning4j.spark.impl.paramavg.ParameterAveragingTrainingMaster;
@@ -26,15 +25,13 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledForJreRange;
-import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
-import org.nd4j.linalg.ops.transforms.Transforms;
 
 /** Mixed precision in tasks of a {@link ParameterAveragingTrainingMaster}, which run on threads of this JVM. */
 @EnabledForJreRange(maxVersion = 22, disabledReason = "Spark 3.5 needs Subject.getSubject, which newer JDKs lack")
 @Timeout(value = 10, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ParameterAveragingTest {
-    private static final int FREQUENCY = 5;
+    private static final int FREQUENCY = Averaging.FREQUENCY;
 
     private static JavaSparkContext context;
 
@@ -52,7 +49,7 @@ class ParameterAveragingTest {
     void everyStepOfANetworkIsInMixedPrecisionAndLearnsAsFp32Does() {
         DataSet test = DataSet.merge(Blobs.batches(8, 2));
         SparkDl4jMultiLayer full = new SparkDl4jMultiLayer(
-                context, Blobs.network(), master(Cluster.CORES).build());
+                context, Blobs.network(), Averaging.master(Cluster.CORES).build());
         SparkAmp amp = SparkAmp.on(context);
         SparkDl4jMultiLayer mixed = network(amp, Blobs.half(), Cluster.CORES);
         for (int fit = 0; fit < 3; fit++) {
@@ -71,14 +68,21 @@ class ParameterAveragingTest {
     @Test
     void everyStepOfAGraphIsInMixedPrecision() {
         SparkAmp amp = SparkAmp.on(context);
+        Witness witness = new Witness(context);
         SparkComputationGraph spark = new SparkComputationGraph(
                 context,
-                MixedPrecision.configure(Blobs.graph(), Blobs.half()),
-                master(Cluster.CORES).trainingHooks(amp.hook()).build());
+                MixedPrecision.configure(Blobs.graph(), Averaging.UNUSUAL),
+                Averaging.master(Cluster.CORES)
+                        .trainingHooks(amp.hook(), witness)
+                        .build());
         DataSet test = DataSet.merge(Blobs.batches(8, 2));
         double before = spark.getNetwork().score(test);
         spark.fit(rdd(Blobs.batches(40, 1)));
-        assertEquals(40, amp.report().stepsTaken());
+        SparkReport report = amp.report();
+        witness.requireEveryStep(40, Averaging.describeGraph(Averaging.UNUSUAL));
+        assertEquals(40, report.stepsTaken() + report.stepsSkipped(), report::toString);
+        assertTrue(report.stepsSkipped() > 0, report::toString);
+        assertEquals(Precision.HALF, report.executors().get(0).precision());
         assertTrue(spark.getNetwork().score(test) < 0.9 * before);
     }
 
@@ -111,7 +115,7 @@ class ParameterAveragingTest {
         try (MixedPrecision single = MixedPrecision.enable(alone, config)) {
             data.forEach(alone::fit);
             assertTrue(single.stepsSkipped() > 0);
-            assertClose(alone.params(), spark.getNetwork().params());
+            Averaging.assertClose(alone.params(), spark.getNetwork().params());
 
             AmpState state = amp.state().orElseThrow();
             assertEquals(single.stepsTaken(), state.stepsTaken());
@@ -121,14 +125,15 @@ class ParameterAveragingTest {
                 spark.getNetwork().fit(data.get(0));
                 alone.fit(data.get(0));
                 assertEquals(single.stepsTaken(), goesOn.stepsTaken());
-                assertClose(alone.params(), spark.getNetwork().params());
+                Averaging.assertClose(alone.params(), spark.getNetwork().params());
             }
         }
     }
 
+    /** The configuration of the network that goes on carries no settings: the state does. */
     @Test
     void stateGoesOnOnAnotherSparkAmp() {
-        AmpConfig config = Blobs.half(scaler(Math.pow(2, 24)));
+        AmpConfig config = Averaging.UNUSUAL;
         List<DataSet> data = Blobs.copies(20);
         SparkAmp whole = SparkAmp.on(context);
         SparkDl4jMultiLayer once = network(whole, config, 1);
@@ -139,16 +144,24 @@ class ParameterAveragingTest {
         SparkDl4jMultiLayer spark = network(before, config, 1);
         spark.fit(rdd(data, 1));
         SparkAmp after = SparkAmp.on(context, before.state().orElseThrow());
+        MultiLayerNetwork trained = spark.getNetwork();
+        MultiLayerNetwork moved = new MultiLayerNetwork(Blobs.network());
+        moved.init(trained.params().dup(), false);
+        moved.getUpdater()
+                .setStateViewArray(
+                        moved, trained.getUpdater().getStateViewArray().dup(), false);
+        moved.setIterationCount(trained.getIterationCount());
+        Witness witness = new Witness(context);
         SparkDl4jMultiLayer again = new SparkDl4jMultiLayer(
                 context,
-                spark.getNetwork(),
-                master(1).trainingHooks(after.hook()).build());
+                moved,
+                Averaging.master(1).trainingHooks(after.hook(), witness).build());
         again.fit(rdd(data, 1));
-        assertEquals(20, after.report().stepsTaken());
+        witness.requireEveryStep(20, Averaging.describe(config));
         assertEquals(
                 whole.state().orElseThrow().toString(),
                 after.state().orElseThrow().toString());
-        assertClose(once.getNetwork().params(), again.getNetwork().params());
+        Averaging.assertClose(once.getNetwork().params(), again.getNetwork().params());
     }
 
     @Test
@@ -157,7 +170,7 @@ class ParameterAveragingTest {
         SparkDl4jMultiLayer spark = new SparkDl4jMultiLayer(
                 context,
                 configured(Blobs.half()),
-                master(Cluster.CORES)
+                Averaging.master(Cluster.CORES)
                         .trainingHooks(amp.hook(), new FailingOnce(FREQUENCY))
                         .build());
         spark.fit(rdd(Blobs.batches(40, 1)));
@@ -185,6 +198,23 @@ class ParameterAveragingTest {
     }
 
     @Test
+    void aWorkerThatSkipsEveryStepEndsTrainingThoughTheOthersTrain() {
+        AmpConfig config = AmpConfig.builder()
+                .precision(Precision.HALF)
+                .engine("nd4j")
+                .maxConsecutiveSkips(2 * FREQUENCY - 1)
+                .build();
+        SparkAmp amp = SparkAmp.on(context);
+        SparkDl4jMultiLayer spark = network(amp, config, Cluster.CORES);
+        List<DataSet> batches = Blobs.batches(40, 1);
+        // The first part of the data.
+        batches.subList(0, 40 / Cluster.CORES)
+                .forEach(batch -> batch.getFeatures().assign(Float.NaN));
+        Exception error = assertThrows(Exception.class, () -> spark.fit(rdd(batches)));
+        assertTrue(error.getMessage().contains((2 * FREQUENCY - 1) + " steps in a row"), error.getMessage());
+    }
+
+    @Test
     void severalNetworksDoNotKnowOfEachOther() {
         SparkAmp one = SparkAmp.on(context);
         SparkAmp other = SparkAmp.on(context);
@@ -200,7 +230,9 @@ class ParameterAveragingTest {
     void automaticChoiceIsReportedAsTheExecutorMadeIt() {
         SparkAmp amp = SparkAmp.on(context);
         SparkDl4jMultiLayer spark = new SparkDl4jMultiLayer(
-                context, Blobs.network(), master(1).trainingHooks(amp.hook()).build());
+                context,
+                Blobs.network(),
+                Averaging.master(1).trainingHooks(amp.hook()).build());
         spark.fit(rdd(Blobs.batches(10, 1), 1));
         MultiLayerNetwork here = new MultiLayerNetwork(Blobs.network());
         here.init();
@@ -209,11 +241,6 @@ class ParameterAveragingTest {
             assertEquals(single.engine(), executor.engine());
             assertEquals(single.precision(), executor.precision());
         }
-    }
-
-    private static void assertClose(INDArray expected, INDArray actual) {
-        double difference = Transforms.abs(expected.sub(actual)).maxNumber().doubleValue();
-        assertTrue(difference < 1e-5, () -> "parameters differ by " + difference);
     }
 
     private static DynamicLossScaler.Builder scaler(double scale) {
@@ -228,16 +255,7 @@ class ParameterAveragingTest {
         return new SparkDl4jMultiLayer(
                 context,
                 configured(config),
-                master(workers).trainingHooks(amp.hook()).build());
-    }
-
-    private static ParameterAveragingTrainingMaster.Builder master(int workers) {
-        return new ParameterAveragingTrainingMaster.Builder(workers, Blobs.BATCH)
-                .batchSizePerWorker(Blobs.BATCH)
-                .averagingFrequency(FREQUENCY)
-                .saveUpdater(true)
-                .rngSeed(1)
-                .rddTrainingApproach(RDDTrainingApproach.Direct);
+                Averaging.master(workers).trainingHooks(amp.hook()).build());
     }
 
     private static JavaRDD<DataSet> rdd(List<DataSet> batches) {

@@ -33,21 +33,20 @@ import org.dl4jamp.Precision;
 import org.dl4jamp.checkpoint.AmpState;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledForJreRange;
 import org.junit.jupiter.api.io.TempDir;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
-import org.nd4j.linalg.ops.transforms.Transforms;
-import org.nd4j.parameterserver.distributed.conf.VoidConfiguration;
 
 /** Mixed precision with a {@link SharedTrainingMaster} whose driver and one executor are this JVM, which DL4J has send gradients to itself over loopback. */
 @EnabledForJreRange(maxVersion = 22, disabledReason = "Spark 3.5 needs Subject.getSubject, which newer JDKs lack")
 @Timeout(value = 10, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Tag("long")
 class SharedTrainingTest {
     private static final int BATCHES = 40;
-    private static final int PORT = 40123;
 
     @TempDir
     private Path folder;
@@ -68,7 +67,7 @@ class SharedTrainingTest {
         context.close();
         // DL4J alone may wait for ever where tasks run at the same time.
         context = Cluster.start(Map.of("spark.task.cpus", Integer.toString(Cluster.CORES)));
-        SparkDl4jMultiLayer full = new SparkDl4jMultiLayer(context, Blobs.network(), master(1));
+        SparkDl4jMultiLayer full = new SparkDl4jMultiLayer(context, Blobs.network(), SharedGradients.master(1));
         double before = full.getNetwork().score(test);
         for (int fit = 0; fit < 3; fit++) {
             full.fit(rdd(Blobs.batches(BATCHES, 1)));
@@ -108,17 +107,22 @@ class SharedTrainingTest {
         // DL4J takes no other way of writing it for a cluster that can read local files.
         context = Cluster.start(Map.of("spark.master", "local[2]"));
         SparkAmp amp = SparkAmp.on(context);
-        SharedTrainingMaster master = builder(1)
+        Witness witness = new Witness(context);
+        SharedTrainingMaster master = SharedGradients.builder(1)
                 .rddTrainingApproach(RDDTrainingApproach.Export)
                 .exportDirectory(folder.toUri().toString())
                 .build();
         SparkComputationGraph spark =
-                new SparkComputationGraph(context, MixedPrecision.configure(Blobs.graph(), Blobs.half()), master);
-        spark.setListeners(List.<TrainingListener>of(amp.listener()));
+                new SparkComputationGraph(context, MixedPrecision.configure(Blobs.graph(), Averaging.UNUSUAL), master);
+        spark.setListeners(List.of(amp.listener(), witness));
         DataSet test = DataSet.merge(Blobs.batches(8, 2));
         double before = spark.getNetwork().score(test);
         spark.fit(rdd(Blobs.batches(BATCHES, 1)));
-        assertEquals(BATCHES, amp.report().stepsTaken(), () -> amp.report().toString());
+        SparkReport report = amp.report();
+        witness.requireEveryStep(BATCHES, Averaging.describeGraph(Averaging.UNUSUAL));
+        assertEquals(BATCHES, report.stepsTaken() + report.stepsSkipped(), report::toString);
+        assertTrue(report.stepsSkipped() > 0, report::toString);
+        assertEquals(Precision.HALF, report.executors().get(0).precision());
         assertTrue(spark.getNetwork().score(test) < before);
     }
 
@@ -141,7 +145,7 @@ class SharedTrainingTest {
         assertTrue(second.scaler().scale() <= first.scaler().scale());
 
         SparkAmp after = SparkAmp.on(context, second);
-        SparkDl4jMultiLayer again = new SparkDl4jMultiLayer(context, spark.getNetwork(), master(1));
+        SparkDl4jMultiLayer again = new SparkDl4jMultiLayer(context, spark.getNetwork(), SharedGradients.master(1));
         again.setListeners(List.<TrainingListener>of(after.listener()));
         again.fit(rdd(Blobs.batches(BATCHES, 1)));
         AmpState third = after.state().orElseThrow();
@@ -180,7 +184,7 @@ class SharedTrainingTest {
             network.fit(batch);
             assertEquals(BATCHES + 1, goesOn.stepsTaken());
         }
-        assertClose(alone.params(), network.params());
+        Averaging.assertClose(alone.params(), network.params());
     }
 
     @Test
@@ -282,34 +286,12 @@ class SharedTrainingTest {
         }
     }
 
-    private static void assertClose(INDArray expected, INDArray actual) {
-        double difference = Transforms.abs(expected.sub(actual)).maxNumber().doubleValue();
-        assertTrue(difference < 1e-5, () -> "parameters differ by " + difference);
-    }
-
     private SparkDl4jMultiLayer network(SparkAmp amp, AmpConfig config, int workersPerNode) {
         SparkDl4jMultiLayer network = new SparkDl4jMultiLayer(
-                context, MixedPrecision.configure(Blobs.network(), config), master(workersPerNode));
+                context, MixedPrecision.configure(Blobs.network(), config), SharedGradients.master(workersPerNode));
         Collection<TrainingListener> listeners = List.of(amp.listener());
         network.setListeners(listeners);
         return network;
-    }
-
-    private static SharedTrainingMaster master(int workersPerNode) {
-        return builder(workersPerNode)
-                .rddTrainingApproach(RDDTrainingApproach.Direct)
-                .build();
-    }
-
-    private static SharedTrainingMaster.Builder builder(int workersPerNode) {
-        VoidConfiguration network = VoidConfiguration.builder()
-                .controllerAddress("127.0.0.1")
-                .unicastPort(PORT)
-                .build();
-        return new SharedTrainingMaster.Builder(network, Blobs.BATCH)
-                .batchSizePerWorker(Blobs.BATCH)
-                .workersPerNode(workersPerNode)
-                .updatesThreshold(1e-3);
     }
 
     private JavaRDD<DataSet> rdd(List<DataSet> batches) {

@@ -13,6 +13,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.spark.TaskKilledException;
+import org.dl4jamp.AmpException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -72,6 +73,34 @@ class TurnTest {
         assertFalse(stuck.isDone());
         givenUp.set(true);
         assertTrue(stuck.get());
+        Turn.await(() -> false).close();
+    }
+
+    @Test
+    void tasksThatWaitFailIfOneThatIsGivenUpDoesNotEnd() throws Exception {
+        AtomicBoolean givenUp = new AtomicBoolean();
+        AtomicBoolean mayEnd = new AtomicBoolean();
+        CountDownLatch has = new CountDownLatch(1);
+        Future<?> deaf = threads.submit(() -> {
+            try (Turn turn = Turn.await(givenUp::get)) {
+                has.countDown();
+                while (!mayEnd.get()) {
+                    Thread.onSpinWait();
+                }
+            }
+        });
+        has.await();
+        long patience = TimeUnit.SECONDS.toNanos(1);
+        Future<Turn> waits = threads.submit(() -> Turn.await(() -> false, patience));
+        Thread.sleep(1500);
+        assertFalse(waits.isDone());
+        givenUp.set(true);
+        AmpException error = (AmpException)
+                assertThrows(ExecutionException.class, waits::get).getCause();
+        assertTrue(error.getMessage().contains("which Spark has given up, doesn't end"), error.getMessage());
+        assertTrue(error.getMessage().contains("TurnTest"), error.getMessage());
+        mayEnd.set(true);
+        deaf.get();
         Turn.await(() -> false).close();
     }
 }

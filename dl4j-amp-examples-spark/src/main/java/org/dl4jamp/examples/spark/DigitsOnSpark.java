@@ -1,5 +1,6 @@
 package org.dl4jamp.examples.spark;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntConsumer;
 import org.apache.spark.api.java.JavaRDD;
@@ -7,6 +8,7 @@ import org.apache.spark.api.java.JavaSparkContext;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.spark.api.RDDTrainingApproach;
+import org.deeplearning4j.spark.api.TrainingHook;
 import org.deeplearning4j.spark.impl.graph.SparkComputationGraph;
 import org.deeplearning4j.spark.impl.paramavg.ParameterAveragingTrainingMaster;
 import org.dl4jamp.AmpConfig;
@@ -71,11 +73,17 @@ final class DigitsOnSpark {
         return train(DigitsNetworks.residual(), master().build(), epochs, epochDone);
     }
 
-    /** Trains in mixed precision. */
-    Figures inMixedPrecision(SparkAmp amp, AmpConfig config, int epochs, IntConsumer epochDone) {
+    /**
+     * Trains in mixed precision.
+     *
+     * @param more hooks beside that of {@code amp}
+     */
+    Figures inMixedPrecision(SparkAmp amp, AmpConfig config, int epochs, IntConsumer epochDone, TrainingHook... more) {
+        List<TrainingHook> hooks = new ArrayList<>(List.of(amp.hook()));
+        hooks.addAll(List.of(more));
         return train(
                 MixedPrecision.configure(DigitsNetworks.residual(), config),
-                master().trainingHooks(amp.hook()).build(),
+                master().trainingHooks(hooks).build(),
                 epochs,
                 epochDone);
     }

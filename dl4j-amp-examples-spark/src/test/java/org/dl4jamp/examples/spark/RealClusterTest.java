@@ -13,6 +13,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.Precision;
+import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.spark.SparkAmp;
 import org.dl4jamp.spark.SparkReport;
 import org.junit.jupiter.api.Test;
@@ -29,9 +30,17 @@ class RealClusterTest {
     private static final int RUNS = Integer.getInteger("amp.spark.runs", 5);
     private static final int KILLS = Integer.getInteger("amp.spark.kills", 20);
 
+    /** FP32 and defaults are none of these. In HALF the first steps overflow. */
     private static final List<AmpConfig> CONFIGS = List.of(
-            AmpConfig.builder().engine("onednn").build(),
-            AmpConfig.builder().precision(Precision.HALF).engine("nd4j").build());
+            AmpConfig.builder().engine("onednn").maxConsecutiveSkips(33).build(),
+            AmpConfig.builder()
+                    .precision(Precision.HALF)
+                    .engine("nd4j")
+                    .lossScaler(DynamicLossScaler.builder()
+                            .initialScale(Math.scalb(1.0, 24))
+                            .build())
+                    .clipGradientNorm(100)
+                    .build());
 
     @Test
     void accuracyIsThatOfFp32WithinAPointAndKilledExecutorsCostNothing() throws Exception {
@@ -71,24 +80,35 @@ class RealClusterTest {
         SparkAmp amp = SparkAmp.on(context);
         List<Long> killed = Collections.synchronizedList(new ArrayList<>());
         Random random = new Random(killAfter);
-        DigitsOnSpark.Figures figures = digits.inMixedPrecision(amp, config, EPOCHS, epoch -> {
-            if (epoch == killAfter) {
-                // Well before the end: the epochs that are left take longer.
-                int pause = random.nextInt(1000);
-                Thread killer = new Thread(() -> {
-                    try {
-                        Thread.sleep(pause);
-                    } catch (InterruptedException e) {
-                        Thread.currentThread().interrupt();
+        Witness witness = new Witness(context);
+        DigitsOnSpark.Figures figures = digits.inMixedPrecision(
+                amp,
+                config,
+                EPOCHS,
+                epoch -> {
+                    if (epoch == killAfter) {
+                        // Well before the end: the epochs that are left take longer.
+                        int pause = random.nextInt(1000);
+                        Thread killer = new Thread(() -> {
+                            try {
+                                Thread.sleep(pause);
+                            } catch (InterruptedException e) {
+                                Thread.currentThread().interrupt();
+                            }
+                            cluster.killExecutor(pause).ifPresent(killed::add);
+                        });
+                        killer.setDaemon(true);
+                        killer.start();
                     }
-                    cluster.killExecutor(pause).ifPresent(killed::add);
-                });
-                killer.setDaemon(true);
-                killer.start();
-            }
-        });
+                },
+                witness);
         SparkReport report = amp.report();
         assertEquals(figures.steps(), report.stepsTaken() + report.stepsSkipped(), report::toString);
+        witness.requireEveryStep(Witness.describe(config));
+        if (config.precision() == Precision.HALF) {
+            witness.requireSkips();
+            assertTrue(report.stepsSkipped() > 0, report::toString);
+        }
         assertTrue(killAfter < 0 || killed.size() == 1, "no executor was killed");
         return figures.accuracy();
     }

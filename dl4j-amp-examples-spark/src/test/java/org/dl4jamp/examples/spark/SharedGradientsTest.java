@@ -54,16 +54,23 @@ class SharedGradientsTest {
             Collections.nCopies(EPOCHS, epoch).stream().flatMap(List::stream).toList();
 
     /** What became of a training, the accuracy from 0 to 1. */
-    private record Trained(double accuracy, double loss, SparkReport report) {}
+    private record Trained(double accuracy, double loss, SparkReport report, Witness witness) {}
 
     @Test
     void everyStepOfEveryExecutorIsInMixedPrecisionAndTheDriverHasWhatTheyLearn() throws Exception {
         try (LoopbackCluster cluster = LoopbackCluster.start(WORKERS)) {
             train(cluster, Optional.empty());
-            for (AmpConfig config :
-                    List.of(half(), AmpConfig.builder().engine("onednn").build())) {
+            for (AmpConfig config : List.of(
+                    half(),
+                    AmpConfig.builder().engine("onednn").maxConsecutiveSkips(33).build())) {
                 Trained mixed = train(cluster, Optional.of(config));
                 SparkReport report = mixed.report();
+                mixed.witness().requireEveryStep(Witness.describe(config));
+                assertEquals(FITS * train.size(), mixed.witness().seen().size());
+                if (config.precision() == Precision.HALF) {
+                    mixed.witness().requireSkips();
+                    assertTrue(report.stepsSkipped() > 0, report::toString);
+                }
                 assertEquals((long) FITS * train.size(), report.stepsTaken() + report.stepsSkipped(), report::toString);
                 assertEquals(WORKERS, report.executors().size(), report::toString);
                 // DL4J's own FP32 comes to 97 and to 99 %.
@@ -81,6 +88,7 @@ class SharedGradientsTest {
                 .lossScaler(DynamicLossScaler.builder()
                         .initialScale(Math.scalb(1.0, 22))
                         .build())
+                .clipGradientNorm(100)
                 .build();
     }
 
@@ -89,12 +97,13 @@ class SharedGradientsTest {
         try (JavaSparkContext context = new JavaSparkContext(configuration(cluster))) {
             AmpSpark.awaitExecutors(cluster, context);
             SparkAmp amp = SparkAmp.on(context);
+            Witness witness = new Witness(context);
             long start = System.nanoTime();
-            ComputationGraph graph = train(context, config, amp);
+            ComputationGraph graph = train(context, config, amp, witness);
             double accuracy =
                     graph.doEvaluation(new SingletonDataSetIterator(test), new Evaluation(Digits.CLASSES))[0]
                             .accuracy();
-            Trained trained = new Trained(accuracy, graph.score(test), amp.report());
+            Trained trained = new Trained(accuracy, graph.score(test), amp.report(), witness);
             System.out.printf(
                     "%s: accuracy %.4f, loss %.4f, %.1f s%n%s%n",
                     config.map(AmpConfig::toString).orElse("FP32"),
@@ -106,7 +115,8 @@ class SharedGradientsTest {
         }
     }
 
-    private ComputationGraph train(JavaSparkContext context, Optional<AmpConfig> config, SparkAmp amp) {
+    private ComputationGraph train(
+            JavaSparkContext context, Optional<AmpConfig> config, SparkAmp amp, Witness witness) {
         VoidConfiguration network = VoidConfiguration.builder()
                 .portSupplier(new FreePort())
                 .controllerAddress("127.0.0.1")
@@ -125,7 +135,7 @@ class SharedGradientsTest {
                         .orElseGet(DigitsNetworks::residual),
                 master);
         if (config.isPresent()) {
-            spark.setListeners(List.<TrainingListener>of(amp.listener()));
+            spark.setListeners(List.<TrainingListener>of(amp.listener(), witness));
         }
         for (int fit = 0; fit < FITS; fit++) {
             spark.fit(context.parallelize(train, WORKERS));
@@ -133,7 +143,7 @@ class SharedGradientsTest {
         return spark.getNetwork();
     }
 
-    private static SparkConf configuration(LoopbackCluster cluster) {
+    static SparkConf configuration(LoopbackCluster cluster) {
         SparkConf configuration = cluster.configuration().setAppName("shared gradients");
         String options = "spark.executor.extraJavaOptions";
         return configuration.set(
