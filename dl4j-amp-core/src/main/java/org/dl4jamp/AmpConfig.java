@@ -289,11 +289,10 @@ public final class AmpConfig implements Serializable {
 
         /**
          * How the loss is scaled; by default dynamically in HALF and not at all in other precisions. Each network takes a {@linkplain LossScaler#copy() copy}, in the state that
-         * this one has when the network is enabled.
+         * this one has when the network is enabled. Settings have one scaler: {@link #sharedLossScaler} or {@link #sharedLossScale} beside it is refused.
          */
         public Builder lossScaler(LossScaler lossScaler) {
-            this.givenScaler = GivenScaler.ofEachNetwork(lossScaler);
-            return this;
+            return scaler(GivenScaler.ofEachNetwork(lossScaler));
         }
 
         /**
@@ -302,17 +301,24 @@ public final class AmpConfig implements Serializable {
          * settings has a scaler of its own when it's restored.
          */
         public Builder sharedLossScaler(LossScaler lossScaler) {
-            this.givenScaler = GivenScaler.ofAll(lossScaler);
-            return this;
+            return scaler(GivenScaler.ofAll(lossScaler));
         }
 
         /**
          * How the losses of several networks are scaled that are trained together, such as a GAN's: all that are enabled with it have one scale, and the program calls {@link
-         * SharedLossScale#update()} once per iteration. A network that is saved with these settings has a scaler of its own when it's restored.
+         * SharedLossScale#update()} once per iteration. Enabling it for a network with truncated backpropagation through time, which makes a step of each segment, throws an {@link AmpException}. A network that is saved with these settings has a scaler of its own when it's restored.
          */
         public Builder sharedLossScale(SharedLossScale shared) {
-            this.givenScaler = GivenScaler.ofAll(AmpException.ifNull(
-                    shared, "shared", "a SharedLossScale, or leave the call out to have the precision's default"));
+            return scaler(GivenScaler.ofAll(AmpException.ifNull(
+                    shared, "shared", "a SharedLossScale, or leave the call out to have the precision's default")));
+        }
+
+        private Builder scaler(GivenScaler given) {
+            if (givenScaler != null && !givenScaler.call().equals(given.call())) {
+                throw new AmpException(given.describe() + ": these settings have " + givenScaler.describe()
+                        + " already, and a network has one loss scaler; leave one of the two calls out");
+            }
+            this.givenScaler = given;
             return this;
         }
 
@@ -367,7 +373,7 @@ public final class AmpConfig implements Serializable {
          * Limits the Euclidean norm of a step's gradients over the whole network: where it's larger all of them are made smaller by the same factor. They are the true FP32 gradients, means over the
          * effective batch, and DL4J's own gradient normalization, L1 and L2 come after. Running statistics of batch normalization aren't gradients. As PyTorch's {@code clip_grad_norm_}.
          *
-         * @param maxNorm above 0, finite; none by default
+         * @param maxNorm from {@link Float#MIN_NORMAL} to {@link Float#MAX_VALUE}; none by default
          */
         public Builder clipGradientNorm(double maxNorm) {
             this.clipGradientNorm = OptionalDouble.of(limit("clipGradientNorm", maxNorm));
@@ -377,7 +383,7 @@ public final class AmpConfig implements Serializable {
         /**
          * Limits the magnitude of each of a step's gradients, after their norm was limited, if it is. As PyTorch's {@code clip_grad_value_}.
          *
-         * @param maxValue above 0, finite; none by default
+         * @param maxValue from {@link Float#MIN_NORMAL} to {@link Float#MAX_VALUE}; none by default
          */
         public Builder clipGradientValue(double maxValue) {
             this.clipGradientValue = OptionalDouble.of(limit("clipGradientValue", maxValue));
@@ -394,10 +400,9 @@ public final class AmpConfig implements Serializable {
         }
 
         private static double limit(String name, double limit) {
-            if (!(limit > 0 && limit <= Float.MAX_VALUE)) {
-                throw new AmpException(
-                        name + "(" + limit
-                                + "): a finite number above 0 is needed, within the range of FP32; leave the call out to have no limit");
+            if (!(limit >= Float.MIN_NORMAL && limit <= Float.MAX_VALUE)) {
+                throw new AmpException(name + "(" + limit + "): a number from " + Float.MIN_NORMAL + " to "
+                        + Float.MAX_VALUE + " is needed, the range of FP32; leave the call out to have no limit");
             }
             return limit;
         }

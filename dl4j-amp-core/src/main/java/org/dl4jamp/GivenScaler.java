@@ -29,16 +29,30 @@ record GivenScaler(LossScaler scaler, boolean shared, Optional<SharedLossScale> 
         return new GivenScaler(scale.scaler(), true, Optional.of(scale));
     }
 
-    /** The scaler of one more network. */
+    /**
+     * The scaler of one more network.
+     *
+     * @throws AmpException if the scaler is to be copied and isn't
+     */
     LossScaler ofNetwork() {
-        return shared ? scaler : scaler.copy();
+        return shared
+                ? scaler
+                : AmpException.ifNull(
+                        scaler.copy(),
+                        "lossScaler(" + scaler + ").copy()",
+                        "a LossScaler of the same settings and state");
+    }
+
+    /** The builder's method that gives it. */
+    String call() {
+        if (together.isPresent()) {
+            return "sharedLossScale";
+        }
+        return shared ? "sharedLossScaler" : "lossScaler";
     }
 
     /** The builder's call that gives it. */
     String describe() {
-        if (together.isPresent()) {
-            return "sharedLossScale(" + together.get() + ")";
-        }
-        return (shared ? "sharedLossScaler(" : "lossScaler(") + scaler + ")";
+        return call() + "(" + (together.isPresent() ? together.get() : scaler) + ")";
     }
 }

@@ -53,9 +53,9 @@ public record GradientPenalty(double coefficient, double radius) {
     }
 
     private static void check(String name, double value, String advice) {
-        if (!(value > 0 && value <= Float.MAX_VALUE)) {
-            throw new AmpException("GradientPenalty: " + name + " is " + value
-                    + "; it has to be a finite number above 0, within the range of FP32; " + advice);
+        if (!(value >= Float.MIN_NORMAL && value <= Float.MAX_VALUE)) {
+            throw new AmpException("GradientPenalty: " + name + " is " + value + "; it has to be from "
+                    + Float.MIN_NORMAL + " to " + Float.MAX_VALUE + ", the range of FP32; " + advice);
         }
     }
 

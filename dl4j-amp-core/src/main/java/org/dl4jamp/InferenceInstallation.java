@@ -1,17 +1,21 @@
 package org.dl4jamp;
 
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.layers.IOutputLayer;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.VertexRequest;
+import org.dl4jamp.inference.FoldedGroup;
 import org.dl4jamp.inference.FoldedLayer;
+import org.dl4jamp.inference.GroupVertex;
 import org.dl4jamp.inference.HandingOnLayer;
 import org.dl4jamp.inference.InferenceGuard;
 import org.dl4jamp.inference.WatchedWeights;
@@ -27,6 +31,8 @@ import org.dl4jamp.twin.Surroundings;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.factory.Nd4j;
 
 /** Puts the wrappers and vertex types of a plan into a network that is to infer, and takes them out again. Updater and gradients stay as they are. */
 final class InferenceInstallation {
@@ -37,7 +43,8 @@ final class InferenceInstallation {
     private final InferenceGuard guard;
     private final Replacements replacements;
     private final Wrappers wrappers;
-    private final List<WatchedWeights> weights = new ArrayList<>();
+    private final Map<InferenceGroup, FoldedGroup> groups = new HashMap<>();
+    private final List<WatchedWeights> weights = new CopyOnWriteArrayList<>();
     private ComputeEngine.EngineSession session;
 
     InferenceInstallation(AmpNetwork network, InferencePlan inference, InferenceGuard guard) {
@@ -53,7 +60,8 @@ final class InferenceInstallation {
     void install(ComputeEngine engine) {
         try {
             session = engine.inference(wrappers.largestLayer());
-            Neighbours neighbours = new Neighbours(network.graph(), plan, engine.name());
+            Neighbours neighbours =
+                    new Neighbours(network.graph(), network.order(), plan, engine.name(), session::losesSpecialNumbers);
             network.layers()
                     .forEach(place -> masters.put(place.name(), place.current().get()));
             Map<LayerPlace, TwinLayer> made = new LinkedHashMap<>();
@@ -63,8 +71,9 @@ final class InferenceInstallation {
                 }
             });
             made.forEach(replacements::put);
-            replacements.setVertexTypes(plan);
+            replacements.setVertexTypes(plan, guard.gate());
             network.vertices().forEach(place -> put(place, engine.name(), neighbours.of(place.name())));
+            guard.gate().open("enabled", () -> {});
         } catch (RuntimeException | Error e) {
             remove();
             throw e;
@@ -78,48 +87,92 @@ final class InferenceInstallation {
     }
 
     private TwinLayer wrapper(LayerPlace place, Surroundings surroundings) {
+        String name = place.name();
         Layer master = place.current().get();
-        Twin twin = twin(place.name(), master, surroundings);
-        return wrappers.wrapper(place.name(), master, twin, surroundings, new GradientScale(() -> 1, false));
-    }
-
-    private Twin twin(String name, Layer master, Surroundings surroundings) {
         if (wrappers.isUntouched(name)) {
-            return Wrappers.itself(master).with(session.casting());
+            return wrapper(name, master, Wrappers.itself(master, session.casting()), surroundings);
         }
-        if (inference.followedBy(name).isPresent()) {
-            DataType type = plan.row(name).output().dataType().orElseThrow();
-            Layer handingOn = new HandingOnLayer(master, session.handover());
-            return new Twin(
-                    handingOn, type, false, Twin.Retention.INPUT, null, Twin.Weights.MASTER, session.casting(), type);
+        Optional<InferenceGroup> led = inference.ledBy(name);
+        if (led.isPresent()) {
+            return groupWrapper(name, master, head(led.get(), master, surroundings), led.get(), surroundings);
         }
         return inference
-                .ledBy(name)
-                .map(group -> head(group, master, surroundings))
-                .orElseGet(() ->
-                        watched(session.twin(wrappers.request(name, master, surroundings)), () -> {}, List.of(master)));
+                .followedBy(name)
+                .map(group -> groupWrapper(name, master, handingOn(name, master, group), group, surroundings))
+                .orElseGet(() -> alone(name, master, surroundings));
+    }
+
+    private TwinLayer wrapper(String name, Layer master, Twin twin, Surroundings surroundings) {
+        return wrappers.wrapper(name, master, twin, surroundings, new GradientScale(() -> 1, false));
+    }
+
+    private TwinLayer alone(String name, Layer master, Surroundings surroundings) {
+        // Members of a group are made in the middle of a pass.
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            Twin twin = session.twin(wrappers.request(name, master, surroundings));
+            if (twin.weights() == Twin.Weights.MASTER) {
+                return wrapper(name, master, twin, surroundings);
+            }
+            return wrapper(name, master, twin.with(watched(twin, () -> {}, List.of(master))), surroundings);
+        }
+    }
+
+    private TwinLayer groupWrapper(
+            String name, Layer master, Twin twin, InferenceGroup group, Surroundings surroundings) {
+        return wrappers.groupWrapper(
+                name,
+                master,
+                twin,
+                surroundings,
+                folded(group).membership(name),
+                () -> alone(name, master, surroundings));
+    }
+
+    private FoldedGroup folded(InferenceGroup group) {
+        return groups.computeIfAbsent(
+                group,
+                made -> new FoldedGroup(
+                        made,
+                        Stream.concat(Stream.of(made.head()), made.followers().stream())
+                                .filter(masters::containsKey)
+                                .map(masters::get)
+                                .toList()));
+    }
+
+    private Twin handingOn(String name, Layer master, InferenceGroup group) {
+        DataType type = plan.row(name).output().dataType().orElseThrow();
+        Layer handingOn = new HandingOnLayer(master, session.handover());
+        return new Twin(
+                handingOn,
+                type,
+                false,
+                Twin.Retention.INPUT,
+                null,
+                folded(group).member(),
+                session.casting(),
+                type);
     }
 
     private Twin head(InferenceGroup group, Layer master, Surroundings surroundings) {
         Layer normalization = group.normalization().map(masters::get).orElse(null);
         FoldedLayer folded = new FoldedLayer(
-                master, normalization, group.function().map(this::functionOf).orElse(null));
+                master,
+                normalization,
+                group.function().map(this::functionOf).orElse(null),
+                plan.row(group.head()).precision());
         Twin twin = session.head(wrappers.request(group.head(), folded.layer(), surroundings), group);
-        return watched(twin, folded::fold, normalization == null ? List.of(master) : List.of(master, normalization));
+        List<Layer> of = normalization == null ? List.of(master) : List.of(master, normalization);
+        return twin.with(folded(group).ledBy(folded, watched(twin, folded::fold, of)));
+    }
+
+    private WatchedWeights watched(Twin twin, Runnable preparation, List<Layer> of) {
+        WatchedWeights watched = new WatchedWeights(twin.weights(), preparation, of);
+        weights.add(watched);
+        return watched;
     }
 
     private IActivation functionOf(String name) {
         return ((ActivationLayer) masters.get(name).conf().getLayer()).getActivationFn();
-    }
-
-    private Twin watched(Twin twin, Runnable preparation, List<Layer> of) {
-        boolean made = of.size() > 1 || twin.weights() != Twin.Weights.MASTER;
-        if (!made) {
-            return twin;
-        }
-        WatchedWeights watched = new WatchedWeights(twin.weights(), preparation, of);
-        weights.add(watched);
-        return twin.with(watched);
     }
 
     private void put(VertexPlace place, String engine, Surroundings surroundings) {
@@ -138,14 +191,19 @@ final class InferenceInstallation {
                     place,
                     inference
                             .followedBy(place.name())
-                            .map(group -> session.sum(request, group))
+                            .<GraphVertex>map(group -> new GroupVertex(
+                                    request,
+                                    1 - group.sum().orElseThrow().summand(),
+                                    folded(group).membership(place.name()),
+                                    session.sum(request, group),
+                                    session.vertex(request)))
                             .orElseGet(() -> session.vertex(request)));
         }
     }
 
     /** Has the weights of all layers taken over before they're used the next time. */
     void markStale() {
-        weights.forEach(WatchedWeights::markStale);
+        weights.forEach(WatchedWeights::masterSet);
     }
 
     /** Takes everything out again, in the reverse order, whatever fails on the way. */

@@ -29,12 +29,15 @@ import org.slf4j.LoggerFactory;
  * <p>It's the network itself that is fast meanwhile: {@code output}, {@code evaluate}, {@code rnnTimeStep}, {@code feedForward(false)} and {@code score(dataSet)}. Parameters and updater aren't
  * touched. {@link #close()} puts the network's own layers back.
  *
- * <p>Parameters that change meanwhile are noticed, by {@code setParams} or a layer's {@code setParam} for example. Before each pass of a layer 64 numbers of each of its parameter arrays, in even distances, or all if there aren't more, are
- * compared with those that its weights were made of, bit by bit; and a 64th part of all its numbers, another one each time, or 256 numbers if that's more. So new parameters count in the next pass, and a single number that was changed in place
- * counts in the 64th pass after that at the latest, or in the next after {@link #refresh()}.
+ * <p><b>Parameters that change meanwhile.</b> What is set by a layer's {@code setParam} and {@code setParams}, or by the network's {@code setParam}, counts in the next pass. Of changes by any other way, such as the network's {@code setParams} or the
+ * training of another network in the same memory, those count in the next pass that change a sample: 64 numbers of each parameter array, in even distances, or all if there aren't more. So a new set of numbers counts at once. Call {@link #refresh()} after a change
+ * of a few numbers in place, such as some rows of an embedding.
  *
- * <p>Training throws an {@link AmpException}: {@code fit}, {@code computeGradientAndScore}, {@code calculateGradients}, {@code backpropGradient}, {@code feedForward(true)}, {@code output(x, true)}. As
- * thread-safe as DL4J's networks are: several threads may call {@code output}.
+ * <p>Training throws an {@link AmpException}: {@code fit}, {@code computeGradientAndScore}, {@code calculateGradients}, {@code backpropGradient}, {@code feedForward(true)}, {@code output(x, true)}.
+ *
+ * <p>Methods that return activations of single layers, such as {@code feedForward}, {@code activateSelectedLayers} or a graph's {@code output(layers, ...)}, compute layer by layer. So do passes with a mask in a group of layers.
+ *
+ * <p>As thread-safe as DL4J's networks are: several threads may call {@code output}. Each pass is computed by one set of layers from its first to its last, also while another thread enters or closes the mode.
  */
 public final class InferenceMode implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(InferenceMode.class);
@@ -131,7 +134,7 @@ public final class InferenceMode implements AutoCloseable {
         return engine.engine().name();
     }
 
-    /** Has the weights made anew of the parameters before the next pass: for numbers that were changed in place and are to count at once. */
+    /** Has all weights made anew of the parameters before the next pass. May be called by any thread. */
     public void refresh() {
         installation.markStale();
     }

@@ -10,6 +10,8 @@ import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.layers.IOutputLayer;
 import org.deeplearning4j.nn.api.layers.LayerConstraint;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
+import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
+import org.deeplearning4j.nn.conf.layers.wrapper.BaseWrapperLayer;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.VertexRequest;
@@ -22,6 +24,7 @@ import org.dl4jamp.network.LayerPlace;
 import org.dl4jamp.network.VertexPlace;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.step.TrainingStep;
+import org.dl4jamp.twin.Casting;
 import org.dl4jamp.twin.Surroundings;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -54,7 +57,8 @@ final class Installation {
             network.gradients();
             replacements.onUndo(step::removeUpdater);
             session = engine.session(wrappers.largestLayer(), masterWeights);
-            Neighbours neighbours = new Neighbours(network.graph(), plan, engine.name());
+            Neighbours neighbours =
+                    new Neighbours(network.graph(), network.order(), plan, engine.name(), session::losesSpecialNumbers);
             Map<LayerPlace, TwinLayer> made = new LinkedHashMap<>();
             for (LayerPlace place : network.layers()) {
                 TwinLayer wrapper = wrapper(place, neighbours.of(place.name()));
@@ -64,10 +68,11 @@ final class Installation {
             }
             made.forEach((place, wrapper) ->
                     replacements.put(place, wrapper, () -> wrapperInPause(wrapper, neighbours.of(place.name()))));
-            replacements.setVertexTypes(plan);
+            replacements.setVertexTypes(plan, step.gate());
             network.vertices().forEach(place -> put(place, engine.name(), neighbours.of(place.name())));
-            step.use(session.stepKernels());
+            step.use(session.stepKernels(), session::losesSpecialNumbers);
             step.installUpdater();
+            step.gate().open("enabled", () -> {});
         } catch (RuntimeException | Error e) {
             remove();
             throw e;
@@ -82,7 +87,7 @@ final class Installation {
             return null;
         }
         Twin twin = untouched
-                ? Wrappers.itself(master).with(session.casting())
+                ? Wrappers.itself(master, session.casting())
                 : session.twin(wrappers.request(place.name(), master, surroundings));
         return wrappers.wrapper(place.name(), master, twin, surroundings, gradientScale);
     }
@@ -94,13 +99,25 @@ final class Installation {
             return Optional.empty();
         }
         GradientScale unscaled = new GradientScale(() -> 1, false);
-        return Optional.of(wrappers.floatWrapper(master, Wrappers.itself(master), surroundings, unscaled));
+        return Optional.of(
+                wrappers.floatWrapper(master, Wrappers.itself(master, Casting.ND4J), surroundings, unscaled));
     }
 
     /** Whether the wrapper has to keep DL4J from moving the parameters of a skipped step. */
     private static boolean isConstrained(Layer layer) {
-        List<LayerConstraint> constraints = layer.conf().getLayer().getConstraints();
-        return constraints != null && !constraints.isEmpty();
+        return isConstrained(layer.conf().getLayer());
+    }
+
+    /** Looks into layers that wrap others, which DL4J calls for their constraints in their turn. */
+    private static boolean isConstrained(org.deeplearning4j.nn.conf.layers.Layer layer) {
+        List<LayerConstraint> constraints = layer.getConstraints();
+        if (constraints != null && !constraints.isEmpty()) {
+            return true;
+        }
+        if (layer instanceof Bidirectional both) {
+            return isConstrained(both.getFwd()) || isConstrained(both.getBwd());
+        }
+        return layer instanceof BaseWrapperLayer wrapper && isConstrained(wrapper.getUnderlying());
     }
 
     private void put(VertexPlace place, String engine, Surroundings surroundings) {

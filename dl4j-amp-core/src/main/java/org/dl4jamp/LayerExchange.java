@@ -1,11 +1,14 @@
 package org.dl4jamp;
 
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
 import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
+import org.dl4jamp.dl4j.RecurrentState;
 import org.dl4jamp.layer.TwinLayer;
+import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.layer.standin.StandIns;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.LayerPlace;
@@ -70,14 +73,28 @@ final class LayerExchange implements Exchange {
 
     /** A wrapper's stand-in, which has the state of the layer that computes when it's made. */
     private Occupant occupant(TwinLayer of) {
-        moveRecurrentState(present.computes(), of.twin().compute());
+        shareRecurrentState(present.computes(), of.twin().compute());
         return new Occupant(StandIns.layer(of), of.twin().compute());
     }
 
     private void exchange(Occupant next) {
         moveRecurrentState(present.computes(), next.computes());
         placeOf(present.layer()).ifPresent(found -> found.replace().accept(next.layer()));
+        if (StandIn.behind(present.layer()) instanceof TwinLayer leaving) {
+            // A graph gives layers their inputs long before their turn.
+            leaving.handOver(next.layer());
+        }
         present = next;
+    }
+
+    /** A pass of another thread may be within one of the two layers meanwhile. */
+    private static void shareRecurrentState(Layer from, Layer to) {
+        if (from instanceof BaseWrapperLayer fromWrapper && to instanceof BaseWrapperLayer toWrapper) {
+            shareRecurrentState(fromWrapper.getUnderlying(), toWrapper.getUnderlying());
+        }
+        if (from != to && from instanceof BaseRecurrentLayer<?> source && to instanceof BaseRecurrentLayer<?> target) {
+            RecurrentState.share(source, target);
+        }
     }
 
     private static void moveRecurrentState(Layer from, Layer to) {
@@ -85,8 +102,12 @@ final class LayerExchange implements Exchange {
             moveRecurrentState(fromWrapper.getUnderlying(), toWrapper.getUnderlying());
         }
         if (from != to && from instanceof BaseRecurrentLayer<?> source && to instanceof BaseRecurrentLayer<?> target) {
-            target.rnnSetPreviousState(source.rnnGetPreviousState());
-            target.rnnSetTBPTTState(source.rnnGetTBPTTState());
+            // To ask for it has a twin leave the arrays as they are from now on.
+            Map<String, INDArray> state = source.rnnGetPreviousState();
+            if (!RecurrentState.isShared(source, target)) {
+                target.rnnSetPreviousState(state);
+                target.rnnSetTBPTTState(source.rnnGetTBPTTState());
+            }
         }
     }
 

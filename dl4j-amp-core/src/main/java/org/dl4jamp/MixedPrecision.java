@@ -48,10 +48,11 @@ public final class MixedPrecision implements AutoCloseable {
     private MixedPrecision(AmpNetwork network, AmpConfig config) {
         Preconditions.check(network);
         this.resolved = ResolvedConfig.of(config, network.graph());
-        ScaleUpdates scale = resolved.scaleUpdates();
+        ScaleUpdates scale = resolved.scaleUpdates(network);
         this.step = new TrainingStep(
                 this, network, scale, config.maxConsecutiveSkips(), resolved.gradientTerms(network.model()));
-        GradientScale gradientScale = new GradientScale(resolved.scaler()::scale, resolved.hasHalfGradients());
+        scale.factor();
+        GradientScale gradientScale = new GradientScale(scale::factor, resolved.hasHalfGradients());
         this.installation = new Installation(network, resolved.plan(), gradientScale, step);
         this.removal = new Removal("MixedPrecision.close", network.model(), step.gate(), this::remove);
         installation.install(resolved.engine().engine(), resolved.masterWeights());
@@ -98,8 +99,8 @@ public final class MixedPrecision implements AutoCloseable {
      *
      * @param network a MultiLayerNetwork or a ComputationGraph
      * @throws AmpException if it can't be done, with the reason; the network is then as it was. Reasons: the network is of another kind or isn't initialized, its
-     *     parameters aren't FLOAT, its optimization algorithm isn't SGD, mixed precision is enabled already, there is no such engine or it can't
-     *     compute in the precision, a rule matches no layer, or a listener calls it within a pass of the network
+     *     parameters aren't FLOAT, its optimization algorithm isn't SGD, it's closed, mixed precision is enabled already, there is no such engine or it can't
+     *     compute in the precision, a rule matches no layer, a setting doesn't go with the network, or a listener calls it within a pass of the network
      */
     public static MixedPrecision enable(Model network, AmpConfig config) {
         AmpException.ifNull(config, "config", "an AmpConfig, such as AmpConfig.defaults()");

@@ -39,7 +39,9 @@ final class Pauses {
             }
             requireOwnThread("pause");
             if (open.isEmpty()) {
-                step.gate().keepOut("paused", () -> {
+                step.gate().shut("paused", network(), () -> {
+                    // Another thread may have been first while this one waited.
+                    requireOwnThread("pause");
                     installation.pause();
                     scale.pause(true);
                     thread = Thread.currentThread();
@@ -71,7 +73,7 @@ final class Pauses {
                         + " close the others before it, as try-with-resources does");
             }
             if (open.size() == 1) {
-                step.gate().keepOut("resumed", () -> {
+                step.gate().open("resumed", () -> {
                     installation.resume();
                     scale.pause(false);
                     thread = null;

@@ -28,6 +28,10 @@ final class Preconditions {
         if (!network.isInitialized()) {
             throw new AmpException("network: it isn't initialized; call init() first");
         }
+        if (network.model().params().wasClosed()) {
+            throw new AmpException(
+                    "network: it is closed, and its parameters are gone; load it, or init() another one");
+        }
         if (network.model().numParams() == 0) {
             throw new AmpException("network: it has no parameters, so there is nothing to " + purpose);
         }

@@ -38,10 +38,10 @@ final class Removal {
             return;
         }
         PassInProgress.refuse(call, network);
-        // DL4J's networks hold their monitor in fit and output.
+        // DL4J's networks hold their monitor in fit and output; for other passes the gate waits.
         synchronized (network) {
             if (!done) {
-                gate.close(() -> {
+                gate.close(network, () -> {
                     done = true;
                     removal.run();
                 });

@@ -14,7 +14,7 @@ import org.dl4jamp.network.LayerPlace;
 import org.dl4jamp.network.VertexPlace;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.twin.DelegatingVertex;
-import org.nd4j.linalg.api.buffer.DataType;
+import org.dl4jamp.twin.Gate;
 
 /** What has been put into a network in place of its own layers, vertices and vertex types, and is to be taken out again, for a pause or for good. */
 final class Replacements {
@@ -59,18 +59,11 @@ final class Replacements {
                 () -> place.replace().accept(next), () -> place.replace().accept(master)));
     }
 
-    /** Has vertices cast to the types that the plan says. */
-    void setVertexTypes(PrecisionPlan plan) {
-        for (PrecisionPlan.Row row : plan.rows()) {
-            if (row.output().isHalf()
-                    && network.layers().stream().noneMatch(place -> place.name().equals(row.name()))) {
-                DataType type = row.output().dataType().orElseThrow();
-                network.setVertexType(row.name(), type)
-                        .ifPresent(before -> put(new Setting(
-                                () -> network.setVertexType(row.name(), type),
-                                () -> network.setVertexType(row.name(), before))));
-            }
-        }
+    /** Lets the network's own vertices cast to the plan's types, in the passes that wrappers compute. */
+    void setVertexTypes(PrecisionPlan plan, Gate gate) {
+        VertexTypes types = new VertexTypes(network, plan);
+        gate.onPass(types::passBegins);
+        put(types);
     }
 
     private record Setting(Runnable there, Runnable back) implements Exchange {

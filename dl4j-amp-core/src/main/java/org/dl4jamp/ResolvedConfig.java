@@ -1,14 +1,17 @@
 package org.dl4jamp;
 
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.BackpropType;
 import org.dl4jamp.checkpoint.AmpState;
 import org.dl4jamp.engine.Engines;
+import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.policy.PrecisionPlanner;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.scale.LossScaler;
 import org.dl4jamp.scale.NoLossScaler;
+import org.dl4jamp.scale.SharedLossScale;
 import org.dl4jamp.step.Clipping;
 import org.dl4jamp.step.GradientTerms;
 import org.dl4jamp.step.PenalizedGradient;
@@ -41,12 +44,26 @@ record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionPlan pla
                 : new NoLossScaler();
     }
 
-    /** Who tells the scaler of this network's steps. */
-    ScaleUpdates scaleUpdates() {
+    /**
+     * Who tells the scaler of a network's steps.
+     *
+     * @throws AmpException if the scale is shared and the network makes several steps in an iteration
+     */
+    ScaleUpdates scaleUpdates(AmpNetwork network) {
         return config.givenScaler()
                 .flatMap(GivenScaler::together)
-                .map(shared -> ScaleUpdates.together(scaler, shared, plan.anyHalf()))
+                .map(shared -> together(shared, network))
                 .orElseGet(() -> ScaleUpdates.each(scaler));
+    }
+
+    private ScaleUpdates together(SharedLossScale shared, AmpNetwork network) {
+        if (network.backpropType() == BackpropType.TruncatedBPTT) {
+            throw new AmpException(
+                    "sharedLossScale: the network is trained with truncated backpropagation through time,"
+                            + " which makes a step of each segment within one call of fit, before SharedLossScale.update() can be called;"
+                            + " use BackpropType.Standard, or sharedLossScaler(scaler), which is updated after each step");
+        }
+        return ScaleUpdates.together(scaler, shared, plan.anyHalf());
     }
 
     private static LossScaler defaultScaler(AmpConfig config, PrecisionPlan plan) {

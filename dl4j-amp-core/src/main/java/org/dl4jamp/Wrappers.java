@@ -1,15 +1,18 @@
 package org.dl4jamp;
 
+import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.layers.IOutputLayer;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.layer.GradientScale;
+import org.dl4jamp.layer.GroupLayer;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.RecurrentTwinLayer;
 import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.policy.PrecisionPlan;
+import org.dl4jamp.twin.Casting;
 import org.dl4jamp.twin.Surroundings;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -56,9 +59,10 @@ final class Wrappers {
                 plan.fusion(name));
     }
 
-    /** A layer that computes for itself, in FP32. */
-    static Twin itself(Layer master) {
-        return new Twin(master, DataType.FLOAT, false, Twin.Retention.CAST_INPUT, null, Twin.Weights.MASTER);
+    /** A layer that computes for itself, in FP32. What isn't floating-point it gets as it is, as without mixed precision. */
+    static Twin itself(Layer master, Casting casting) {
+        return new Twin(master, DataType.FLOAT, false, Twin.Retention.CAST_INPUT, null, Twin.Weights.MASTER)
+                .with(Casting.ofRowNumbers(casting));
     }
 
     /** The wrapper that takes and hands on what the plan says. */
@@ -68,9 +72,22 @@ final class Wrappers {
         return wrapper(master, twin, storage, emitted, surroundings, scale);
     }
 
-    /** The wrapper of a layer that takes and hands on FP32. */
+    /** The wrapper of a layer in a group. */
+    TwinLayer groupWrapper(
+            String name,
+            Layer master,
+            Twin twin,
+            Surroundings surroundings,
+            GroupLayer.Membership membership,
+            Supplier<TwinLayer> alone) {
+        DataType storage = plan.precision().dataType().orElseThrow();
+        DataType emitted = plan.row(name).output().dataType().orElseThrow();
+        return new GroupLayer(master, twin, storage, emitted, surroundings, guard, membership, alone);
+    }
+
+    /** The wrapper of a layer that takes and hands on FP32, and computes in any pass. */
     TwinLayer floatWrapper(Layer master, Twin twin, Surroundings surroundings, GradientScale scale) {
-        return wrapper(master, twin, DataType.FLOAT, DataType.FLOAT, surroundings, scale);
+        return wrapper(master, twin, DataType.FLOAT, DataType.FLOAT, surroundings.withoutTurn(), scale);
     }
 
     private TwinLayer wrapper(

@@ -16,7 +16,7 @@ final class Differences {
             FP32 rounding where `AmpConfig` says `FLOAT`. Each row is a test, which also fails if something that is listed as different isn't, or if DL4J has a method that isn't here.
             Networks with an autoencoder and a dense layer are called in HALF and FLOAT, networks of LSTMs with masks in HALF. *Same: throws* are calls that DL4J rejects on both.
 
-            This page is written by `mvn -pl dl4j-amp-core test -Dtest=TransparencyTableTest -Ddl4jamp.transparency.write=true` from `Differences.java` beside that test.
+            This page is written by `mvn -Plong -pl dl4j-amp-core test -Dtest=TransparencyTableTest -Ddl4jamp.transparency.write=true` from `Differences.java` beside that test.
             """;
 
     private static final String LAYERS = "MultiLayerNetwork";

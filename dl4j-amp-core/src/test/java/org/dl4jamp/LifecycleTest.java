@@ -31,6 +31,7 @@ import org.deeplearning4j.nn.transferlearning.TransferLearningHelper;
 import org.deeplearning4j.nn.weights.WeightInit;
 import org.deeplearning4j.util.ModelSerializer;
 import org.dl4jamp.scale.DynamicLossScaler;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -158,6 +159,7 @@ class LifecycleTest {
                 plain.getUpdater().getStateViewArray(), enabled.getUpdater().getStateViewArray());
     }
 
+    @Tag("long")
     @ParameterizedTest
     @EnumSource(names = {"O1", "O2", "O3"})
     void everyLevelTrains(OptLevel level) {
@@ -208,7 +210,11 @@ class LifecycleTest {
             assertEquals(65536, another.lossScale());
             assertEquals(65536, scaler.scale());
         }
-        AmpConfig shared = builder.sharedLossScaler(scaler).build();
+        AmpConfig shared = AmpConfig.builder()
+                .precision(Precision.HALF)
+                .engine("nd4j")
+                .sharedLossScaler(scaler)
+                .build();
         assertTrue(shared.isLossScalerShared());
         assertTrue(shared.toString().contains(".sharedLossScaler("), shared::toString);
         try (MixedPrecision one = MixedPrecision.enable(network, shared);

@@ -51,7 +51,7 @@ class RoomsTest {
         room(SETTINGS, WORDS, "scale", "policy");
         room("dl4j", WORDS);
         room("checkpoint", WORDS, "scale", "policy", SETTINGS, "dl4j");
-        room("twin", WORDS);
+        room("twin", WORDS, "dl4j");
         room("layer.standin", "dl4j", "twin");
         room("layer", WORDS, "dl4j", "twin", "layer.standin");
         room("network", WORDS, "policy", "dl4j", "twin", "layer.standin");

@@ -20,7 +20,11 @@ import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
+import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
+import org.deeplearning4j.nn.conf.layers.recurrent.TimeDistributed;
+import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.deeplearning4j.nn.conf.weightnoise.DropConnect;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
@@ -29,8 +33,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.indexing.NDArrayIndex;
 import org.nd4j.linalg.learning.config.Nesterovs;
 import org.nd4j.linalg.learning.config.RmsProp;
 import org.nd4j.linalg.learning.config.Sgd;
@@ -239,5 +245,64 @@ class TrainingSettingsTest {
         INDArray norms = network.getParam("0_W").norm2(1);
         assertEquals(1, norms.maxNumber().doubleValue(), 1e-4);
         assertEquals(1, norms.minNumber().doubleValue(), 1e-4);
+    }
+
+    private static long negative(INDArray numbers) {
+        return numbers.lt(0).castTo(DataType.INT).sumNumber().longValue();
+    }
+
+    static Stream<Layer> layersAroundConstrainedOnes() {
+        LSTM lstm = new LSTM.Builder()
+                .nIn(4)
+                .nOut(5)
+                .constrainWeights(new NonNegativeConstraint())
+                .build();
+        DenseLayer dense = new DenseLayer.Builder()
+                .nIn(4)
+                .nOut(5)
+                .constrainWeights(new NonNegativeConstraint())
+                .build();
+        return Stream.of(
+                new Bidirectional(Bidirectional.Mode.ADD, lstm.clone()),
+                new MaskZeroLayer.Builder()
+                        .underlying(new Bidirectional(Bidirectional.Mode.ADD, lstm.clone()))
+                        .build(),
+                new MaskZeroLayer.Builder().underlying(lstm.clone()).build(),
+                new TimeDistributed(dense, RNNFormat.NCW));
+    }
+
+    @ParameterizedTest
+    @MethodSource("layersAroundConstrainedOnes")
+    void constraintsOfALayerInsideAnotherAreNotAppliedInASkippedStep(Layer layer) {
+        MultiLayerNetwork network = Networks.init(Networks.builder(new Sgd(0.1))
+                .list()
+                .layer(layer)
+                .layer(Networks.rnnSoftmax(3))
+                .setInputType(InputType.recurrent(4, 6))
+                .build());
+        DataSet sequences = Networks.sequences(4, 4, 3, 6);
+        DataSet bad = new DataSet(
+                sequences.getFeatures(), sequences.getLabels().like().assign(Float.NaN));
+        AmpConfig config =
+                AmpConfig.builder().precision(Precision.FLOAT).engine("dl4j").build();
+        INDArray before = network.params().dup();
+        long parameters = network.getLayer(0).numParams();
+        INDArray weights = network.params().reshape(network.numParams()).get(NDArrayIndex.interval(0, parameters));
+        try (MixedPrecision amp = MixedPrecision.enable(network, config)) {
+            network.fit(bad);
+            assertEquals(1, amp.stepsSkipped());
+            assertEquals(before, network.params());
+            try (Pause pause = amp.pause()) {
+                network.fit(bad);
+                assertEquals(2, amp.stepsSkipped());
+                assertEquals(before, network.params());
+            }
+            long negative = negative(weights);
+            network.fit(sequences);
+            assertEquals(1, amp.stepsTaken());
+            long left = negative(weights);
+            // Biases aren't constrained.
+            assertTrue(left < negative / 2, () -> left + " negative parameters are left of " + negative);
+        }
     }
 }

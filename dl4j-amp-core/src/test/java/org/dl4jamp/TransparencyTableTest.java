@@ -17,6 +17,7 @@ import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,9 +30,10 @@ import org.nd4j.linalg.factory.Nd4j;
  * returns or throws and what the network is afterwards: parameters, updater state, score, counters, output, and how it
  * goes on training. What differs has to be in {@link Differences}, and what is there has to differ.
  *
- * <p>{@code docs/transparency.md} is the table of it. To write it anew: {@code mvn -pl dl4j-amp-core test
+ * <p>{@code docs/transparency.md} is the table of it. To write it anew: {@code mvn -Plong -pl dl4j-amp-core test
  * -Dtest=TransparencyTableTest -Ddl4jamp.transparency.write=true}.
  */
+@Tag("long")
 class TransparencyTableTest {
     /** Of the numbers' norm: HALF has 11 bits, and Adam makes full steps of small gradients. */
     private static final double CLOSE = 0.02;

@@ -27,6 +27,7 @@ import org.deeplearning4j.zoo.model.VGG16;
 import org.deeplearning4j.zoo.model.Xception;
 import org.deeplearning4j.zoo.model.YOLO2;
 import org.junit.jupiter.api.Named;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -34,6 +35,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * The layers of the networks that DL4J's zoo builds, for small images. VGG19 has the layers of VGG16; NASNet's own configuration is one that
  * DL4J rejects.
  */
+@Tag("long")
 class ZooLayerClassesTest {
     private static final int[] IMAGE = {3, 96, 96};
 

@@ -9,6 +9,7 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Networks;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,6 +22,7 @@ import org.nd4j.linalg.learning.config.Adam;
 
 /** Programs that build a network for each fold, train and evaluate it, and drop it, one half of them without closing. Linux tells what a process occupies. */
 @EnabledOnOs(OS.LINUX)
+@Tag("long")
 class CrossValidationTest {
     private static final int FOLDS = 10;
     private static final int ROUNDS = 20;

@@ -9,14 +9,23 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.deeplearning4j.datasets.iterator.ExistingDataSetIterator;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.GradientNormalization;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.stepfunctions.DefaultStepFunction;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
+import org.deeplearning4j.optimize.api.StepFunction;
+import org.deeplearning4j.optimize.solvers.accumulation.BasicGradientsAccumulator;
+import org.deeplearning4j.optimize.solvers.accumulation.GradientsAccumulator;
+import org.deeplearning4j.optimize.solvers.accumulation.LocalHandler;
 import org.deeplearning4j.util.ModelSerializer;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.AmpException;
@@ -36,6 +45,9 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.dataset.api.iterator.DataSetIterator;
 import org.nd4j.linalg.learning.config.Adam;
+import org.nd4j.linalg.learning.config.Sgd;
+import org.nd4j.linalg.schedule.MapSchedule;
+import org.nd4j.linalg.schedule.ScheduleType;
 
 /** Micro-batches that are too few for a step: at the end of an epoch, and when the network is saved. */
 class PartialGroupTest {
@@ -164,6 +176,128 @@ class PartialGroupTest {
         assertEquals(network.params(), restored.params());
         assertEquals(Sides.updaterState(network), Sides.updaterState(restored));
         assertEquals(3, MixedPrecision.of(restored).orElseThrow().stepsTaken());
+    }
+
+    private static Stream<Arguments> waysEverywhere() {
+        return everywhere().flatMap(arguments -> Stream.of("Adam", "schedule")
+                .map(way -> Arguments.of(arguments.get()[0], arguments.get()[1], way)));
+    }
+
+    private static void set(NeuralNetConfiguration.Builder conf, String way) {
+        if (way.equals("Adam")) {
+            adam(conf);
+        } else {
+            conf.updater(new Sgd(new MapSchedule(
+                    ScheduleType.ITERATION, Map.of(0, 0.1, 1, 0.03, 2, 0.2, 3, 0.01, 4, 0.3, 5, 0.07))));
+        }
+    }
+
+    /** The updater wasn't called since it was restored, and its bias correction and schedules go on all the same. */
+    @ParameterizedTest
+    @MethodSource("waysEverywhere")
+    void appliedRightAfterARestoreItIsTheStepThatWouldHaveBeen(Kind kind, Side side, String way) throws IOException {
+        Model network = AccumulationTest.network(kind, conf -> set(conf, way));
+        Sides.enable(network, accumulate(side, 3, PartialGroup.CARRY_OVER));
+        DataSet bad = AccumulationTest.examples(all(), 0, 8).copy();
+        bad.getFeatures().putScalar(0, Float.NaN);
+        for (int i = 0; i < 11; i++) {
+            Kind.fit(network, i == 4 ? bad : AccumulationTest.examples(all(), 8 * (i % 6), 8 * (i % 6) + 8));
+        }
+        File file = folder.resolve("waiting.zip").toFile();
+        AmpModelSerializer.writeModel(network, file, true);
+        Model restored = kind == Kind.GRAPH
+                ? AmpModelSerializer.restoreComputationGraph(file)
+                : AmpModelSerializer.restoreMultiLayerNetwork(file);
+        for (Model one : List.of(network, restored)) {
+            assertTrue(MixedPrecision.of(one).orElseThrow().applyPartialGroup());
+        }
+        assertEquals(0, network.params().distance2(restored.params()));
+        for (Model one : List.of(network, restored)) {
+            for (int i = 0; i < 3; i++) {
+                Kind.fit(one, AccumulationTest.examples(all(), 8 * i, 8 * i + 8));
+            }
+            assertEquals(4, MixedPrecision.of(one).orElseThrow().stepsTaken());
+        }
+        assertEquals(0, network.params().distance2(restored.params()));
+    }
+
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void gradientsOfAPartialGroupAreNormalizedLayerByLayer(Kind kind) {
+        Consumer<NeuralNetConfiguration.Builder> normalized = conf -> conf.updater(new Sgd(0.5))
+                .gradientNormalization(GradientNormalization.ClipL2PerLayer)
+                .gradientNormalizationThreshold(0.01);
+        Model whole = AccumulationTest.network(kind, normalized);
+        Model parts = AccumulationTest.network(kind, normalized);
+        INDArray before = whole.params().dup();
+        MixedPrecision amp = Sides.enable(parts, accumulate(PLAIN, 4, PartialGroup.APPLY));
+        Kind.fit(whole, AccumulationTest.examples(all(), 0, 16));
+        Kind.fit(parts, AccumulationTest.examples(all(), 0, 8));
+        Kind.fit(parts, AccumulationTest.examples(all(), 8, 16));
+        assertTrue(amp.applyPartialGroup());
+        PLAIN.assertLearnedAlike(before, whole, parts);
+    }
+
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void theNetworksStepFunctionMovesTheParameters(Kind kind) {
+        Consumer<NeuralNetConfiguration.Builder> uphill =
+                conf -> conf.updater(new Sgd(0.1)).stepFunction(new DefaultStepFunction());
+        Model whole = AccumulationTest.network(kind, uphill);
+        Model parts = AccumulationTest.network(kind, uphill);
+        INDArray before = whole.params().dup();
+        MixedPrecision amp = Sides.enable(parts, accumulate(PLAIN, 4, PartialGroup.APPLY));
+        Kind.fit(whole, AccumulationTest.examples(all(), 0, 16));
+        Kind.fit(parts, AccumulationTest.examples(all(), 0, 8));
+        Kind.fit(parts, AccumulationTest.examples(all(), 8, 16));
+        assertTrue(amp.applyPartialGroup());
+        PLAIN.assertLearnedAlike(before, whole, parts);
+    }
+
+    /** Moves parameters by twice what it's given. */
+    private static final class Doubling extends BasicGradientsAccumulator {
+        private static final long serialVersionUID = 1L;
+        private final List<Integer> stored = new ArrayList<>();
+
+        Doubling() {
+            super(1, new LocalHandler());
+        }
+
+        @Override
+        public void storeUpdate(INDArray update, int iteration, int epoch) {
+            stored.add(iteration);
+        }
+
+        @Override
+        public void applyUpdate(StepFunction function, INDArray parameters, INDArray updates, boolean last) {
+            function.step(parameters, updates.mul(2));
+        }
+    }
+
+    private static void set(Model network, GradientsAccumulator accumulator) {
+        if (network instanceof MultiLayerNetwork layers) {
+            layers.setGradientsAccumulator(accumulator);
+        } else {
+            ((ComputationGraph) network).setGradientsAccumulator(accumulator);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void theUsersAccumulatorIsGivenTheUpdatesAndMovesTheParameters(Kind kind) {
+        Model whole = AccumulationTest.network(kind, PartialGroupTest::adam);
+        Model parts = AccumulationTest.network(kind, PartialGroupTest::adam);
+        INDArray before = whole.params().dup();
+        MixedPrecision amp = Sides.enable(parts, accumulate(PLAIN, 4, PartialGroup.APPLY));
+        Doubling accumulator = new Doubling();
+        set(whole, new Doubling());
+        set(parts, accumulator);
+        Kind.fit(whole, AccumulationTest.examples(all(), 0, 16));
+        Kind.fit(parts, AccumulationTest.examples(all(), 0, 8));
+        Kind.fit(parts, AccumulationTest.examples(all(), 8, 16));
+        assertTrue(amp.applyPartialGroup());
+        assertEquals(List.of(0, 1, 1), accumulator.stored);
+        PLAIN.assertLearnedAlike(before, whole, parts);
     }
 
     @Test

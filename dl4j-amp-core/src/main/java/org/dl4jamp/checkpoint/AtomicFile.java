@@ -47,7 +47,6 @@ final class AtomicFile {
         }
         Path file = behindLinks(target);
         UnfinishedFile.removeAbandoned(file);
-        EarlierSaves.removeAbandoned(file);
         try (UnfinishedFile unfinished = UnfinishedFile.beside(file)) {
             OutputStream stream = new BufferedOutputStream(unfinished.stream());
             content.writeTo(stream);

@@ -17,8 +17,6 @@ import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFileAttributeView;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.time.Duration;
-import java.time.Instant;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
@@ -27,30 +25,24 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A file that is being written beside the one that it will replace, named {@code .FILE.KERNEL.NUMBER.unfinished}. It's
- * gone when it's closed; a process that is killed leaves it, and the next one that writes the same file removes it.
+ * A new file that is written beside the one that it will replace, named {@code .FILE.NUMBER.unfinished}. Closing removes
+ * it. A killed save leaves it behind; the next save of the same file removes it.
  *
- * <p>Whether its process is gone is told by a lock, which the operating system takes back from a process that ends.
- * Process ids don't tell: in containers all processes may have the same. Several hosts may share the folder, and some
- * file systems keep locks to the host, so the name says which kernel runs the process: what belongs to another one is
- * removed only if nobody has written to it for a day. Where locks don't work nothing is removed.
+ * <p>A save holds a lock on its file, and the operating system frees the lock of a process that ends: so a file whose
+ * lock is free was left by a killed save. Where locks don't work nothing is removed. Where hosts share a folder, but
+ * not its locks, and save the same file at once, one of these saves may fail with an exception.
  */
 final class UnfinishedFile implements Closeable {
     private static final Logger LOG = LoggerFactory.getLogger(UnfinishedFile.class);
     private static final String SUFFIX = ".unfinished";
-    private static final Duration LONG_AGO = Duration.ofDays(1);
-    /** File names have at most 255 bytes, a character up to three of them, and kernel and number follow. */
+    /** File names have at most 255 bytes, a character has up to three of them, and a number follows. */
     private static final int LONGEST_PREFIX = 40;
-    /** In place of the rest of a longer name, which others may begin with, too. */
+    /** Replaces the end of a longer name: other names may begin with the same characters. */
     private static final String REST = "~%08x";
-    /** What follows the prefix: names of other files may begin like this one's. */
-    private static final Pattern KERNEL_AND_NUMBER =
-            Pattern.compile("\\w{8}\\.[0-9a-f]{4}-[0-9a-f]{12}" + Pattern.quote(SUFFIX));
+    /** Follows the prefix. Names of other files may begin with this one's name. */
+    private static final Pattern NUMBER = Pattern.compile("[0-9a-f]{4}-[0-9a-f]{12}" + Pattern.quote(SUFFIX));
 
-    /** Tells the systems apart that are running; otherwise, where the system has no such number, processes. */
-    static final String KERNEL = kernel();
-
-    /** A second look at a file of one's own process would release its lock: POSIX does that when any of its descriptors is closed. */
+    /** Must not be opened a second time: POSIX frees a file's lock when any descriptor of the process is closed. */
     private static final Set<Path> OF_THIS_PROCESS = ConcurrentHashMap.newKeySet();
 
     private final Path replaced;
@@ -71,16 +63,16 @@ final class UnfinishedFile implements Closeable {
     }
 
     /**
-     * Makes an empty one.
+     * Creates an empty file.
      *
-     * @param replaced what it will replace: a file in a folder that is there, as {@link Path#toRealPath} names both
+     * @param replaced the file to replace, in an existing folder, as {@link Path#toRealPath} names both
      */
     static UnfinishedFile beside(Path replaced) throws IOException {
         while (true) {
             String number = UUID.randomUUID().toString().substring(19);
-            Path path = replaced.resolveSibling(prefix(replaced) + KERNEL + "." + number + SUFFIX);
+            Path path = replaced.resolveSibling(prefix(replaced) + number + SUFFIX);
             UnfinishedFile file = new UnfinishedFile(replaced, path);
-            // Before it was locked, another process may have taken it for abandoned.
+            // Another process may have removed it before it was locked.
             if (file.isSafeFromRemoval()) {
                 return file;
             }
@@ -93,18 +85,17 @@ final class UnfinishedFile implements Closeable {
         try {
             return stream.getChannel().tryLock() != null && Files.exists(path);
         } catch (IOException noLocksHere) {
-            LOG.debug(
-                    "{} can't be locked ({}): nobody will remove it should this process be killed", path, noLocksHere);
+            LOG.debug("{} can't be locked ({}): it stays if this process is killed", path, noLocksHere);
             return true;
         }
     }
 
-    /** Where its content goes. A stream and no channel, because a channel is closed when its thread is interrupted. */
+    /** Returns the stream for the content: no channel, because an interrupt of its thread closes a channel. */
     OutputStream stream() {
         return stream;
     }
 
-    /** Flushes it to the device and puts it in the place of the file that it replaces. */
+    /** Flushes the content to the device and replaces the file. */
     void finish() throws IOException {
         stream.getFD().sync();
         boolean posix = hasPermissions(path);
@@ -127,29 +118,24 @@ final class UnfinishedFile implements Closeable {
         }
     }
 
-    /** Removes what killed processes have left of a file. */
+    /** Removes the files that killed saves of a file left behind. */
     static void removeAbandoned(Path replaced) {
         String prefix = prefix(replaced);
         try (DirectoryStream<Path> files = Files.newDirectoryStream(replaced.getParent(), file -> {
             String name = file.getFileName().toString();
             return name.startsWith(prefix)
-                    && KERNEL_AND_NUMBER
-                            .matcher(name.substring(prefix.length()))
-                            .matches();
+                    && NUMBER.matcher(name.substring(prefix.length())).matches();
         })) {
             for (Path file : files) {
-                removeIfAbandoned(file, prefix + KERNEL + ".");
+                removeIfAbandoned(file);
             }
         } catch (IOException e) {
-            LOG.warn("Can't remove what unfinished saves have left of {}: {}", replaced, e.toString());
+            LOG.warn("Can't remove what killed saves of {} left behind: {}", replaced, e.toString());
         }
     }
 
-    private static void removeIfAbandoned(Path file, String prefixHere) throws IOException {
-        boolean candidate = Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)
-                && !OF_THIS_PROCESS.contains(file)
-                && (file.getFileName().toString().startsWith(prefixHere) || isOld(file));
-        if (!candidate) {
+    private static void removeIfAbandoned(Path file) throws IOException {
+        if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS) || OF_THIS_PROCESS.contains(file)) {
             return;
         }
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE);
@@ -158,14 +144,8 @@ final class UnfinishedFile implements Closeable {
                 Files.deleteIfExists(file);
             }
         } catch (OverlappingFileLockException e) {
-            LOG.debug("{} is being written by a dl4j-amp of another class loader", file);
+            LOG.debug("{} is written by dl4j-amp in another class loader of this process", file);
         }
-    }
-
-    private static boolean isOld(Path file) throws IOException {
-        return Files.getLastModifiedTime(file)
-                .toInstant()
-                .isBefore(Instant.now().minus(LONG_AGO));
     }
 
     private static String prefix(Path replaced) {
@@ -176,11 +156,11 @@ final class UnfinishedFile implements Closeable {
     private static String shortened(String name) {
         String rest = REST.formatted(name.hashCode());
         int kept = LONGEST_PREFIX - rest.length();
-        // Half of a pair isn't a character that a file's name may have.
+        // Half of a surrogate pair isn't a character that a file name may have.
         return name.substring(0, Character.isHighSurrogate(name.charAt(kept - 1)) ? kept - 1 : kept) + rest;
     }
 
-    /** Nobody may read it meanwhile who may not read the file that it replaces. */
+    /** Keeps the new file private until it has the permissions of the file that it replaces. */
     private static FileAttribute<?>[] attributes(Path replaced) throws IOException {
         if (!Files.exists(replaced) || !hasPermissions(replaced)) {
             return new FileAttribute<?>[0];
@@ -193,15 +173,5 @@ final class UnfinishedFile implements Closeable {
 
     private static boolean hasPermissions(Path file) throws IOException {
         return Files.getFileStore(file).supportsFileAttributeView(PosixFileAttributeView.class);
-    }
-
-    private static String kernel() {
-        Path bootId = Path.of("/proc/sys/kernel/random/boot_id");
-        try {
-            return Files.readString(bootId).substring(0, 8);
-        } catch (IOException notLinux) {
-            LOG.debug("No id of the running system: {}", notLinux.toString());
-            return UUID.randomUUID().toString().substring(0, 8);
-        }
     }
 }

@@ -16,7 +16,7 @@ public final class HiddenFields {
 
     private HiddenFields() {}
 
-    private static VarHandle field(Class<?> owner, String name, Class<?> type) {
+    static VarHandle field(Class<?> owner, String name, Class<?> type) {
         try {
             return MethodHandles.privateLookupIn(owner, MethodHandles.lookup()).findVarHandle(owner, name, type);
         } catch (ReflectiveOperationException e) {

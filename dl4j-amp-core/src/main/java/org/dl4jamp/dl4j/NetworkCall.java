@@ -12,6 +12,19 @@ import org.deeplearning4j.optimize.solvers.BaseOptimizer;
 public final class NetworkCall {
     private static final Set<Class<?>> NETWORKS = Set.of(MultiLayerNetwork.class, ComputationGraph.class);
 
+    /** The loops over layers and vertices. */
+    private static final Set<String> FORWARD_PASSES = Set.of(
+            "ffToLayerActivationsDetached",
+            "ffToLayerActivationsInWS",
+            "outputOfLayerDetached",
+            "outputOfLayersDetached");
+
+    private static final Set<String> OUTPUTS = Set.of(
+            "output", "rnnTimeStep", "rnnTimeStepHelper", "doEvaluationHelper", "scoreHelper", "scoreExamplesHelper");
+
+    /** An argument of that one among a graph's methods named output which is asked for activations of layers. */
+    private static final String NAMES_OF_LAYERS = "Ljava/util/List;";
+
     private static final String LOSS_AND_GRADIENT = "computeGradientAndScore";
     /** The network's frame is among the first ten. Without an estimate frames are fetched eight at a time, and after these thirty-two. */
     private static final StackWalker STACK =
@@ -32,6 +45,20 @@ public final class NetworkCall {
                 .dropWhile(NetworkCall::isNetwork)
                 .findFirst()
                 .filter(frame -> frame.getDeclaringClass() == BaseOptimizer.class)
+                .isPresent());
+    }
+
+    /**
+     * Returns whether the network's outputs, or a score, are all that is asked for in a forward pass. Any other method hands out activations of single layers, or may do so: a subclass of a network calls the same protected
+     * methods.
+     */
+    public static boolean asksForOutputsOnly() {
+        return STACK.walk(frames -> frames.dropWhile(frame -> !isNetwork(frame))
+                .dropWhile(frame -> isNetwork(frame) && FORWARD_PASSES.contains(frame.getMethodName()))
+                .findFirst()
+                .filter(frame -> isNetwork(frame)
+                        && OUTPUTS.contains(frame.getMethodName())
+                        && !frame.getDescriptor().contains(NAMES_OF_LAYERS))
                 .isPresent());
     }
 

@@ -1,5 +1,6 @@
 package org.dl4jamp.dl4j;
 
+import java.util.Arrays;
 import java.util.Set;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -23,7 +24,13 @@ public final class PassInProgress {
             "ffToLayerActivationsInWs",
             "ffToLayerActivationsInWS",
             "outputOfLayerDetached",
-            "outputOfLayersDetached");
+            "outputOfLayersDetached",
+            "activateSelectedLayers",
+            "scoreHelper",
+            "scoreExamplesHelper");
+
+    private static final Set<String> NAMES =
+            Set.of(MultiLayerNetwork.class.getName(), ComputationGraph.class.getName());
 
     private static final StackWalker STACK = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
 
@@ -42,6 +49,17 @@ public final class PassInProgress {
                     call + " was called within a pass of the network, by a listener for example, where layers can't be"
                             + " exchanged; call it between steps, such as in iterationDone or onEpochStart, or when the network has returned");
         }
+    }
+
+    /** Returns whether a network calls: the calling thread is within a pass of one. */
+    public static boolean isRunning() {
+        return STACK.walk(frames -> frames.anyMatch(PassInProgress::isPass));
+    }
+
+    /** Returns whether another thread is within a pass of a network. */
+    public static boolean isRunning(Thread thread) {
+        return Arrays.stream(thread.getStackTrace())
+                .anyMatch(frame -> NAMES.contains(frame.getClassName()) && PASSES.contains(frame.getMethodName()));
     }
 
     private static boolean isPass(StackWalker.StackFrame frame) {

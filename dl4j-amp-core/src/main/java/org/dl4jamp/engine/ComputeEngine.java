@@ -8,6 +8,7 @@ import org.dl4jamp.policy.InferenceGroup;
 import org.dl4jamp.twin.Casting;
 import org.dl4jamp.twin.Handover;
 import org.dl4jamp.twin.Twin;
+import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * Computes layers in lower precision. Engines are found with {@link java.util.ServiceLoader}.
@@ -103,6 +104,14 @@ public interface ComputeEngine extends EngineAbility {
         /** How arrays are cast for layers that get no twin from this session. */
         default Casting casting() {
             return Casting.ND4J;
+        }
+
+        /**
+         * Whether the kernels may lose what is special about an array that a pass begins with: NaN, infinities and numbers of which they soon become. DL4J computes such a
+         * pass, unless it's for training.
+         */
+        default boolean losesSpecialNumbers(INDArray input) {
+            return false;
         }
 
         /** What happens to the gradients between backward pass and step. */

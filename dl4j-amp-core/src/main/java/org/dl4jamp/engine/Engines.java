@@ -52,7 +52,7 @@ public final class Engines {
 
     /** The engines on the class path, the portable one last. */
     static List<ComputeEngine> find() {
-        List<ComputeEngine> found = FoundEngines.by(Engines.class.getClassLoader());
+        List<ComputeEngine> found = FoundEngines.ofThisThread();
         found.sort(Comparator.comparing((ComputeEngine engine) -> engine.name().equals(PORTABLE))
                 .thenComparing(ComputeEngine::name));
         return found;

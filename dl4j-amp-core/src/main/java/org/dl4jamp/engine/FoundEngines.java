@@ -8,12 +8,48 @@ import java.util.Optional;
 import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.Precision;
 
 /** What {@link ServiceLoader} finds. An engine whose class can't be loaded has a stand-in that is unavailable and says why. */
 final class FoundEngines {
     private FoundEngines() {}
+
+    /**
+     * Finds the engines that this module's class loader has, and then those that the thread's context class loader has
+     * beside them: that of a Spark task has the jars of {@code --jars}, while this module may be on the executor's own
+     * class path.
+     */
+    static List<ComputeEngine> ofThisThread() {
+        ClassLoader own = FoundEngines.class.getClassLoader();
+        List<ComputeEngine> found = new ArrayList<>(by(own));
+        ClassLoader context = Thread.currentThread().getContextClassLoader();
+        if (context == null || !hasThisModule(context)) {
+            return found;
+        }
+        Set<String> known = found.stream().map(FoundEngines::identity).collect(Collectors.toSet());
+        by(context).stream().filter(engine -> known.add(identity(engine))).forEach(found::add);
+        return found;
+    }
+
+    /**
+     * Returns whether a class loader has this very module, and not another copy of it, whose engines are of no use
+     * here.
+     */
+    private static boolean hasThisModule(ClassLoader loader) {
+        try {
+            return loader.loadClass(ComputeEngine.class.getName()) == ComputeEngine.class;
+        } catch (ClassNotFoundException e) {
+            return false;
+        }
+    }
+
+    private static String identity(ComputeEngine engine) {
+        return engine instanceof Unloadable
+                ? engine.unavailable().orElseThrow()
+                : engine.getClass().getName();
+    }
 
     static List<ComputeEngine> by(ClassLoader classPath) {
         List<ComputeEngine> found = new ArrayList<>();

@@ -1,7 +1,6 @@
 package org.dl4jamp.engine;
 
 import java.util.List;
-import java.util.Optional;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.GradientUpdater;
 
@@ -20,19 +19,6 @@ public interface StepKernels {
      * @param gradients FLOAT, of any shape
      */
     boolean allFinite(INDArray gradients);
-
-    /** A backward pass of the network begins. */
-    default void backwardBegins() {}
-
-    /**
-     * Whether all elements are finite, for gradients that are as the network's layers have written them in the backward pass that began last, or smaller: then an
-     * engine may know it of some without reading them.
-     *
-     * @param gradients FLOAT, of any shape
-     */
-    default boolean allFiniteAsWritten(INDArray gradients) {
-        return allFinite(gradients);
-    }
 
     /**
      * The Euclidean norm of the elements of several arrays, to FP32 precision: finite if, and only if, all elements are.
@@ -76,7 +62,7 @@ public interface StepKernels {
 
     /**
      * Whether {@link #applyAll} does all that an {@link Update} by an updater consists of in one pass. For other updaters it would take a pass for each
-     * part, so that the division of all gradients, and the subtraction of all updates, are better done at once.
+     * part, so that the division of all gradients is better done at once.
      *
      * @param updater DL4J's updater of some of the parameters; null for parameters without
      */
@@ -85,30 +71,21 @@ public interface StepKernels {
     }
 
     /**
-     * What becomes of some gradients in a step: they're divided, an updater of DL4J's makes updates of them, in their place, and these are subtracted
-     * from parameters.
+     * What becomes of some gradients in a step: they're divided, and an updater of DL4J's makes updates of them, in their place.
      *
      * @param updater with its state, which changes
      * @param gradients FLOAT, without gaps, in the shape that the updater takes: one axis, or one row in older releases of DL4J
      * @param divisor what the gradients are divided by before the updater sees them, such as the size of the minibatch; 1 if they're means
-     * @param parameters FLOAT, as many as there are gradients; empty if somebody else subtracts the updates
      * @param iteration how many updates there were before
      * @param epoch how many epochs there were before
      */
-    record Update(
-            GradientUpdater<?> updater,
-            INDArray gradients,
-            float divisor,
-            Optional<INDArray> parameters,
-            int iteration,
-            int epoch) {
+    record Update(GradientUpdater<?> updater, INDArray gradients, float divisor, int iteration, int epoch) {
         /** Does it with ND4J's operations. */
         public void apply() {
             if (divisor != 1) {
                 gradients.divi(divisor);
             }
             updater.applyUpdater(gradients, iteration, epoch);
-            parameters.ifPresent(these -> these.subi(gradients.reshape(these.shape())));
         }
     }
 

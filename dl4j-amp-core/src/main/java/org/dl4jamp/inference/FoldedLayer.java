@@ -12,6 +12,7 @@ import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
 import org.deeplearning4j.nn.params.BatchNormalizationParamInitializer;
 import org.deeplearning4j.nn.params.DefaultParamInitializer;
 import org.deeplearning4j.nn.params.SeparableConvolutionParamInitializer;
+import org.dl4jamp.Precision;
 import org.dl4jamp.policy.GroupConfiguration;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -25,18 +26,24 @@ import org.nd4j.linalg.factory.Nd4j;
  * sqrt(variance + eps)} for each channel. In FP32, the factors in double precision.
  */
 public final class FoldedLayer {
+    private static final double LARGEST_HALF = 65504;
+
     private static final String BIAS = DefaultParamInitializer.BIAS_KEY;
 
     private final Layer product;
     private final Layer normalization;
     private final Layer folded;
+    private final double largest;
+    private boolean finite = true;
 
     /**
      * @param product the network's own product layer
      * @param normalization the network's own batch normalization; null if there is none
      * @param function what is applied to the result; null for nothing
+     * @param precision that of the twin which takes the weights
      */
-    public FoldedLayer(Layer product, Layer normalization, IActivation function) {
+    public FoldedLayer(Layer product, Layer normalization, IActivation function, Precision precision) {
+        this.largest = precision == Precision.HALF ? LARGEST_HALF : Float.MAX_VALUE;
         this.product = product;
         this.normalization = normalization;
         NeuralNetConfiguration conf = product.conf().clone();
@@ -76,7 +83,14 @@ public final class FoldedLayer {
             INDArray target = folded.getParam(BIAS);
             target.assign(Nd4j.createFromArray(bias).castTo(DataType.FLOAT).reshape(target.shape()));
             scale(Nd4j.createFromArray(factor).castTo(DataType.FLOAT));
+            // A comparison with NaN is false.
+            finite = folded.params().amaxNumber().doubleValue() <= largest;
         }
+    }
+
+    /** Returns whether all parameters are finite in the precision: those of a channel that is always zero may not be, where {@code eps} is tiny. */
+    public boolean isFinite() {
+        return finite;
     }
 
     private double[] factors() {

@@ -1,84 +1,109 @@
 package org.dl4jamp.inference;
 
+import java.nio.IntBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
 import org.deeplearning4j.nn.api.Layer;
 import org.dl4jamp.AmpException;
+import org.dl4jamp.engine.host.FlatFloats;
+import org.dl4jamp.layer.FreedParameters;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.api.ops.DynamicCustomOp;
+import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Notices that a layer's parameters have changed, by their very bits, without reading all of them each time: of each parameter array {@value #SAMPLE} numbers are compared, in even distances, or all if there aren't more;
- * and one of {@value #SLICES} slices of all numbers, one after the other, with its checksum. So a new set of numbers is noticed at once, and a single number that was changed in
- * place after {@value #SLICES} questions at the latest.
+ * Notices that a layer has another set of parameters, by a sample of their bits: {@value #SAMPLE} numbers of each parameter array, in even distances, or all if there aren't more. A change of other numbers alone isn't noticed.
  */
 final class ParameterWatch {
     /** How many numbers of each parameter array are compared. */
     static final int SAMPLE = 64;
 
-    /** After how many questions all numbers have been compared. */
-    static final int SLICES = 64;
-
-    /** Beyond which a layer's numbers are read in slices. */
-    private static final int SMALL = 256;
+    /** How many numbers one buffer is over. */
+    private static final long BUFFER = 1 << 28;
 
     private final Layer master;
+    private final boolean inHost;
     private INDArray parameters;
-    private ParameterBits bits;
     private long[] positions;
     private int[] sample;
-    private long slice;
-    private int[] sums;
-    private int next;
+    private IntBuffer[] host;
 
     /**
      * @param master a layer with parameters
      */
     ParameterWatch(Layer master) {
+        this(master, Nd4j.getEnvironment().isCPU());
+    }
+
+    /**
+     * @param inHost whether the parameters are in the host's memory
+     */
+    ParameterWatch(Layer master, boolean inHost) {
         this.master = master;
+        this.inHost = inHost;
     }
 
     /** Takes the numbers of now for those that later ones are compared with. */
     void remember() {
-        INDArray now = master.params();
+        requireSameArray();
         if (parameters == null) {
-            parameters = now;
-            bits = ParameterBits.of(now);
+            parameters = master.params();
             positions = positions();
-            sample = new int[positions.length];
-            slice = Math.max(SMALL, (now.length() + SLICES - 1) / SLICES);
-            sums = new int[(int) ((now.length() + slice - 1) / slice)];
+            host = host();
         }
-        requireSameArray(now);
-        bits.read(positions, sample);
-        for (int i = 0; i < sums.length; i++) {
-            sums[i] = sum(i);
-        }
-        next = 0;
+        sample = read();
     }
 
-    /** Whether they are others than those remembered, as far as was looked. */
+    /** Returns whether the sample is another one than that remembered. */
     boolean hasChanged() {
-        requireSameArray(master.params());
-        if (!bits.are(positions, sample)) {
-            return true;
+        requireSameArray();
+        return !Arrays.equals(sample, read());
+    }
+
+    private int[] read() {
+        if (host == null) {
+            return readWithNd4j();
         }
-        int looked = next;
-        next = (next + 1) % sums.length;
-        return sum(looked) != sums[looked];
+        int[] values = new int[positions.length];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = host[(int) (positions[i] / BUFFER)].get((int) (positions[i] % BUFFER));
+        }
+        return values;
     }
 
-    private int sum(int number) {
-        long start = number * slice;
-        return bits.sum(start, Math.min(slice, parameters.length() - start));
+    private int[] readWithNd4j() {
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            INDArray values = Nd4j.exec(DynamicCustomOp.builder("gather")
+                    .addInputs(parameters.reshape(parameters.length()), Nd4j.createFromArray(positions))
+                    .addIntegerArguments(0)
+                    .build())[0];
+            float[] floats = values.toFloatVector();
+            int[] bits = new int[floats.length];
+            Arrays.setAll(bits, i -> Float.floatToRawIntBits(floats[i]));
+            return bits;
+        }
     }
 
-    private void requireSameArray(INDArray now) {
-        if (now != parameters
-                && (now.length() != parameters.length()
-                        || now.offset() != parameters.offset()
-                        || now.data().address() != parameters.data().address())) {
+    /** Buffers over the parameters, made once: each takes a call of native code. Null if the numbers aren't in the host's memory, one after the other. */
+    private IntBuffer[] host() {
+        Optional<FlatFloats> flat = inHost ? FlatFloats.of(parameters) : Optional.empty();
+        return flat.map(numbers -> {
+                    IntBuffer[] buffers = new IntBuffer[(int) ((numbers.length() + BUFFER - 1) / BUFFER)];
+                    Arrays.setAll(
+                            buffers,
+                            i -> numbers.bits(i * BUFFER, (int) Math.min(BUFFER, numbers.length() - i * BUFFER)));
+                    return buffers;
+                })
+                .orElse(null);
+    }
+
+    private void requireSameArray() {
+        FreedParameters.refuse(master);
+        INDArray now = master.params();
+        if (parameters != null && !isSame(now)) {
             throw new AmpException(
                     "Layer \"" + master.conf().getLayer().getLayerName()
                             + "\" has another parameter array than when inference mode was entered, by setParamsViewArray for example."
@@ -86,14 +111,22 @@ final class ParameterWatch {
         }
     }
 
+    @SuppressWarnings("ReferenceEquality")
+    private boolean isSame(INDArray now) {
+        return now == parameters
+                || (!parameters.wasClosed()
+                        && now.length() == parameters.length()
+                        && now.offset() == parameters.offset()
+                        && now.data().address() == parameters.data().address());
+    }
+
     private long[] positions() {
-        Collection<INDArray> arrays = master.paramTable().values();
         List<long[]> all = new ArrayList<>();
-        for (INDArray array : arrays) {
-            long first = array.offset() - parameters.offset();
+        for (INDArray array : master.paramTable().values()) {
+            long start = array.offset() - parameters.offset();
             int count = (int) Math.min(SAMPLE, array.length());
             long[] own = new long[count];
-            Arrays.setAll(own, i -> first + i * array.length() / count);
+            Arrays.setAll(own, i -> start + i * array.length() / count);
             all.add(own);
         }
         return all.stream().flatMapToLong(Arrays::stream).toArray();

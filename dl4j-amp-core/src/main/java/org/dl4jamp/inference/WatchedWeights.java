@@ -1,6 +1,7 @@
 package org.dl4jamp.inference;
 
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import org.deeplearning4j.nn.api.Layer;
 import org.dl4jamp.twin.Twin;
 
@@ -9,7 +10,8 @@ public final class WatchedWeights implements Twin.Weights {
     private final Twin.Weights weights;
     private final Runnable preparation;
     private final List<ParameterWatch> watches;
-    private volatile boolean stale = true;
+    private final AtomicLong asked = new AtomicLong(1);
+    private long done;
 
     /**
      * @param weights the twin's
@@ -25,20 +27,22 @@ public final class WatchedWeights implements Twin.Weights {
                 .toList();
     }
 
-    /** Has them taken over before the next pass. */
-    public void markStale() {
-        stale = true;
+    /** Has them taken over before the next pass, from any thread. */
+    @Override
+    public void masterSet() {
+        asked.incrementAndGet();
     }
 
     @Override
     public void refresh() {
-        if (stale || haveChanged()) {
-            stale = true;
+        long now = asked.get();
+        if (done != now || haveChanged()) {
             // First: what another thread changes meanwhile is noticed the next time.
             watches.forEach(ParameterWatch::remember);
+            done = 0;
             preparation.run();
             weights.refresh();
-            stale = false;
+            done = now;
         }
     }
 

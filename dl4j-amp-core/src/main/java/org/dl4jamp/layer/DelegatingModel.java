@@ -32,6 +32,9 @@ abstract class DelegatingModel implements Model, Trainable, Substitute<Layer>, S
         return master;
     }
 
+    /** Is called after parameters of the master have been set by one of its methods. */
+    void parametersSet() {}
+
     @Override
     public void init() {
         master.init();
@@ -61,11 +64,13 @@ abstract class DelegatingModel implements Model, Trainable, Substitute<Layer>, S
     @Override
     public void update(Gradient gradient) {
         master.update(gradient);
+        parametersSet();
     }
 
     @Override
     public void update(INDArray gradient, String paramType) {
         master.update(gradient, paramType);
+        parametersSet();
     }
 
     @Override
@@ -96,11 +101,13 @@ abstract class DelegatingModel implements Model, Trainable, Substitute<Layer>, S
     @Override
     public void setParams(INDArray params) {
         master.setParams(params);
+        parametersSet();
     }
 
     @Override
     public void setParamsViewArray(INDArray params) {
         master.setParamsViewArray(params);
+        parametersSet();
     }
 
     @Override
@@ -171,11 +178,13 @@ abstract class DelegatingModel implements Model, Trainable, Substitute<Layer>, S
     @Override
     public void setParamTable(Map<String, INDArray> paramTable) {
         master.setParamTable(paramTable);
+        parametersSet();
     }
 
     @Override
     public void setParam(String key, INDArray val) {
         master.setParam(key, val);
+        parametersSet();
     }
 
     @Override

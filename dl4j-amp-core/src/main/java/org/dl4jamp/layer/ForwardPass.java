@@ -1,5 +1,6 @@
 package org.dl4jamp.layer;
 
+import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.twin.Surroundings;
@@ -37,6 +38,21 @@ final class ForwardPass {
         return surroundings.foreignConsumer()
                 ? twin.casting().usualOrder(activations, workspaceMgr, ArrayType.ACTIVATIONS)
                 : activations;
+    }
+
+    /**
+     * Has the network's own layer compute, in FP32 and with its own parameters, in a pass that isn't for training.
+     *
+     * @param computation runs the master forward
+     */
+    INDArray runMaster(Layer master, LayerWorkspaceMgr workspaceMgr, Computation computation) {
+        input.settle(workspaceMgr, ArrayType.FF_WORKING_MEM);
+        LayerWorkspaceMgr inner = input.handToMaster(workspaceMgr, output != DataType.FLOAT);
+        INDArray mask = master.getMaskArray();
+        if (mask != null && twin.outputType() != DataType.FLOAT) {
+            master.setMaskArray(mask.castTo(DataType.FLOAT));
+        }
+        return twin.casting().cast(computation.run(inner), output, workspaceMgr, ArrayType.ACTIVATIONS);
     }
 
     /** Sets the twin's input and weights for a score, which is computed outside of forward and backward pass. */

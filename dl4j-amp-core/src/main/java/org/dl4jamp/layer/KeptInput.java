@@ -6,7 +6,9 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * The input of a {@link TwinLayer}: as it was given, then in the narrower type that it's kept in between forward and backward pass, and for each of them
@@ -19,6 +21,7 @@ final class KeptInput {
     private INDArray array;
     private DataType givenType = DataType.FLOAT;
     private boolean settled;
+    private boolean passedOn;
 
     /**
      * @param rounded the precision that it's rounded to if the twin wants it rounded
@@ -36,6 +39,7 @@ final class KeptInput {
      */
     void give(INDArray given) {
         settled = false;
+        passedOn = false;
         array = given;
         if (given != null) {
             givenType = given.dataType();
@@ -55,6 +59,21 @@ final class KeptInput {
     /** Whether it's in the type that it's kept in. */
     boolean isSettled() {
         return settled;
+    }
+
+    /** Returns whether it was given for a pass that hasn't taken it yet, and hasn't been passed on to another layer. */
+    boolean isPending() {
+        return array != null && !settled && !passedOn;
+    }
+
+    /** Passes it on to another layer as it is: the workspaces that were open when it was set may be closed. */
+    void giveTo(Layer other) {
+        passedOn = true;
+        LayerWorkspaceMgr asItIs = LayerWorkspaceMgr.noWorkspaces();
+        if (array.isAttached()) {
+            asItIs.setNoLeverageOverride(array.data().getParentWorkspace().getId());
+        }
+        other.setInput(array, asItIs);
     }
 
     /**
@@ -118,6 +137,30 @@ final class KeptInput {
     LayerWorkspaceMgr handToTwin(
             LayerWorkspaceMgr workspaceMgr, ArrayType working, boolean castsResult, ArrayType result) {
         boolean castsIn = twin.retention() == Twin.Retention.INPUT && array.dataType() != twin.dataType();
+        LayerWorkspaceMgr inner = inner(workspaceMgr, working, castsIn, castsResult, result);
+        if (twin.retention() == Twin.Retention.INPUT) {
+            twin.compute().setInput(twin.casting().cast(array, twin.dataType(), inner, working), inner);
+        }
+        return inner;
+    }
+
+    /**
+     * Sets the master's input: a copy, since DL4J's layers may write into it in inference. Says where it is to put what it makes.
+     *
+     * @param castsResult whether what it returns is only on its way to another array
+     */
+    LayerWorkspaceMgr handToMaster(LayerWorkspaceMgr workspaceMgr, boolean castsResult) {
+        LayerWorkspaceMgr inner =
+                inner(workspaceMgr, ArrayType.FF_WORKING_MEM, true, castsResult, ArrayType.ACTIVATIONS);
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            boolean rounded = array.dataType().isFPType() && array.dataType() != DataType.FLOAT;
+            master.setInput((rounded ? array.castTo(DataType.FLOAT) : array).dup('c'), inner);
+        }
+        return inner;
+    }
+
+    private static LayerWorkspaceMgr inner(
+            LayerWorkspaceMgr workspaceMgr, ArrayType working, boolean castsIn, boolean castsResult, ArrayType result) {
         boolean redirectsInput = castsIn || !LayerWorkspaces.isOpen(workspaceMgr, ArrayType.INPUT);
         LayerWorkspaceMgr inner;
         if (redirectsInput && castsResult) {
@@ -128,9 +171,6 @@ final class KeptInput {
             inner = LayerWorkspaces.workingMemory(workspaceMgr, working, result);
         } else {
             inner = workspaceMgr;
-        }
-        if (twin.retention() == Twin.Retention.INPUT) {
-            twin.compute().setInput(twin.casting().cast(array, twin.dataType(), inner, working), inner);
         }
         return inner;
     }

@@ -38,12 +38,32 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
         super(master, twin, rounded, output, surroundings, gradientScale, guard, BackwardPass.Scale.ADDED);
     }
 
+    @Override
+    public void handOver(Layer next) {
+        super.handOver(next);
+        if (getLabels() != null && next.input() != null) {
+            ((IOutputLayer) next).setLabels(getLabels());
+        }
+    }
+
+    @Override
+    IOutputLayer masterOfPass() {
+        IOutputLayer master = (IOutputLayer) super.masterOfPass();
+        if (getLabels() != null && compute() != master) {
+            master.setLabels(getLabels());
+        }
+        return master;
+    }
+
     private IOutputLayer outputLayer() {
         return (IOutputLayer) compute();
     }
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        if (ranOwn()) {
+            return super.backpropGradient(epsilon, workspaceMgr);
+        }
         guard().trains();
         guard().backwardBegins(this, getLabels());
         gradientScale().begin(this, LossTerms.of(master().conf().getLayer(), input()));
@@ -71,7 +91,13 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
     @Override
     public void setLabels(INDArray labels) {
         forgetScore();
-        outputLayer().setLabels(labels);
+        try (Gate.Inside inside = guard().gate().touch()) {
+            outputLayer().setLabels(labels);
+            if (inside.isOwn()) {
+                // The network may have its own layers back before it computes the score.
+                ((IOutputLayer) master()).setLabels(labels);
+            }
+        }
     }
 
     @Override
@@ -88,7 +114,10 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
 
     @Override
     public double computeScore(double fullNetworkRegScore, boolean training, LayerWorkspaceMgr workspaceMgr) {
-        try (Gate.Inside inside = guard().gate().enter()) {
+        try (Gate.Inside inside = enterScore()) {
+            if (inside.isOwn()) {
+                return masterOfPass().computeScore(fullNetworkRegScore, training, workspaceMgr);
+            }
             return training && compute() instanceof ScoringOutput scoring && isScoreOfBackwardPass()
                     ? scoring.scoreOfBackwardPass(fullNetworkRegScore)
                     : outputLayer().computeScore(fullNetworkRegScore, training, prepareScore(training, workspaceMgr));
@@ -139,7 +168,10 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
 
     @Override
     public INDArray computeScoreForExamples(double fullNetworkRegScore, LayerWorkspaceMgr workspaceMgr) {
-        try (Gate.Inside inside = guard().gate().enter()) {
+        try (Gate.Inside inside = enterScore()) {
+            if (inside.isOwn()) {
+                return masterOfPass().computeScoreForExamples(fullNetworkRegScore, workspaceMgr);
+            }
             return outputLayer().computeScoreForExamples(fullNetworkRegScore, prepareScore(false, workspaceMgr));
         }
     }

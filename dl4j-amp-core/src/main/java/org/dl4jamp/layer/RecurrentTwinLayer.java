@@ -1,6 +1,7 @@
 package org.dl4jamp.layer;
 
 import java.util.Map;
+import java.util.function.Function;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.layers.RecurrentLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
@@ -36,7 +37,10 @@ public final class RecurrentTwinLayer extends TwinLayer implements RecurrentLaye
     }
 
     private RecurrentLayer recurrent() {
-        Layer layer = compute();
+        return recurrent(compute());
+    }
+
+    private static RecurrentLayer recurrent(Layer layer) {
         return layer instanceof BaseWrapperLayer wrapper
                 ? (RecurrentLayer) wrapper.getUnderlying()
                 : (RecurrentLayer) layer;
@@ -44,26 +48,53 @@ public final class RecurrentTwinLayer extends TwinLayer implements RecurrentLaye
 
     @Override
     public INDArray rnnTimeStep(INDArray given, LayerWorkspaceMgr workspaceMgr) {
-        try (Gate.Inside inside = guard().gate().enter()) {
+        try (Gate.Inside inside = enterGiven()) {
             setInput(given, workspaceMgr);
-            return forward(false, workspaceMgr, inner -> recurrent()
-                    .rnnTimeStep(compute().input(), inner));
+            return forward(
+                    false,
+                    workspaceMgr,
+                    inner -> recurrent().rnnTimeStep(compute().input(), inner),
+                    own -> recurrent(master()).rnnTimeStep(given, own),
+                    inner -> withTheTwinsState(master -> master.rnnTimeStep(master().input(), inner)));
         }
+    }
+
+    /** What the master computes, with the state that the twin has and gets back. */
+    private INDArray withTheTwinsState(Function<RecurrentLayer, INDArray> computation) {
+        RecurrentLayer master = recurrent(master());
+        copyState(recurrent(), master);
+        INDArray result = computation.apply(master);
+        copyState(master, recurrent());
+        return result;
+    }
+
+    private static void copyState(RecurrentLayer from, RecurrentLayer to) {
+        to.rnnSetPreviousState(from.rnnGetPreviousState());
+        to.rnnSetTBPTTState(from.rnnGetTBPTTState());
     }
 
     @Override
     public INDArray rnnActivateUsingStoredState(
             INDArray given, boolean training, boolean storeLastForTBPTT, LayerWorkspaceMgr workspaceMgr) {
-        try (Gate.Inside inside = guard().gate().enter()) {
+        try (Gate.Inside inside = enterGiven()) {
             setInput(given, workspaceMgr);
-            return forward(training, workspaceMgr, inner -> recurrent()
-                    .rnnActivateUsingStoredState(compute().input(), training, storeLastForTBPTT, inner));
+            return forward(
+                    training,
+                    workspaceMgr,
+                    inner -> recurrent()
+                            .rnnActivateUsingStoredState(compute().input(), training, storeLastForTBPTT, inner),
+                    own -> recurrent(master()).rnnActivateUsingStoredState(given, training, storeLastForTBPTT, own),
+                    inner -> withTheTwinsState(master ->
+                            master.rnnActivateUsingStoredState(master().input(), training, storeLastForTBPTT, inner)));
         }
     }
 
     @Override
     public Pair<Gradient, INDArray> tbpttBackpropGradient(
             INDArray epsilon, int tbpttBackLength, LayerWorkspaceMgr workspaceMgr) {
+        if (ranOwn()) {
+            return recurrent(master()).tbpttBackpropGradient(epsilon, tbpttBackLength, workspaceMgr);
+        }
         return backward(
                 epsilon, workspaceMgr, (own, inner) -> recurrent().tbpttBackpropGradient(own, tbpttBackLength, inner));
     }

@@ -1,6 +1,7 @@
 package org.dl4jamp.layer;
 
 import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.api.layers.IOutputLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
@@ -26,10 +27,13 @@ public class TwinLayer extends PairedLayer {
 
     private final transient GradientScale gradientScale;
     private final transient StepGuard guard;
+    private final transient Surroundings surroundings;
     private final transient KeptInput input;
     private final transient TwinDropout dropout;
     private final transient ForwardPass forward;
     private final transient BackwardPass backward;
+    private final transient int turn;
+    private transient boolean ranOwn;
 
     /**
      * @param master the network's own layer
@@ -63,10 +67,14 @@ public class TwinLayer extends PairedLayer {
         super(master, twin);
         this.gradientScale = gradientScale;
         this.guard = guard;
+        this.surroundings = surroundings;
         this.input = new KeptInput(master, twin, rounded);
         this.dropout = new TwinDropout(master, twin);
         this.forward = new ForwardPass(twin, output, surroundings, input, dropout);
         this.backward = new BackwardPass(master, twin, surroundings, gradientScale, scale, input, dropout);
+        this.turn = surroundings.turn();
+        // DL4J leaves output layers out of the forward pass in training, and of those for scores.
+        guard.gate().takePart(turn, master instanceof IOutputLayer);
         if (master.getGradientsViewArray() != null) {
             shareGradients(master.getGradientsViewArray());
         }
@@ -83,8 +91,53 @@ public class TwinLayer extends PairedLayer {
 
     @Override
     public void setInput(INDArray given, LayerWorkspaceMgr workspaceMgr) {
-        dropout.inputChanged();
-        input.give(given);
+        try (Gate.Inside inside = guard.gate().touch()) {
+            ranOwn = false;
+            dropout.inputChanged();
+            input.give(given);
+            if (inside.isOwn()) {
+                // A pass that was about to begin when the network got its own layers back goes on with them.
+                master().setInput(given, workspaceMgr);
+            }
+        }
+    }
+
+    /** Returns whether only the master has an input, which it was given before this wrapper stood in its place. */
+    private boolean isGivenBefore() {
+        return input.array() == null && master().input() != null;
+    }
+
+    /** Gives what no pass has taken yet to the layer that replaces this one. */
+    public void handOver(Layer next) {
+        if (input.isPending()) {
+            input.giveTo(next);
+        }
+    }
+
+    /** Returns the master with the input of a pass that the network's own layers compute. */
+    Layer masterOfPass() {
+        // An input that was taken is one of an earlier pass: the master has been given this one's itself.
+        if (input.isPending()) {
+            input.giveTo(master());
+        }
+        return master();
+    }
+
+    final boolean ranOwn() {
+        return ranOwn;
+    }
+
+    /** Enters for a forward pass of an input that comes along. */
+    final Gate.Inside enterGiven() {
+        return guard.gate().forward(turn, false);
+    }
+
+    private Gate.Inside enterForward() {
+        return guard.gate().forward(turn, isGivenBefore());
+    }
+
+    final Gate.Inside enterScore() {
+        return guard.gate().score(turn, isGivenBefore());
     }
 
     @Override
@@ -111,7 +164,7 @@ public class TwinLayer extends PairedLayer {
 
     @Override
     public INDArray activate(INDArray given, boolean training, LayerWorkspaceMgr workspaceMgr) {
-        try (Gate.Inside inside = guard.gate().enter()) {
+        try (Gate.Inside inside = enterGiven()) {
             setInput(given, workspaceMgr);
             return activate(training, workspaceMgr);
         }
@@ -119,22 +172,61 @@ public class TwinLayer extends PairedLayer {
 
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
-        return forward(training, workspaceMgr, inner -> compute().activate(training, inner));
+        return forward(
+                training,
+                workspaceMgr,
+                inner -> compute().activate(training, inner),
+                own -> masterOfPass().activate(training, own),
+                inner -> master().activate(training, inner));
     }
 
-    final INDArray forward(boolean training, LayerWorkspaceMgr workspaceMgr, ForwardPass.Computation computation) {
-        try (Gate.Inside inside = guard.gate().enter()) {
+    /**
+     * Runs forward.
+     *
+     * @param ours runs the twin
+     * @param own runs the master, in a pass that the network's own layers compute
+     * @param left runs the master with its input in FP32, where the engine would lose special numbers
+     */
+    final INDArray forward(
+            boolean training,
+            LayerWorkspaceMgr workspaceMgr,
+            ForwardPass.Computation ours,
+            ForwardPass.Computation own,
+            ForwardPass.Computation left) {
+        try (Gate.Inside inside = enterForward()) {
+            ranOwn = inside.isOwn();
+            if (ranOwn) {
+                return own.run(workspaceMgr);
+            }
             if (training) {
                 guard.trains();
             }
+            requireParameters();
             gradientScale.forwardBegins();
-            return forward.run(training, workspaceMgr, computation);
+            boolean leaves = !training && surroundings.check().leavesToDl4j(input.array());
+            return leaves && compute() != master()
+                    ? forward.runMaster(master(), workspaceMgr, left)
+                    : compute(training, workspaceMgr, ours);
         }
+    }
+
+    /** What ND4J computes fails by itself. */
+    private void requireParameters() {
+        if (compute() != master()) {
+            FreedParameters.refuse(master());
+        }
+    }
+
+    /** Runs the twin forward. */
+    INDArray compute(boolean training, LayerWorkspaceMgr workspaceMgr, ForwardPass.Computation computation) {
+        return forward.run(training, workspaceMgr, computation);
     }
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        return backward(epsilon, workspaceMgr, compute()::backpropGradient);
+        return ranOwn
+                ? master().backpropGradient(epsilon, workspaceMgr)
+                : backward(epsilon, workspaceMgr, compute()::backpropGradient);
     }
 
     final Pair<Gradient, INDArray> backward(
@@ -147,6 +239,7 @@ public class TwinLayer extends PairedLayer {
 
     /** For output layers, which DL4J doesn't run forward in training. */
     final void applyDropoutBeforeBackward(LayerWorkspaceMgr workspaceMgr) {
+        requireParameters();
         input.settle(workspaceMgr, ArrayType.BP_WORKING_MEM);
         dropout.apply(input, workspaceMgr, ArrayType.BP_WORKING_MEM);
     }
@@ -156,6 +249,7 @@ public class TwinLayer extends PairedLayer {
         if (training) {
             guard.trains();
         }
+        requireParameters();
         return forward.beginScore(training, workspaceMgr);
     }
 
@@ -198,12 +292,20 @@ public class TwinLayer extends PairedLayer {
     }
 
     @Override
+    void parametersSet() {
+        twin().weights().masterSet();
+    }
+
+    @Override
     public void clear() {
-        super.clear();
-        if (compute() != master()) {
-            compute().clear();
+        try (Gate.Inside inside = guard.gate().touch()) {
+            ranOwn = false;
+            super.clear();
+            if (compute() != master()) {
+                compute().clear();
+            }
+            dropout.clear();
+            input.clear();
         }
-        dropout.clear();
-        input.clear();
     }
 }

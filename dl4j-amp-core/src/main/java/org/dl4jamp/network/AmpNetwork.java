@@ -5,14 +5,16 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.BackpropType;
 import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.graph.vertex.BaseGraphVertex;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.dl4j.HookedUpdater;
+import org.dl4jamp.dl4j.ListenerLists;
 import org.dl4jamp.policy.NetworkGraph;
-import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** What mixed precision needs of a network, be it a MultiLayerNetwork or a ComputationGraph. */
@@ -45,6 +47,9 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
     /** Its layers and vertices as its configuration has them. */
     NetworkGraph graph();
 
+    /** How gradients flow back through time. */
+    BackpropType backpropType();
+
     /** Whether {@code init()} has been called. */
     boolean isInitialized();
 
@@ -57,8 +62,8 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
     /** Where its layers stand, in the order of {@link #graph()}. */
     List<LayerPlace> layers();
 
-    /** Sets the type that a vertex without layer casts to. Returns the type that it had, empty if it has none. */
-    Optional<DataType> setVertexType(String name, DataType type);
+    /** Returns what casts in the place of a vertex without layer, empty if nothing does. */
+    Optional<BaseGraphVertex> castingVertex(String name);
 
     /** Where its vertices without layer stand, network inputs and frozen ones aside. */
     List<VertexPlace> vertices();
@@ -66,12 +71,12 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
     /** The FP32 gradients of all parameters, in the order of the parameters. Made if need be. */
     INDArray gradients();
 
-    /** Its listeners, as it has them. */
+    /** Its listeners, as it has them. The list isn't to be changed: DL4J may be going through it. */
     Collection<TrainingListener> listeners();
 
-    /** Whether gradients come to the updater as the backward pass has left them: no code of others comes between the two. */
-    default boolean leavesGradients() {
-        return !Bystanders.areIn(model()) && listeners().stream().noneMatch(Bystanders::comeBetween);
+    /** Gives it another list of listeners. The one that it had stays as it is. */
+    default void setListeners(List<TrainingListener> listeners) {
+        ListenerLists.replace(model(), listeners);
     }
 
     /** The features of the batch in progress; entries may be null. */

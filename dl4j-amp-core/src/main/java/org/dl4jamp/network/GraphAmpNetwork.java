@@ -6,6 +6,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
+import org.deeplearning4j.nn.conf.BackpropType;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.graph.vertex.BaseGraphVertex;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
@@ -19,7 +20,6 @@ import org.dl4jamp.dl4j.BuiltNetworks;
 import org.dl4jamp.dl4j.HiddenFields;
 import org.dl4jamp.dl4j.HookedUpdater;
 import org.dl4jamp.policy.NetworkGraph;
-import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** A ComputationGraph. */
@@ -27,6 +27,11 @@ record GraphAmpNetwork(ComputationGraph model) implements AmpNetwork {
     @Override
     public NetworkGraph graph() {
         return NetworkGraph.of(model.getConfiguration());
+    }
+
+    @Override
+    public BackpropType backpropType() {
+        return model.getConfiguration().getBackpropType();
     }
 
     @Override
@@ -61,13 +66,10 @@ record GraphAmpNetwork(ComputationGraph model) implements AmpNetwork {
     }
 
     @Override
-    public Optional<DataType> setVertexType(String name, DataType type) {
-        if (withType(model.getVertex(name)) instanceof BaseGraphVertex vertex && vertex.getDataType() != null) {
-            DataType before = vertex.getDataType();
-            vertex.setDataType(type);
-            return Optional.of(before);
-        }
-        return Optional.empty();
+    public Optional<BaseGraphVertex> castingVertex(String name) {
+        return withType(model.getVertex(name)) instanceof BaseGraphVertex vertex && vertex.getDataType() != null
+                ? Optional.of(vertex)
+                : Optional.empty();
     }
 
     /** What casts: DL4J's clone(), and what was restored, have frozen vertices around those that compute. */

@@ -7,6 +7,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.conf.BackpropType;
+import org.deeplearning4j.nn.graph.vertex.BaseGraphVertex;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.MultiLayerUpdater;
@@ -15,7 +17,6 @@ import org.dl4jamp.dl4j.AmpMultiLayerUpdater;
 import org.dl4jamp.dl4j.BuiltNetworks;
 import org.dl4jamp.dl4j.HookedUpdater;
 import org.dl4jamp.policy.NetworkGraph;
-import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** A MultiLayerNetwork. */
@@ -23,6 +24,11 @@ record MultiLayerAmpNetwork(MultiLayerNetwork model) implements AmpNetwork {
     @Override
     public NetworkGraph graph() {
         return NetworkGraph.of(model.getLayerWiseConfigurations());
+    }
+
+    @Override
+    public BackpropType backpropType() {
+        return model.getLayerWiseConfigurations().getBackpropType();
     }
 
     @Override
@@ -55,7 +61,7 @@ record MultiLayerAmpNetwork(MultiLayerNetwork model) implements AmpNetwork {
     }
 
     @Override
-    public Optional<DataType> setVertexType(String name, DataType type) {
+    public Optional<BaseGraphVertex> castingVertex(String name) {
         return Optional.empty();
     }
 

@@ -45,11 +45,12 @@ public final class GroupConfiguration {
                 && !(layer instanceof DenseLayer dense && dense.hasLayerNorm());
     }
 
-    /** Whether a batch normalization is one of the channels that a layer makes. */
-    static boolean canFold(Layer head, BatchNormalization normalization) {
-        if (!NORMALIZED.contains(head.getClass())) {
+    /** Whether a layer is a batch normalization of the channels that another makes. Subclasses may compute anything. */
+    static boolean canFold(Layer head, Layer follower) {
+        if (!NORMALIZED.contains(head.getClass()) || follower.getClass() != BatchNormalization.class) {
             return false;
         }
+        BatchNormalization normalization = (BatchNormalization) follower;
         boolean sameFormat = !(head instanceof ConvolutionLayer convolution)
                 || convolution.getCnn2dDataFormat() == normalization.getCnn2DFormat();
         return sameFormat && normalization.getNOut() == channels((FeedForwardLayer) head);

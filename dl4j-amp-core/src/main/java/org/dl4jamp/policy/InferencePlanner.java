@@ -8,7 +8,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
-import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.nd4j.linalg.activations.IActivation;
 
@@ -55,10 +54,8 @@ public final class InferencePlanner {
         if (!head.isLayer() || !isTheEngines(head) || !GroupConfiguration.canLead(inner(head))) {
             return Optional.empty();
         }
-        Optional<NetworkGraph.Node> normalization = follower(head)
-                .filter(node -> node.isLayer()
-                        && inner(node) instanceof BatchNormalization batch
-                        && GroupConfiguration.canFold(inner(head), batch));
+        Optional<NetworkGraph.Node> normalization =
+                follower(head).filter(node -> node.isLayer() && GroupConfiguration.canFold(inner(head), inner(node)));
         NetworkGraph.Node last = normalization.orElse(head);
         Optional<NetworkGraph.Node> sum = follower(last).filter(node -> adds(head, last, node));
         NetworkGraph.Node summed = sum.orElse(last);
@@ -67,8 +64,6 @@ public final class InferencePlanner {
                         && GroupConfiguration.function(inner(node)).isPresent());
         return supported(head, normalization, sum, function)
                 .or(() -> supported(head, normalization, sum, Optional.empty()))
-                .or(() ->
-                        supported(head, normalization, Optional.empty(), sum.isPresent() ? Optional.empty() : function))
                 .or(() -> supported(head, normalization, Optional.empty(), Optional.empty()));
     }
 
@@ -100,7 +95,9 @@ public final class InferencePlanner {
     }
 
     private boolean isTheEngines(NetworkGraph.Node node) {
-        return !node.networkInput() && plan.row(node.name()).engine().equals(ability.name());
+        return !node.networkInput()
+                && !ability.name().equals(PrecisionPlanner.UNTOUCHED)
+                && plan.row(node.name()).engine().equals(ability.name());
     }
 
     /** The only consumer of a node, if it's given just what the node hands on and hands on the same type. */
@@ -160,7 +157,7 @@ public final class InferencePlanner {
             return false;
         }
         if (!node.isLayer()) {
-            return node.vertex() instanceof ElementWiseVertex;
+            return node.vertex().getClass() == ElementWiseVertex.class;
         }
         LayerFamily family = LayerKinds.family(node.layer());
         return family == LayerFamily.PRODUCTS || family == LayerFamily.POOLING || family == LayerFamily.OUTPUT;

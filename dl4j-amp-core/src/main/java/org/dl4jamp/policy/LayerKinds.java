@@ -112,12 +112,14 @@ final class LayerKinds {
         return layers;
     }
 
-    /** What a frozen layer wraps, and any other layer itself. */
+    /** What a frozen layer of DL4J's wraps, and any other layer itself. */
     static Layer frozen(Layer layer) {
-        if (layer instanceof FrozenLayer frozen) {
-            return frozen(frozen.getLayer());
+        if (layer.getClass() == FrozenLayer.class) {
+            return frozen(((FrozenLayer) layer).getLayer());
         }
-        return layer instanceof FrozenLayerWithBackprop frozen ? frozen(frozen.getUnderlying()) : layer;
+        return layer.getClass() == FrozenLayerWithBackprop.class
+                ? frozen(((FrozenLayerWithBackprop) layer).getUnderlying())
+                : layer;
     }
 
     /** Whether a layer looks for time steps that hold its masking value only. */

@@ -58,6 +58,11 @@ public record NetworkGraph(List<Node> nodes) {
             return layer != null;
         }
 
+        /** The layer, the layer that it wraps, and so on: the outermost first. Empty for network inputs and vertices. */
+        public List<Layer> layers() {
+            return LayerKinds.wrapping(layer);
+        }
+
         /** Whether there is anything in it to train, or to keep from training. */
         public boolean hasParameters() {
             if (isLayer()) {

@@ -48,8 +48,8 @@ final class PreProcessors {
         if (preProcessor == null) {
             return Optional.empty();
         }
-        if (preProcessor instanceof ComposableInputPreProcessor several) {
-            return Stream.of(several.getInputPreProcessors())
+        if (preProcessor.getClass() == ComposableInputPreProcessor.class) {
+            return Stream.of(((ComposableInputPreProcessor) preProcessor).getInputPreProcessors())
                     .flatMap(one -> needsFloat(one).stream())
                     .findFirst();
         }

@@ -26,7 +26,7 @@ import org.dl4jamp.Precision;
  * </ol>
  */
 public final class PrecisionPlanner {
-    private static final String UNTOUCHED = "dl4j";
+    static final String UNTOUCHED = "dl4j";
 
     private final NetworkGraph graph;
     private final Precision precision;

@@ -17,15 +17,14 @@ public record Clipping(OptionalDouble norm, OptionalDouble value) {
     public static final Clipping NONE = new Clipping(OptionalDouble.empty(), OptionalDouble.empty());
 
     /**
-     * What gradients that are sums have to be divided by, in place of what makes means of them, so that the norm is within its limit. It costs no pass.
+     * What true gradients have to be multiplied by, so that their norm is within its limit: at most 1.
      *
-     * @param divisor what makes means of them
-     * @param normOfSums their norm; needed if there is a limit for it
+     * @param ofGradients their norm; needed if there is a limit for it
      */
-    float divisor(float divisor, OptionalDouble normOfSums) {
-        return norm.isPresent() && normOfSums.orElseThrow() / divisor > norm.getAsDouble()
-                ? (float) (normOfSums.orElseThrow() / norm.getAsDouble())
-                : divisor;
+    double factor(OptionalDouble ofGradients) {
+        return norm.isPresent() && ofGradients.orElseThrow() > norm.getAsDouble()
+                ? norm.getAsDouble() / ofGradients.orElseThrow()
+                : 1;
     }
 
     /** Whether one has to know the norm. */
@@ -55,15 +54,17 @@ public record Clipping(OptionalDouble norm, OptionalDouble value) {
     /**
      * Clips gradients that somebody else makes means of.
      *
-     * @param sums the gradients
-     * @param divisor what they will be divided by
-     * @param normOfSums their norm; needed if there is a limit for it
+     * @param gradients with the sums that are to be means
+     * @param divisor what the sums will be divided by
+     * @param ofGradients the norm of the true gradients; needed if there is a limit for it
      */
-    void clipSums(List<INDArray> sums, float divisor, OptionalDouble normOfSums) {
-        float clipping = divisor(divisor, normOfSums);
-        if (clipping != divisor) {
-            sums.forEach(sum -> sum.muli(divisor / clipping));
+    void clipBefore(GradientParts.Parted gradients, float divisor, OptionalDouble ofGradients) {
+        double factor = factor(ofGradients);
+        if (factor != 1) {
+            gradients.sums().forEach(sum -> sum.muli(factor));
+            gradients.means().forEach(mean -> mean.muli(factor));
         }
-        value.ifPresent(limit -> sums.forEach(sum -> clip(sum, limit * divisor)));
+        value.ifPresent(limit -> gradients.sums().forEach(sum -> clip(sum, limit * divisor)));
+        clipValues(gradients.means());
     }
 }

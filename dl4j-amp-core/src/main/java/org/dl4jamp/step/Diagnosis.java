@@ -3,6 +3,7 @@ package org.dl4jamp.step;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Predicate;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.network.AmpNetwork;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -13,6 +14,7 @@ final class Diagnosis {
     private final ScaleUpdates scale;
     private final Culprit culprit;
     private final Map<LossScalingLayer, INDArray> labels = new LinkedHashMap<>();
+    private Predicate<INDArray> special = array -> false;
 
     /**
      * @param network whose backward passes they are
@@ -22,6 +24,22 @@ final class Diagnosis {
         this.network = network;
         this.scale = scale;
         this.culprit = new Culprit(network);
+    }
+
+    /** Takes the engine's test for arrays of which it may lose something. */
+    void use(Predicate<INDArray> engines) {
+        this.special = engines;
+    }
+
+    /**
+     * Returns whether the batch has features that aren't finite, and that the engine may have made finite: its ReLU makes
+     * zero of NaN.
+     */
+    boolean mayHideFeatures() {
+        return network.features().stream()
+                .anyMatch(features -> features != null
+                        && special.test(features)
+                        && FiniteCheck.firstNonFinite(features).isPresent());
     }
 
     /** Hears what an output layer compares with in the backward pass that begins; may be null. */

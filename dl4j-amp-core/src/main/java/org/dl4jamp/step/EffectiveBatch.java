@@ -6,6 +6,6 @@ import java.util.OptionalDouble;
  * What a step's gradients were made of.
  *
  * @param examples how many, in all micro-batches
- * @param norm the Euclidean norm of the gradients that are sums over them, if it was measured
+ * @param norm the Euclidean norm of their true gradients, means over them, if it was measured
  */
 record EffectiveBatch(long examples, OptionalDouble norm) {}

@@ -1,7 +1,6 @@
 package org.dl4jamp.step;
 
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
@@ -12,6 +11,7 @@ import org.dl4jamp.network.AmpNetwork;
 final class EpochEnd extends BaseTrainingListener {
     private final AmpNetwork network;
     private final Runnable whatToDo;
+    private boolean removed;
 
     /**
      * @param network what is trained
@@ -26,24 +26,28 @@ final class EpochEnd extends BaseTrainingListener {
     @SuppressWarnings("ReferenceEquality")
     @Override
     public void onEpochEnd(Model model) {
-        if (model == network.model()) {
+        if (model == network.model() && !removed) {
             whatToDo.run();
         }
     }
 
     /** Becomes the first of the network's listeners, unless it's one of them: programs put others in their place at any time. */
     void putBack() {
-        Collection<TrainingListener> listeners = network.listeners();
-        if (!listeners.contains(this)) {
-            List<TrainingListener> others = new ArrayList<>(listeners);
-            listeners.clear();
+        if (!network.listeners().contains(this)) {
+            List<TrainingListener> listeners = new ArrayList<>();
             listeners.add(this);
-            listeners.addAll(others);
+            listeners.addAll(network.listeners());
+            network.setListeners(listeners);
         }
     }
 
-    /** Hears of nothing any more. */
+    /** Is called no more. */
     void remove() {
-        network.listeners().remove(this);
+        removed = true;
+        if (network.listeners().contains(this)) {
+            List<TrainingListener> others = new ArrayList<>(network.listeners());
+            others.remove(this);
+            network.setListeners(others);
+        }
     }
 }

@@ -2,6 +2,7 @@ package org.dl4jamp.step;
 
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.function.LongToDoubleFunction;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.engine.StepKernels;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
@@ -38,6 +39,7 @@ final class GradientGroup {
 
     private final int size;
     private final boolean measuresNorm;
+    private final LongToDoubleFunction divisor;
     private INDArray sum;
     private GradientParts partsOfSum;
     private GradientParts.Parted parted;
@@ -47,10 +49,17 @@ final class GradientGroup {
     /**
      * @param size how many micro-batches make a step, at least 1
      * @param measuresNorm whether the norm of a group of one is to be known; of several it's known anyway
+     * @param divisor what makes means of sums over that many examples
      */
-    GradientGroup(int size, boolean measuresNorm) {
+    GradientGroup(int size, boolean measuresNorm, LongToDoubleFunction divisor) {
         this.size = size;
+        this.divisor = divisor;
         this.measuresNorm = measuresNorm;
+    }
+
+    /** How many micro-batches make a step. */
+    int size() {
+        return size;
     }
 
     /** Whether there are several micro-batches in a step. */
@@ -65,32 +74,39 @@ final class GradientGroup {
     }
 
     /**
-     * Takes the gradients of one more micro-batch. Those of the last one become those of the whole group; the others become zeros.
+     * The gradients of a micro-batch after {@link #take}.
      *
-     * @param asWritten whether nobody may have changed them since layers wrote them, but to make them smaller
-     * @return whether all are finite; if not, one can still see where they aren't
+     * @param finite whether all of them are finite
+     * @param inView whether the view still holds sums; if not, zeros are in their place
      */
-    boolean take(GradientParts parts, GradientParts.Parted gradients, StepKernels kernels, boolean asWritten) {
+    record Taken(boolean finite, boolean inView) {}
+
+    /**
+     * Takes the gradients of one more micro-batch. Those of the last one become those of the whole group.
+     *
+     * @param examples how many the micro-batch has
+     * @return what became of them; where they aren't finite they are still in the view, so that one can see which
+     */
+    Taken take(GradientParts parts, GradientParts.Parted gradients, int examples, StepKernels kernels) {
         boolean alone = endsWithNext() && isEmpty();
         if (failure().isPresent() || (alone && !measuresNorm)) {
-            return asWritten ? kernels.allFiniteAsWritten(gradients.all()) : kernels.allFinite(gradients.all());
+            return new Taken(kernels.allFinite(gradients.all()), true);
         }
         boolean updates = gradients.updates().stream().allMatch(kernels::allFinite);
         if (endsWithNext()) {
-            double known = alone
-                    ? kernels.norm2(gradients.sums())
-                    : kernels.add(sum(parts, gradients.all()).sums(), gradients.sums());
+            double ofMeans = divisor.applyAsDouble(taken.examples() + examples);
+            double known = alone ? gradients.norm(kernels, ofMeans) : add(parts, gradients, kernels) / ofMeans;
             norm = OptionalDouble.of(known);
-            return updates && Double.isFinite(known);
+            return new Taken(updates && Double.isFinite(known), true);
         }
         GradientParts.Parted to = sum(parts, gradients.all());
         if (kernels.move(gradients.sums(), to.sums(), isEmpty())) {
-            return updates;
+            return new Taken(updates, false);
         }
         for (int i = 0; i < to.sums().size(); i++) {
             gradients.sums().get(i).assign(to.sums().get(i));
         }
-        return false;
+        return new Taken(false, true);
     }
 
     @SuppressWarnings("ReferenceEquality")
@@ -113,10 +129,13 @@ final class GradientGroup {
      *
      * @param more its examples
      * @param skip why the whole group is to be left out, if it is
-     * @return whether it was the last one
      */
-    boolean count(int more, Optional<Skip> skip) {
+    void count(int more, Optional<Skip> skip) {
         taken = taken.with(more, skip);
+    }
+
+    /** Returns whether the last micro-batch was counted. */
+    boolean isComplete() {
         return taken.microBatches() >= size;
     }
 
@@ -138,8 +157,14 @@ final class GradientGroup {
     /** Adds the gradients of a group that ends early to zeros in the network's view. */
     void giveTo(GradientParts parts, GradientParts.Parted gradients, StepKernels kernels) {
         if (failure().isEmpty()) {
-            norm = OptionalDouble.of(kernels.add(sum(parts, gradients.all()).sums(), gradients.sums()));
+            double ofSums = add(parts, gradients, kernels);
+            norm = OptionalDouble.of(ofSums / divisor.applyAsDouble(taken.examples()));
         }
+    }
+
+    /** Adds the group's sums to gradients, and returns the norm of the sums of all. */
+    private double add(GradientParts parts, GradientParts.Parted gradients, StepKernels kernels) {
+        return kernels.add(sum(parts, gradients.all()).sums(), gradients.sums());
     }
 
     /** A copy of a group that isn't complete, empty if it hasn't begun. */

@@ -1,17 +1,19 @@
 package org.dl4jamp.step;
 
+import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.UpdaterBlock;
+import org.dl4jamp.AmpException;
+import org.dl4jamp.engine.StepKernels;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/**
- * What a network's gradient view consists of: sums over examples, which the network learns from, and what travels among them and is an update already, such as those
- * of batch normalization's running statistics.
- */
+/** What a network's gradient view consists of: gradients, from which the network learns, and what travels among them and is an update already. */
 final class GradientParts {
-    private final Intervals sums = new Intervals();
-    private final Intervals updates = new Intervals();
+    private final Map<GradientKind, Intervals> intervals = new EnumMap<>(GradientKind.class);
+    private final List<UpdaterBlock.ParamState> notAddable = new ArrayList<>();
 
     /**
      * The parts of a network.
@@ -19,30 +21,79 @@ final class GradientParts {
      * @param updater the network's
      */
     GradientParts(BaseMultiLayerUpdater<?> updater) {
+        for (GradientKind kind : GradientKind.values()) {
+            intervals.put(kind, new Intervals());
+        }
         for (UpdaterBlock block : updater.getUpdaterBlocks()) {
             for (UpdaterBlock.ParamState parameter : block.getLayersAndVariablesInBlock()) {
-                Intervals part = isSum(parameter) ? sums : updates;
-                part.add(parameter.getParamOffsetStart(), parameter.getParamOffsetEnd());
+                GradientKind kind = GradientKind.of(parameter);
+                intervals.get(kind).add(parameter.getParamOffsetStart(), parameter.getParamOffsetEnd());
+                if (kind == GradientKind.MEAN || kind == GradientKind.UPDATE_OF_BATCH) {
+                    notAddable.add(parameter);
+                }
             }
         }
     }
 
-    /** Whether DL4J divides the gradient by the minibatch. */
-    static boolean isSum(UpdaterBlock.ParamState parameter) {
-        return parameter.getLayer().updaterDivideByMinibatch(parameter.getParamName());
+    /**
+     * Refuses to add up what several micro-batches write, if it isn't known how that of their whole batch comes of it.
+     *
+     * @param microBatches how many
+     * @throws AmpException that names the first such parameter
+     */
+    void requireAddable(int microBatches) {
+        if (notAddable.isEmpty()) {
+            return;
+        }
+        UpdaterBlock.ParamState first = notAddable.get(0);
+        String name = first.getParamName();
+        String parameter = "accumulate(" + microBatches + "): parameter \"" + name + "\" of layer \""
+                + first.getLayer().getConfig().getLayerName() + "\" ";
+        throw new AmpException(
+                GradientKind.of(first) == GradientKind.MEAN
+                        ? parameter + "has an updater, and its layer's updaterDivideByMinibatch(\"" + name
+                                + "\") is false: what it writes is no sum over examples, and that of several micro-batches isn't known."
+                                + " Write a sum there and return true, take the NoOp updater for it if it's an update of running statistics,"
+                                + " or leave accumulate out"
+                        : parameter
+                                + "has no gradient but an update of each batch, as the centers of CenterLossOutputLayer have:"
+                                + " that of several micro-batches isn't their sum. Take another output layer, or leave accumulate out");
     }
 
     /** The parts of an array that is as long as the view. */
     Parted of(INDArray array) {
-        return new Parted(array, sums.of(array), updates.of(array));
+        List<INDArray> updates = new ArrayList<>(of(GradientKind.UPDATE, array));
+        updates.addAll(of(GradientKind.UPDATE_OF_BATCH, array));
+        return new Parted(array, of(GradientKind.SUM, array), of(GradientKind.MEAN, array), updates);
+    }
+
+    private List<INDArray> of(GradientKind kind, INDArray array) {
+        return intervals.get(kind).of(array);
     }
 
     /**
      * An array of a number for each parameter.
      *
      * @param all the array
-     * @param sums views of what is learned from
+     * @param sums views of the gradients that are sums over examples
+     * @param means views of the gradients that aren't divided by anything; most networks have none
      * @param updates views of the rest
      */
-    record Parted(INDArray all, List<INDArray> sums, List<INDArray> updates) {}
+    record Parted(INDArray all, List<INDArray> sums, List<INDArray> means, List<INDArray> updates) {
+        /** Makes zeros of all gradients. */
+        void clearGradients() {
+            sums.forEach(sum -> sum.assign(0));
+            means.forEach(mean -> mean.assign(0));
+        }
+
+        /**
+         * The Euclidean norm of the gradients: finite if, and only if, they all are.
+         *
+         * @param divisor what makes means of the sums
+         */
+        double norm(StepKernels kernels, double divisor) {
+            double norm = kernels.norm2(sums) / divisor;
+            return means.isEmpty() ? norm : Math.hypot(norm, kernels.norm2(means));
+        }
+    }
 }

@@ -4,7 +4,6 @@ import java.util.function.Function;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.dl4j.HookedUpdater;
-import org.dl4jamp.dl4j.UpdateSubtraction;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.UnscalingVertex;
 import org.dl4jamp.layer.standin.StandIn;
@@ -47,7 +46,6 @@ final class InstalledUpdater {
             replaced = found == null ? network.plainUpdater(null) : found;
             updater = network.hookedUpdater(replaced.getStateViewArray(), this::update);
             network.setUpdater(updater);
-            update.takeSubtraction();
             return updater;
         }
     }
@@ -92,11 +90,6 @@ final class InstalledUpdater {
             return;
         }
         BaseMultiLayerUpdater<?> present = network.updater();
-        if (present == null) {
-            // The network may have no optimizer, and gets one by this.
-            network.setUpdater(null);
-        }
-        UpdateSubtraction.remove(network.model().getOptimizer());
         if (present == updater) {
             boolean fits = !update.isOutdated() && TrainingStep.of(replaced).isEmpty() && !isOverWrappers(replaced);
             network.setUpdater(fits ? replaced : network.plainUpdater(updater.getStateViewArray()));

@@ -1,7 +1,6 @@
 package org.dl4jamp.step;
 
 import java.util.List;
-import java.util.Optional;
 import org.deeplearning4j.nn.updater.UpdaterBlock;
 import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
@@ -16,19 +15,12 @@ import org.nd4j.linalg.learning.regularization.Regularization;
  * @param terms what DL4J does to gradients and updates beside
  * @param gradients the block's, in the shape that its updater takes
  * @param divides whether the pass divides the gradients by the minibatch
- * @param parameters what the pass subtracts the updates from, of one axis; empty if something is done to the updates first
  */
-record OnePassBlock(
-        UpdaterBlock block, UpdaterTerms terms, INDArray gradients, boolean divides, Optional<INDArray> parameters) {
+record OnePassBlock(UpdaterBlock block, UpdaterTerms terms, INDArray gradients, boolean divides) {
     /** What the engine is to do in a step. */
-    StepKernels.Update update(float divisor, boolean subtracts, UpdaterCall call) {
+    StepKernels.Update update(float divisor, UpdaterCall call) {
         return new StepKernels.Update(
-                block.getGradientUpdater(),
-                gradients,
-                divides ? divisor : 1,
-                subtracts ? parameters : Optional.empty(),
-                call.iteration(),
-                call.epoch());
+                block.getGradientUpdater(), gradients, divides ? divisor : 1, call.iteration(), call.epoch());
     }
 
     /** Whether a term is added. */

@@ -33,8 +33,16 @@ final class OptimizerIterations {
         skippedLast = true;
     }
 
-    /** Hears that the updater does something in this iteration after all. */
-    void skipNot() {
+    /**
+     * Has the updater do something in its last iteration after all.
+     *
+     * @param done how many iterations the network has counted; the last of them counts where the updater wasn't called since it was restored
+     * @param counts the steps before this one
+     */
+    void resume(int done, StepCounts counts) {
+        if (last < 0) {
+            begin(Math.max(0, done - 1), counts);
+        }
         skippedLast = false;
     }
 

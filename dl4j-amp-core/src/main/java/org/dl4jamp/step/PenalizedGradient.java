@@ -1,28 +1,21 @@
 package org.dl4jamp.step;
 
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.BackpropType;
 import org.deeplearning4j.nn.graph.ComputationGraph;
-import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
-import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
-import org.deeplearning4j.nn.updater.UpdaterBlock;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.deeplearning4j.optimize.api.TrainingListener;
 import org.dl4jamp.AmpException;
+import org.dl4jamp.dl4j.ListenerLists;
 import org.dl4jamp.engine.StepKernels;
+import org.dl4jamp.network.AmpNetwork;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.api.rng.Random;
 import org.nd4j.linalg.factory.Nd4j;
-import org.nd4j.linalg.indexing.NDArrayIndex;
-import org.nd4j.linalg.learning.config.IUpdater;
-import org.nd4j.linalg.learning.config.NoOp;
 
 /**
  * Adds the gradient of a penalty on their norm, {@code GradientPenalty}, to the gradients of a step:
@@ -56,7 +49,7 @@ public final class PenalizedGradient {
         this.coefficient = coefficient;
         this.radius = radius;
         this.model = model;
-        if (backpropType() == BackpropType.TruncatedBPTT) {
+        if (AmpNetwork.of(model).backpropType() == BackpropType.TruncatedBPTT) {
             throw new AmpException(
                     "gradientPenalty: the network is trained with truncated backpropagation through time,"
                             + " where the first pass moves the recurrent state that the second one would have to begin with;"
@@ -64,58 +57,49 @@ public final class PenalizedGradient {
         }
     }
 
-    private BackpropType backpropType() {
-        return model instanceof MultiLayerNetwork network
-                ? network.getLayerWiseConfigurations().getBackpropType()
-                : ((ComputationGraph) model).getConfiguration().getBackpropType();
-    }
-
     /**
      * Adds the penalty's gradient. Parameters, score and listeners are as before when it returns.
      *
-     * @param view the network's gradients, finite; if something isn't finite on the way they are undefined afterwards
-     * @param updater the network's
+     * @param of the network's gradients, finite; if something isn't finite on the way they are undefined afterwards
+     * @param parts what they consist of
+     * @param divisor what makes means of those among them that are sums
      * @param kernels look for what isn't finite
      * @return what wasn't finite, empty if the gradients are those of loss and penalty
      */
-    Optional<String> addTo(INDArray view, BaseMultiLayerUpdater<?> updater, StepKernels kernels) {
-        List<Range> updates = updates(updater);
+    Optional<String> addTo(GradientParts.Parted of, GradientParts parts, double divisor, StepKernels kernels) {
         double score = model.score();
-        Collection<TrainingListener> listeners = listeners();
-        List<TrainingListener> silenced = List.copyOf(listeners);
-        listeners.clear();
         try {
             parameters = copy(model.params(), parameters);
-            gradients = copy(view, gradients);
-            return drawsNumbers ? redoAndAdd(view, updates, kernels) : add(view, updates, kernels);
+            gradients = copy(of.all(), gradients);
+            Parts others = new Parts(
+                    of.means(), divisor, of.updates(), parts.of(gradients).updates());
+            return ListenerLists.inSilence(
+                    model, () -> drawsNumbers ? redoAndAdd(of.all(), others, kernels) : add(of.all(), others, kernels));
         } finally {
-            listeners.addAll(silenced);
             Score.set(model, score);
         }
     }
 
-    /** A part of the parameters. */
-    private record Range(long start, long end) {
-        INDArray of(INDArray all) {
-            return all.reshape(all.length()).get(NDArrayIndex.interval(start, end));
+    /**
+     * What isn't a sum over examples, or no gradient at all.
+     *
+     * @param means gradients in the network's view that nobody divides
+     * @param divisor what makes means of the others
+     * @param updates what is no gradient, in the network's view
+     * @param first the same among the gradients of the first pass, which are remembered
+     */
+    private record Parts(List<INDArray> means, double divisor, List<INDArray> updates, List<INDArray> first) {
+        /** Makes of what is in the view the direction of the true gradient. */
+        void leaveDirection() {
+            means.forEach(mean -> mean.muli(divisor));
+            updates.forEach(update -> update.assign(0));
         }
-    }
 
-    /** Where the gradient view holds updates, which DL4J marks so: they aren't divided by the minibatch, or applied as they are. */
-    private static List<Range> updates(BaseMultiLayerUpdater<?> updater) {
-        List<Range> updates = new ArrayList<>();
-        for (UpdaterBlock block : updater.getUpdaterBlocks()) {
-            for (UpdaterBlock.ParamState parameter : block.getLayersAndVariablesInBlock()) {
-                String name = parameter.getParamName();
-                IUpdater rule = parameter.getLayer().getConfig().getUpdaterByParam(name);
-                if (rule == null
-                        || rule instanceof NoOp
-                        || !parameter.getLayer().updaterDivideByMinibatch(name)) {
-                    updates.add(new Range(parameter.getParamOffsetStart(), parameter.getParamOffsetEnd()));
-                }
+        void putUpdatesBack() {
+            for (int i = 0; i < updates.size(); i++) {
+                updates.get(i).assign(first.get(i));
             }
         }
-        return updates;
     }
 
     private static INDArray copy(INDArray from, INDArray to) {
@@ -127,21 +111,21 @@ public final class PenalizedGradient {
         }
     }
 
-    private Optional<String> add(INDArray view, List<Range> updates, StepKernels kernels) {
+    private Optional<String> add(INDArray view, Parts parts, StepKernels kernels) {
         Random random = Nd4j.getRandom();
         long root = random.rootState();
         long node = random.nodeState();
-        Optional<String> notFinite = addDifference(view, updates, kernels);
+        Optional<String> notFinite = addDifference(view, parts, kernels);
         if (root == random.rootState() && node == random.nodeState()) {
             return notFinite;
         }
         // Dropout or noise: the first gradient was made with other numbers, and the difference would be theirs.
         drawsNumbers = true;
-        return redoAndAdd(view, updates, kernels);
+        return redoAndAdd(view, parts, kernels);
     }
 
     /** Makes both gradients, with the same random numbers. */
-    private Optional<String> redoAndAdd(INDArray view, List<Range> updates, StepKernels kernels) {
+    private Optional<String> redoAndAdd(INDArray view, Parts parts, StepKernels kernels) {
         Random random = Nd4j.getRandom();
         long root = random.rootState();
         long node = random.nodeState();
@@ -149,16 +133,16 @@ public final class PenalizedGradient {
         if (!kernels.allFinite(view) || !Double.isFinite(model.score())) {
             return Optional.of("loss or gradients of the pass that is repeated for the gradient penalty");
         }
-        updates.forEach(range -> range.of(view).assign(range.of(gradients)));
+        parts.putUpdatesBack();
         gradients = copy(view, gradients);
         random.setStates(root, node);
-        return addDifference(view, updates, kernels);
+        return addDifference(view, parts, kernels);
     }
 
-    private Optional<String> addDifference(INDArray view, List<Range> updates, StepKernels kernels) {
-        makeUphill(view, updates);
+    private Optional<String> addDifference(INDArray view, Parts parts, StepKernels kernels) {
+        makeUphill(view, parts);
         // What is no gradient, and what is the same in both, has no difference.
-        updates.forEach(range -> range.of(view).assign(range.of(gradients)));
+        parts.putUpdatesBack();
         view.subi(gradients).muli(coefficient / radius).addi(gradients);
         return kernels.allFinite(view) && Double.isFinite(model.score())
                 ? Optional.empty()
@@ -166,9 +150,9 @@ public final class PenalizedGradient {
     }
 
     /** Makes the gradients a radius away along the remembered ones; where these are zero that's here. */
-    private void makeUphill(INDArray view, List<Range> updates) {
+    private void makeUphill(INDArray view, Parts parts) {
         view.assign(gradients);
-        updates.forEach(range -> range.of(view).assign(0));
+        parts.leaveDirection();
         double largest = view.amaxNumber().doubleValue();
         INDArray current = model.params();
         try {
@@ -199,11 +183,5 @@ public final class PenalizedGradient {
 
     private static boolean anyOf(INDArray[] masks) {
         return masks != null && Arrays.stream(masks).anyMatch(Objects::nonNull);
-    }
-
-    private Collection<TrainingListener> listeners() {
-        return model instanceof MultiLayerNetwork network
-                ? network.getListeners()
-                : ((ComputationGraph) model).getListeners();
     }
 }

@@ -1,6 +1,7 @@
 package org.dl4jamp.step;
 
 import java.util.Optional;
+import org.dl4jamp.AmpException;
 import org.dl4jamp.scale.LossScaler;
 import org.dl4jamp.scale.SharedLossScale;
 import org.dl4jamp.scale.SharedLossScale.Verdict;
@@ -41,9 +42,20 @@ public final class ScaleUpdates {
         return scaler;
     }
 
-    /** Whether taking the loss scale out of gradients makes none of them larger. */
-    boolean onlyUnscalesDown() {
-        return scaler.scale() >= 1;
+    /**
+     * The factor for the loss of the next step.
+     *
+     * @throws AmpException if the scaler's is none that gradients can be multiplied by, and by the reciprocal of
+     */
+    public double factor() {
+        double scale = scaler.scale();
+        float single = (float) scale;
+        if (!(single >= Float.MIN_NORMAL && single <= Float.MAX_VALUE)) {
+            throw new AmpException("lossScaler: scale() of " + scaler + " returned " + scale + "; a scale from "
+                    + Float.MIN_NORMAL + " to " + Float.MAX_VALUE
+                    + " is needed in each step; mend the scaler, or take a DynamicLossScaler");
+        }
+        return scale;
     }
 
     /** Whether the scaler hears of a step only at the end of the iteration. */

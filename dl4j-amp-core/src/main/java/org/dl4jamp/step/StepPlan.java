@@ -11,85 +11,74 @@ import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.indexing.NDArrayIndex;
 import org.nd4j.linalg.learning.regularization.Regularization;
 
 /**
- * How the gradients in a network's view become updates, and these leave the parameters: DL4J's update, in as few passes over memory as the engine can. What
- * the engine has a pass for is divided by the minibatch and subtracted within that pass, unless gradient normalization or regularization looks at the
- * numbers in between; the rest is divided before, and subtracted after, in as few operations as it lies in pieces. Immutable: when terms or views change,
- * another plan is made.
+ * How the gradients in a network's view become updates: DL4J's update, in as few passes over memory as the engine can. What the engine has a pass for is divided by the minibatch within that
+ * pass, unless gradient normalization or regularization looks at the numbers in between; the rest is divided before, in as few operations as it lies in pieces. DL4J's optimizer subtracts.
+ * Immutable: when terms or views change, another plan is made.
  */
 final class StepPlan {
     private final BaseMultiLayerUpdater<?> updater;
     private final List<UpdaterTerms> terms;
     private final StepKernels kernels;
-    private final Clipping clipping;
+    private final Clipping limits;
     private final List<OnePassBlock> onePass = new ArrayList<>();
     private final List<UpdaterBlock> left = new ArrayList<>();
     private final List<INDArray> sums;
-    private final List<INDArray> unmoved;
-    private final List<INDArray> updatesOfUnmoved;
+    private final List<INDArray> means;
+    private final List<INDArray> updatesOfBatch;
 
     /**
      * A plan for the terms of now.
      *
      * @param updater a network's
      * @param gradients its view of the network's gradients
-     * @param parameters the network's
      * @param kernels the engine's
-     * @param clipping limits of the network's gradients
+     * @param limits limits of the network's gradients
      */
-    StepPlan(
-            BaseMultiLayerUpdater<?> updater,
-            INDArray gradients,
-            INDArray parameters,
-            StepKernels kernels,
-            Clipping clipping) {
+    StepPlan(BaseMultiLayerUpdater<?> updater, INDArray gradients, StepKernels kernels, Clipping limits) {
         this.updater = updater;
         this.kernels = kernels;
-        this.clipping = clipping;
+        this.limits = limits;
         terms = UpdaterTerms.of(updater.getUpdaterBlocks());
-        INDArray flatParameters = parameters.reshape(parameters.length());
         Intervals dividedBefore = new Intervals();
-        Intervals movedAfter = new Intervals();
+        Intervals notDivided = new Intervals();
+        Intervals madeByLayers = new Intervals();
         for (int i = 0; i < terms.size(); i++) {
             UpdaterBlock block = updater.getUpdaterBlocks().get(i);
-            Optional<OnePassBlock> known = onePass(block, terms.get(i), flatParameters);
+            Optional<OnePassBlock> known = onePass(block, terms.get(i));
             known.ifPresent(onePass::add);
             if (known.isEmpty() && !block.isPretrainUpdaterBlock()) {
                 left.add(block);
             }
             if (!known.map(OnePassBlock::divides).orElse(false)) {
-                block.getLayersAndVariablesInBlock().stream()
-                        .filter(GradientParts::isSum)
-                        .forEach(sum -> dividedBefore.add(sum.getParamOffsetStart(), sum.getParamOffsetEnd()));
-            }
-            if (known.flatMap(OnePassBlock::parameters).isEmpty()) {
-                movedAfter.add(block.getParamOffsetStart(), block.getParamOffsetEnd());
+                addTo(dividedBefore, GradientKind.SUM, block);
+                addTo(notDivided, GradientKind.MEAN, block);
+                addTo(madeByLayers, GradientKind.UPDATE_OF_BATCH, block);
             }
         }
         sums = dividedBefore.of(gradients);
-        unmoved = movedAfter.of(parameters);
-        updatesOfUnmoved = movedAfter.of(gradients);
+        means = notDivided.of(gradients);
+        updatesOfBatch = madeByLayers.of(gradients);
     }
 
-    private Optional<OnePassBlock> onePass(UpdaterBlock block, UpdaterTerms ofBlock, INDArray flatParameters) {
+    private static void addTo(Intervals intervals, GradientKind kind, UpdaterBlock block) {
+        block.getLayersAndVariablesInBlock().stream()
+                .filter(parameter -> GradientKind.of(parameter) == kind)
+                .forEach(parameter -> intervals.add(parameter.getParamOffsetStart(), parameter.getParamOffsetEnd()));
+    }
+
+    private Optional<OnePassBlock> onePass(UpdaterBlock block, UpdaterTerms ofBlock) {
         INDArray gradients = block.getGradientView();
         if (gradients == null || block.isPretrainUpdaterBlock() || !kernels.isOnePass(block.getGradientUpdater())) {
             return Optional.empty();
         }
-        boolean divides = !clipping.clipsValues()
+        boolean divides = !limits.clipsValues()
                 && !ofBlock.readMeans()
-                && block.getLayersAndVariablesInBlock().stream().allMatch(GradientParts::isSum);
-        INDArray parameters =
-                flatParameters.get(NDArrayIndex.interval(block.getParamOffsetStart(), block.getParamOffsetEnd()));
-        return Optional.of(new OnePassBlock(
-                block,
-                ofBlock,
-                gradients,
-                divides,
-                ofBlock.addsToUpdates() ? Optional.empty() : Optional.of(parameters)));
+                && block.getLayersAndVariablesInBlock().stream()
+                        .allMatch(parameter -> GradientKind.of(parameter) == GradientKind.SUM);
+        return Optional.of(new OnePassBlock(block, ofBlock, gradients, divides));
     }
 
     /** Whether DL4J would still do what the plan was made for: users may change normalization and regularization in the middle of training. */
@@ -97,39 +86,36 @@ final class StepPlan {
         return terms.equals(UpdaterTerms.of(updater.getUpdaterBlocks()));
     }
 
-    /** Whether some parameters are moved within the pass that makes their updates. Without any, DL4J's subtraction is as good as it gets. */
-    boolean movesParameters() {
-        return onePass.stream().anyMatch(block -> block.parameters().isPresent());
-    }
-
     /**
-     * Takes a step.
+     * Makes updates.
      *
      * @param call what the updater is called with, its gradients in the view
-     * @param divisor what makes means, within the limit of their norm, of the gradients that are sums
-     * @param subtracts whether the parameters are moved, too
+     * @param divisor what makes means of the gradients that are sums
+     * @param factor what brings true gradients within the limit of their norm
      */
-    void run(UpdaterCall call, float divisor, boolean subtracts) {
-        if (divisor != 1) {
-            sums.forEach(sum -> sum.divi(divisor));
+    void run(UpdaterCall call, float divisor, double factor) {
+        float clipping = (float) (divisor / factor);
+        if (clipping != 1) {
+            sums.forEach(sum -> sum.divi(clipping));
         }
-        clipping.clipValues(sums);
+        if (factor != 1) {
+            means.forEach(mean -> mean.muli(factor));
+        }
+        if (divisor != 1) {
+            updatesOfBatch.forEach(update -> update.divi(divisor));
+        }
+        limits.clipValues(sums);
+        limits.clipValues(means);
         if (terms.stream().anyMatch(UpdaterTerms::normalizes)) {
             GradientNormalizations.apply(updater, call);
         }
         call.workspaceMgr().assertNotOpen(ArrayType.UPDATER_WORKING_MEM, "Updater working memory");
         regularize(Regularization.ApplyStep.BEFORE_UPDATER, call);
-        kernels.applyAll(onePass.stream()
-                .map(block -> block.update(divisor, subtracts, call))
-                .toList());
+        kernels.applyAll(
+                onePass.stream().map(block -> block.update(clipping, call)).toList());
         regularize(Regularization.ApplyStep.POST_UPDATER, call);
         for (UpdaterBlock block : left) {
             inWorkingMemory(call, () -> block.update(call.iteration(), call.epoch()));
-        }
-        if (subtracts) {
-            for (int i = 0; i < unmoved.size(); i++) {
-                unmoved.get(i).subi(updatesOfUnmoved.get(i));
-            }
         }
     }
 

@@ -2,13 +2,14 @@ package org.dl4jamp.step;
 
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.function.Predicate;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
+import org.deeplearning4j.optimize.solvers.BaseOptimizer;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.dl4j.HookedUpdater;
 import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
-import org.dl4jamp.engine.WorkEvent;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.network.AmpNetwork;
@@ -34,8 +35,8 @@ public final class TrainingStep implements StepGuard {
     private final GradientGroup group;
     private final Optional<EpochEnd> epochEnd;
     private final Clipping clipping;
-    private final Optional<PenalizedGradient> penalized;
     private final Diagnosis diagnosis;
+    private final BackwardResults results;
     private final UpdatesByHand byHand;
     private final InstalledUpdater updater;
     private final Gate gate = new Gate();
@@ -57,14 +58,15 @@ public final class TrainingStep implements StepGuard {
         this.owner = owner;
         this.network = network;
         this.scale = scale;
-        this.penalized = gradients.penalty();
         this.clipping = gradients.clipping();
-        this.group = new GradientGroup(gradients.microBatches(), clipping.needsNorm() || gradients.measuresNorm());
+        this.group = new GradientGroup(
+                gradients.microBatches(), clipping.needsNorm() || gradients.measuresNorm(), this::divisor);
         this.epochEnd = group.collects() && gradients.appliesPartialGroups()
                 ? Optional.of(new EpochEnd(network, this::applyGroup))
                 : Optional.empty();
         this.skippedSteps = new SkippedSteps(LOG, scale, maxConsecutiveSkips);
         this.diagnosis = new Diagnosis(network, scale);
+        this.results = new BackwardResults(network, gradients.penalty(), group, diagnosis, this::divisor);
         this.byHand = new UpdatesByHand(LOG, new Culprit(network), maxConsecutiveSkips, clipping.needsNorm());
         this.updater = new InstalledUpdater(network, this::update);
     }
@@ -114,9 +116,14 @@ public final class TrainingStep implements StepGuard {
         scale.restore();
     }
 
-    /** Takes an engine's kernels, for updaters that are installed from now on, too. */
-    public void use(StepKernels engines) {
+    /**
+     * Takes an engine's kernels, for updaters that are installed from now on, too.
+     *
+     * @param special returns whether the engine may lose something of an array, such as NaN
+     */
+    public void use(StepKernels engines, Predicate<INDArray> special) {
         this.kernels = engines;
+        diagnosis.use(special);
     }
 
     /** Puts this step's updater into the network, over the state of the one it finds there. */
@@ -133,13 +140,16 @@ public final class TrainingStep implements StepGuard {
 
     /** What an updater of this step's does when it's called. */
     private AmpUpdate update(HookedUpdater hooked) {
-        return new AmpUpdate(this, network, hooked, kernels, clipping);
+        GradientParts parts = new GradientParts(hooked.plain());
+        if (group.collects()) {
+            parts.requireAddable(group.size());
+        }
+        return new AmpUpdate(this, network, hooked, parts, kernels, clipping);
     }
 
     @Override
     public void backwardBegins(LossScalingLayer output, INDArray batchLabels) {
         updater.putBack();
-        kernels.backwardBegins();
         diagnosis.begins(output, batchLabels);
     }
 
@@ -191,52 +201,25 @@ public final class TrainingStep implements StepGuard {
             return decideByHand(call, gradients);
         }
         epochEnd.ifPresent(EpochEnd::putBack);
-        Optional<Skip> skip = take(call, parts, gradients);
+        BackwardResults.Result result = results.take(call, parts, gradients, kernels);
         diagnosis.ends();
         scale.count();
-        if (skip.isPresent()) {
-            gradients.all().assign(0);
-        }
-        if (!group.count(call.examples(), skip)) {
+        group.count(call.examples(), result.skip());
+        result.leaveNothing(gradients, group.isComplete() && group.failure().isEmpty());
+        if (!group.isComplete()) {
             counts = counts.afterCollected();
             moveNothing();
             return Optional.empty();
         }
-        return end(gradients);
-    }
-
-    /** Takes the gradients of a backward pass, unless something isn't finite. */
-    private Optional<Skip> take(UpdaterCall call, GradientParts parts, GradientParts.Parted gradients) {
-        double loss = network.model().score();
-        if (penalized.isPresent()) {
-            if (!isFinite(gradients) || !Double.isFinite(loss)) {
-                return Optional.of(diagnosis.of(call.iteration(), loss));
-            }
-            Optional<String> notFinite = penalized.get().addTo(gradients.all(), updater.present(), kernels);
-            if (notFinite.isPresent()) {
-                return Optional.of(diagnosis.ofUnscaled(call.iteration(), notFinite.get()));
-            }
-        }
-        WorkEvent event = WorkEvent.begin(WorkEvent.CHECK, "gradients");
-        boolean finite = group.take(parts, gradients, kernels, scale.onlyUnscalesDown() && network.leavesGradients());
-        event.commit();
-        return finite && Double.isFinite(loss) ? Optional.empty() : Optional.of(diagnosis.of(call.iteration(), loss));
-    }
-
-    private boolean isFinite(GradientParts.Parted gradients) {
-        WorkEvent event = WorkEvent.begin(WorkEvent.CHECK, "gradients");
-        boolean finite = kernels.allFinite(gradients.all());
-        event.commit();
-        return finite;
+        return end();
     }
 
     /** Ends a group with a step, or without. */
-    private Optional<EffectiveBatch> end(GradientParts.Parted gradients) {
+    private Optional<EffectiveBatch> end() {
         EffectiveBatch batch = group.batch();
         Optional<Skip> failure = group.failure();
         group.clear();
         if (failure.isPresent()) {
-            gradients.sums().forEach(sum -> sum.assign(0));
             counts = counts.afterSkipped();
             moveNothing();
             skippedSteps.add(failure.get(), counts);
@@ -244,9 +227,7 @@ public final class TrainingStep implements StepGuard {
         }
         skippedLast = false;
         counts = counts.afterTaken();
-        gradientNorm = batch.norm().stream()
-                .map(norm -> norm / divisor(batch.examples()))
-                .findFirst();
+        gradientNorm = batch.norm();
         scale.taken();
         return Optional.of(batch);
     }
@@ -257,7 +238,7 @@ public final class TrainingStep implements StepGuard {
     }
 
     private Optional<EffectiveBatch> decideByHand(UpdaterCall call, GradientParts.Parted gradients) {
-        UpdatesByHand.Checked checked = byHand.check(gradients, kernels);
+        UpdatesByHand.Checked checked = byHand.check(gradients, divisor(call.examples()), kernels);
         diagnosis.ends();
         if (!checked.finite()) {
             moveNothing();
@@ -291,7 +272,7 @@ public final class TrainingStep implements StepGuard {
     Optional<EffectiveBatch> endEarly(GradientParts parts, GradientParts.Parted gradients) {
         gradients.all().assign(0);
         group.giveTo(parts, gradients, kernels);
-        iterations.skipNot();
-        return end(gradients);
+        iterations.resume(BaseOptimizer.getIterationCount(network.model()), counts);
+        return end();
     }
 }

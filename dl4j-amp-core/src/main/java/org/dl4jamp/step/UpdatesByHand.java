@@ -29,9 +29,14 @@ final class UpdatesByHand {
     /** What is known of them in one pass: whether they are finite, and, if it's needed, their norm. */
     record Checked(boolean finite, OptionalDouble norm) {}
 
-    Checked check(GradientParts.Parted gradients, StepKernels kernels) {
+    /**
+     * Looks at them.
+     *
+     * @param divisor what makes means of the sums among them
+     */
+    Checked check(GradientParts.Parted gradients, double divisor, StepKernels kernels) {
         WorkEvent event = WorkEvent.begin(WorkEvent.CHECK, "gradients");
-        OptionalDouble norm = needNorm ? OptionalDouble.of(kernels.norm2(gradients.sums())) : OptionalDouble.empty();
+        OptionalDouble norm = needNorm ? OptionalDouble.of(gradients.norm(kernels, divisor)) : OptionalDouble.empty();
         boolean finite = norm.isPresent()
                 ? Double.isFinite(norm.getAsDouble())
                         && gradients.updates().stream().allMatch(kernels::allFinite)

@@ -11,6 +11,11 @@ public interface Casting {
     /** With ND4J's operations. */
     Casting ND4J = Casts::cast;
 
+    /** The same casts, but arrays of whole numbers stay what they are: as row numbers of an embedding they have digits that FLOAT hasn't. */
+    static Casting ofRowNumbers(Casting others) {
+        return new RowNumberCasting(others);
+    }
+
     /**
      * An array in another data type, of the same shape.
      *

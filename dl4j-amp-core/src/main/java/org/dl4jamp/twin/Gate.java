@@ -1,72 +1,303 @@
 package org.dl4jamp.twin;
 
+import java.util.Map;
+import java.util.WeakHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import org.dl4jamp.AmpException;
+import org.dl4jamp.dl4j.PassInProgress;
 
 /**
- * Lets one thread at a time compute in the twins of a network, and none once mixed precision is closed: an engine's memory is freed then. DL4J's
- * networks hold their monitor in {@code fit} and {@code output}, but not in {@code evaluate}, {@code rnnTimeStep} and {@code score}.
+ * Lets one thread at a time compute in the wrappers of a network, and decides for each pass who computes it. DL4J's networks hold their monitor in {@code fit} and {@code output},
+ * but not in {@code evaluate}, {@code rnnTimeStep} and {@code score}: a mode may begin or end while such a pass is between two layers.
+ *
+ * <p>The first wrapper of a pass decides. If the gate is open then, the wrappers compute the pass to its end, and whoever shuts the gate waits for it. A pass that began before the gate was opened, or
+ * begins while it's being shut, is computed by the network's own layers: its wrappers pass the calls through.
  *
  * <pre>{@code
- * try (Gate.Inside inside = gate.enter()) {
- *     ...
+ * try (Gate.Inside inside = gate.forward(turn, false)) {
+ *     return inside.isOwn() ? master.activate(...) : compute(...);
  * }
  * }</pre>
  */
 public final class Gate {
-    /** Until it's closed, the gate stays open. */
+    /** The turn of a wrapper that takes part in no pass: it always computes. */
+    public static final int NO_TURN = -1;
+
+    /** Until it's closed, no other thread is inside. */
     public interface Inside extends AutoCloseable {
+        /** Returns whether the network's own layer or vertex computes in this pass. */
+        boolean isOwn();
+
         @Override
         void close();
     }
 
+    /** Is called when a pass begins. */
+    public interface PassObserver {
+        /**
+         * Is called while no other thread is inside.
+         *
+         * @param wrappers whether wrappers compute the pass
+         */
+        void passBegins(boolean wrappers);
+    }
+
+    private final class Passage implements Inside {
+        private final boolean own;
+
+        Passage(boolean own) {
+            this.own = own;
+        }
+
+        @Override
+        public boolean isOwn() {
+            return own;
+        }
+
+        @Override
+        public void close() {
+            leave();
+        }
+    }
+
     private final ReentrantLock lock = new ReentrantLock();
-    private final Inside inside = lock::unlock;
+    private final Inside own = new Passage(true);
+    private final Inside ours = new Passage(false);
+    /** Of each thread that is in a pass, or was when the pass failed, whether the network's own layers compute it. */
+    private final Map<Thread, Inside> passes = new WeakHashMap<>();
+
+    private Inside current = ours;
+    private PassObserver observer = wrappers -> {};
+    private boolean endsPass;
+    private int first = Integer.MAX_VALUE;
+    private int last = -1;
+    private boolean open;
     private boolean closed;
 
     /**
-     * Waits until no other thread is inside.
+     * Takes note of a wrapper.
      *
-     * @throws AmpException if the gate is closed
+     * @param turn its position in the order in which the network computes
+     * @param skipped whether some passes leave it out, as training leaves out output layers
      */
-    public Inside enter() {
+    public void takePart(int turn, boolean skipped) {
         lock.lock();
-        if (closed) {
+        try {
+            if (turn != NO_TURN) {
+                first = skipped ? first : Math.min(first, turn);
+                last = Math.max(last, turn);
+            }
+        } finally {
             lock.unlock();
-            throw new AmpException(
-                    "The mixed precision that this layer or vertex belongs to is closed: it computes no more."
-                            + " Ask the network for its layer again");
         }
-        return inside;
+    }
+
+    /** Sets what is called when a pass begins, before the gate is opened. */
+    public void onPass(PassObserver called) {
+        lock.lock();
+        try {
+            observer = called;
+        } finally {
+            lock.unlock();
+        }
     }
 
     /**
-     * Closes the gate once nobody is inside.
+     * Enters for anything but a forward pass. Waits until no other thread is inside.
      *
-     * @param demolition what is done then, before anyone else hears of it
-     * @throws AmpException if the thread itself is inside, and couldn't go on
+     * @throws AmpException if the gate is closed for good
      */
-    public void close(Runnable demolition) {
-        keepOut("closed", () -> {
-            closed = true;
-            demolition.run();
+    public Inside enter() {
+        lock.lock();
+        if (lock.getHoldCount() == 1) {
+            if (closed) {
+                throw refusal();
+            }
+            current = ours;
+        }
+        return current;
+    }
+
+    /** Enters to change what a wrapper was given. Unlike {@link #enter} it never refuses; {@link Inside#isOwn} returns whether the network's own layer has to be given it, too. */
+    public Inside touch() {
+        lock.lock();
+        return open ? ours : own;
+    }
+
+    /**
+     * Enters for the turn of a layer or vertex in a forward pass. Waits until no other thread is inside.
+     *
+     * @param turn position of the layer or vertex in the order in which the network computes
+     * @param givenBefore whether only the network's own layer has an input: it was given before the wrapper stood there
+     * @throws AmpException if the gate is closed for good, and no network calls
+     */
+    public Inside forward(int turn, boolean givenBefore) {
+        Inside inside = score(turn, givenBefore);
+        endsPass |= turn == last;
+        return inside;
+    }
+
+    /** Enters to compute a score of the forward pass in progress, see {@link #forward}. */
+    public Inside score(int turn, boolean givenBefore) {
+        lock.lock();
+        if (lock.getHoldCount() == 1) {
+            current = whoComputes(turn, givenBefore);
+        }
+        return current;
+    }
+
+    private Inside whoComputes(int turn, boolean givenBefore) {
+        if (closed) {
+            if (!PassInProgress.isRunning()) {
+                throw refusal();
+            }
+            return own;
+        }
+        if (turn == NO_TURN) {
+            return ours;
+        }
+        Thread thread = Thread.currentThread();
+        if (open && turn <= first && !givenBefore) {
+            observer.passBegins(true);
+            passes.put(thread, ours);
+            return ours;
+        }
+        Inside known = passes.get(thread);
+        if (known != null && turn > first && !givenBefore) {
+            return known;
+        }
+        if (!PassInProgress.isRunning()) {
+            // A program calls the layer itself.
+            return ours;
+        }
+        observer.passBegins(false);
+        passes.put(thread, own);
+        return own;
+    }
+
+    private AmpException refusal() {
+        lock.unlock();
+        return new AmpException(
+                "The mixed precision that this layer or vertex belongs to is closed: it computes no more."
+                        + " Ask the network for its layer again");
+    }
+
+    private void leave() {
+        if (lock.getHoldCount() == 1 && endsPass) {
+            endsPass = false;
+            passes.remove(Thread.currentThread());
+        }
+        lock.unlock();
+    }
+
+    /**
+     * Opens the gate, after the wrappers have been put into the network.
+     *
+     * @param what happens to mixed precision by it, for the message
+     * @param work is done first, while nobody is inside
+     * @throws AmpException if the thread itself is inside
+     */
+    public void open(String what, Runnable work) {
+        refuseInside(what);
+        lock.lock();
+        try {
+            work.run();
+            open = true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Shuts the gate for a while: waits for the passes that wrappers compute, and does something while nobody is inside.
+     *
+     * @param what happens to mixed precision by it, for the message
+     * @param network its monitor is held by the caller, and released while this waits: passes may need it to get on
+     * @throws AmpException if the thread itself is inside, or the gate has been closed meanwhile; the gate is as it was then
+     */
+    public void shut(String what, Object network, Runnable work) {
+        shutThen(what, network, () -> {
+            if (closed) {
+                throw new AmpException("Mixed precision can't be " + what + ": another thread has closed it meanwhile");
+            }
+            work.run();
         });
     }
 
     /**
-     * Does something while nobody is inside.
+     * Closes the gate for good, see {@link #shut}. Does nothing if it's closed already.
      *
-     * @param what happens to mixed precision by it, for the message
-     * @throws AmpException if the thread itself is inside
+     * @param demolition is done then, before anyone else is let in
      */
-    public void keepOut(String what, Runnable work) {
+    public void close(Object network, Runnable demolition) {
+        shutThen("closed", network, () -> {
+            if (!closed) {
+                closed = true;
+                demolition.run();
+            }
+        });
+    }
+
+    private void shutThen(String what, Object network, Runnable work) {
+        refuseInside(what);
+        boolean before = set(false);
+        boolean done = false;
+        try {
+            awaitOthers(network);
+            lock.lock();
+            try {
+                passes.clear();
+                work.run();
+                done = true;
+            } finally {
+                lock.unlock();
+            }
+        } finally {
+            if (!done) {
+                set(before);
+            }
+        }
+    }
+
+    private boolean set(boolean next) {
+        lock.lock();
+        try {
+            boolean before = open;
+            open = next && !closed;
+            return before;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void refuseInside(String what) {
         if (lock.isHeldByCurrentThread()) {
             throw new AmpException("Mixed precision can't be " + what
                     + " by code that a layer or vertex of the network runs; do it when the network has returned");
         }
+    }
+
+    private void awaitOthers(Object network) {
+        boolean interrupted = false;
+        while (doOthersCompute()) {
+            try {
+                network.wait(1);
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Returns whether wrappers compute a pass of another thread. Passes that ended without a sign, by an exception for example, are told by the thread's stack. */
+    private boolean doOthersCompute() {
         lock.lock();
         try {
-            work.run();
+            passes.entrySet().removeIf(pass -> !pass.getKey().isAlive() || !PassInProgress.isRunning(pass.getKey()));
+            return passes.entrySet().stream()
+                    .anyMatch(pass -> pass.getValue() == ours && pass.getKey() != Thread.currentThread());
         } finally {
             lock.unlock();
         }

@@ -9,21 +9,42 @@ package org.dl4jamp.twin;
  *     want to hand the gradient on as it is
  * @param foreignProducer whether what makes the input isn't the engine's: DL4J's own code is slow on any order in memory but its own
  * @param foreignConsumer whether any that take the output aren't the engine's
+ * @param outputMayChange whether somebody may write into the output between forward and backward pass: a layer of a class that isn't known to
+ *     leave its input as it is, or the user, who is given the network's outputs
+ * @param check tells which passes are left to DL4J
+ * @param turn its position in the order in which the network computes; {@link Gate#NO_TURN} if it takes part in no pass
  */
 public record Surroundings(
         InputGradient inputGradient,
         boolean inputShared,
         boolean inputFused,
         boolean foreignProducer,
-        boolean foreignConsumer) {
+        boolean foreignConsumer,
+        boolean outputMayChange,
+        PassCheck check,
+        int turn) {
     /** Only layers of the same engine, in a chain. */
-    public static final Surroundings CHAIN = new Surroundings(InputGradient.READ, false, false, false, false);
+    public static final Surroundings CHAIN =
+            new Surroundings(InputGradient.READ, false, false, false, false, false, PassCheck.NONE, 0);
+
+    /** The same for what always computes, whoever computes the pass. */
+    public Surroundings withoutTurn() {
+        return new Surroundings(
+                inputGradient,
+                inputShared,
+                inputFused,
+                foreignProducer,
+                foreignConsumer,
+                outputMayChange,
+                check,
+                Gate.NO_TURN);
+    }
 
     /** Who takes the gradient of a layer's input in a training step. */
     public enum InputGradient {
-        /** A layer or vertex with parameters depends on it. */
+        /** A layer or vertex with parameters depends on it, or a user's dropout is given it. */
         READ,
-        /** It's handed on as far as the network's input, and no parameter depends on it. */
+        /** It's handed on as far as the network's input, and neither a parameter nor a user's dropout depends on it. */
         HANDED_ON,
         /** DL4J drops it: the layer's only input is one of the network's, which nothing else takes or changes. */
         DROPPED

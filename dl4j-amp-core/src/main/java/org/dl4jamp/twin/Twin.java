@@ -57,6 +57,9 @@ public record Twin(
         /** Brings back what the last {@link #refresh} made, before a backward pass: other layers may use the same memory. */
         void reload();
 
+        /** Is called after a program has set master weights by one of the layer's methods. They count in the next pass. */
+        default void masterSet() {}
+
         /** Hears that a step has changed the master weights, which are rounded then if they keep no digits of their own. Nothing else changes them. */
         void stepDone();
     }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.preprocessor.BaseInputPreProcessor;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -16,11 +17,13 @@ import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.dataset.adapter.SingletonDataSetIterator;
 import org.nd4j.linalg.learning.config.Sgd;
 
 /** What a network was asked for, as code sees it that the network's backward pass runs. */
 class NetworkCallTest {
     private static final List<String> SEEN = new ArrayList<>();
+    private static final List<Boolean> FOR_OUTPUTS_ONLY = new ArrayList<>();
 
     private final DataSet data = Networks.vectors(8, 20, 3);
     private final MultiLayerNetwork network = Networks.init(Networks.builder(new Sgd(0.1))
@@ -38,6 +41,7 @@ class NetworkCallTest {
 
         @Override
         public INDArray preProcess(INDArray input, int miniBatchSize, LayerWorkspaceMgr workspaceMgr) {
+            FOR_OUTPUTS_ONLY.add(NetworkCall.asksForOutputsOnly());
             return workspaceMgr.dup(ArrayType.ACTIVATIONS, input);
         }
 
@@ -57,6 +61,30 @@ class NetworkCallTest {
     @AfterEach
     void forget() {
         SEEN.clear();
+        FOR_OUTPUTS_ONLY.clear();
+    }
+
+    private static void assertForOutputsOnly(boolean expected, Runnable call) {
+        FOR_OUTPUTS_ONLY.clear();
+        call.run();
+        assertEquals(List.of(expected), FOR_OUTPUTS_ONLY);
+    }
+
+    @Test
+    void callsForOutputsAreToldFromCallsForActivationsOfLayers() {
+        INDArray features = data.getFeatures();
+        assertForOutputsOnly(true, () -> network.output(features));
+        assertForOutputsOnly(true, () -> network.score(data));
+        assertForOutputsOnly(true, () -> network.evaluate(new SingletonDataSetIterator(data)));
+        assertForOutputsOnly(false, () -> network.feedForward(features, false));
+        assertForOutputsOnly(false, () -> network.feedForwardToLayer(1, features));
+        assertForOutputsOnly(false, () -> network.activateSelectedLayers(0, 1, features.dup()));
+        assertForOutputsOnly(true, () -> graph.outputSingle(features));
+        assertForOutputsOnly(true, () -> graph.evaluate(new SingletonDataSetIterator(data)));
+        assertForOutputsOnly(false, () -> graph.feedForward(features, false));
+        graph.getConfiguration().setInferenceWorkspaceMode(WorkspaceMode.NONE);
+        List<String> outputs = graph.getConfiguration().getNetworkOutputs();
+        assertForOutputsOnly(false, () -> graph.output(outputs, false, new INDArray[] {features}, null));
     }
 
     @Test

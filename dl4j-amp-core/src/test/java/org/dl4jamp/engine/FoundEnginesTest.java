@@ -1,6 +1,7 @@
 package org.dl4jamp.engine;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.URL;
@@ -9,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.deeplearning4j.nn.conf.layers.Layer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -51,6 +53,58 @@ class FoundEnginesTest {
         assertTrue(reasons.get(1).contains("ofAnotherVersion"), reasons.get(1));
         assertTrue(reasons.get(2).contains("not a subtype"), reasons.get(2));
         reasons.forEach(reason -> assertTrue(reason.contains("org.dl4jamp:dl4j-amp-bom"), reason));
+    }
+
+    /** An engine that only a class loader of its own names. */
+    public static final class Beside extends FakeEngine {
+        public Beside() {
+            super("beside");
+        }
+    }
+
+    private static List<String> foundWith(ClassLoader context) {
+        Thread thread = Thread.currentThread();
+        ClassLoader before = thread.getContextClassLoader();
+        thread.setContextClassLoader(context);
+        try {
+            return names(Engines.find());
+        } finally {
+            thread.setContextClassLoader(before);
+        }
+    }
+
+    @Test
+    void enginesOfTheThreadsClassLoaderAreFoundBesideThoseOfThisModules() throws Exception {
+        Path services = Files.createDirectories(folder.resolve("META-INF/services"));
+        Files.write(
+                services.resolve(ComputeEngine.class.getName()),
+                List.of(Beside.class.getName(), "com.example.NowhereEngine"));
+        ClassLoader own = FoundEnginesTest.class.getClassLoader();
+        List<String> without = foundWith(own);
+        assertEquals("nd4j", without.get(without.size() - 1));
+        List<String> with;
+        try (URLClassLoader jars = new URLClassLoader(new URL[] {folder.toUri().toURL()}, own)) {
+            with = foundWith(jars);
+        }
+        List<String> expected = new ArrayList<>(without);
+        expected.addAll(List.of("beside", "unknown"));
+        assertEquals(expected.stream().sorted().toList(), with.stream().sorted().toList());
+        assertEquals("nd4j", with.get(with.size() - 1), "the portable engine is the last one");
+    }
+
+    @Test
+    void aClassLoaderWithoutThisModuleOrWithAnotherCopyOfItAddsNothing() throws Exception {
+        List<String> own = foundWith(FoundEnginesTest.class.getClassLoader());
+        assertEquals(own, foundWith(null));
+        ClassLoader platform = ClassLoader.getPlatformClassLoader();
+        assertEquals(own, foundWith(platform));
+        URL main = ComputeEngine.class.getProtectionDomain().getCodeSource().getLocation();
+        URL test = FoundEnginesTest.class.getProtectionDomain().getCodeSource().getLocation();
+        URL nn = Layer.class.getProtectionDomain().getCodeSource().getLocation();
+        try (URLClassLoader another = new URLClassLoader(new URL[] {main, test, nn}, platform)) {
+            assertNotSame(ComputeEngine.class, another.loadClass(ComputeEngine.class.getName()));
+            assertEquals(own, foundWith(another));
+        }
     }
 
     private static List<String> names(List<ComputeEngine> engines) {

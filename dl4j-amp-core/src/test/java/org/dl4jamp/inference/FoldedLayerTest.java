@@ -18,6 +18,7 @@ import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
 import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.Precision;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -142,7 +143,8 @@ class FoldedLayerTest {
     void oneLayerComputesWhatBothDo(Pair pair) {
         MultiLayerNetwork network = network(pair);
         INDArray input = input(pair);
-        FoldedLayer folded = new FoldedLayer(network.getLayer(0), network.getLayer(1), new ActivationELU());
+        FoldedLayer folded =
+                new FoldedLayer(network.getLayer(0), network.getLayer(1), new ActivationELU(), Precision.FLOAT);
         INDArray before = network.params().dup();
         for (int i = 0; i < 2; i++) {
             folded.fold();
@@ -157,7 +159,7 @@ class FoldedLayerTest {
     void weightsAndBiasAreThoseOfTheFormulaInDoublePrecision() {
         Pair pair = pairs().findFirst().orElseThrow();
         MultiLayerNetwork network = network(pair);
-        FoldedLayer folded = new FoldedLayer(network.getLayer(0), network.getLayer(1), null);
+        FoldedLayer folded = new FoldedLayer(network.getLayer(0), network.getLayer(1), null, Precision.FLOAT);
         folded.fold();
         INDArray weights = network.getParam("0_W");
         for (int out = 0; out < 6; out++) {
@@ -187,6 +189,8 @@ class FoldedLayerTest {
         Layer product = network(pairs().findFirst().orElseThrow()).getLayer(0);
         assertSame(
                 product.params(),
-                new FoldedLayer(product, null, new ActivationELU()).layer().params());
+                new FoldedLayer(product, null, new ActivationELU(), Precision.FLOAT)
+                        .layer()
+                        .params());
     }
 }

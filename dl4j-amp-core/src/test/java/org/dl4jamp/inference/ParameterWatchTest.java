@@ -1,11 +1,9 @@
 package org.dl4jamp.inference;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.util.Random;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
@@ -18,12 +16,16 @@ import org.nd4j.linalg.factory.Nd4j;
 
 class ParameterWatchTest {
     private static Layer layer(int in, int out) {
+        return network(in, out).getLayer(0);
+    }
+
+    private static MultiLayerNetwork network(int in, int out) {
         MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
                 .list()
                 .layer(new DenseLayer.Builder().nIn(in).nOut(out).build())
                 .build());
         network.init();
-        return network.getLayer(0);
+        return network;
     }
 
     private static ParameterWatch watch(Layer layer) {
@@ -32,37 +34,32 @@ class ParameterWatchTest {
         return watch;
     }
 
-    private static int questionsUntilNoticed(ParameterWatch watch) {
-        for (int i = 1; i <= ParameterWatch.SLICES; i++) {
-            if (watch.hasChanged()) {
-                return i;
-            }
-        }
-        throw new AssertionError("not noticed in " + ParameterWatch.SLICES + " questions");
-    }
-
     @Test
     void numbersThatStayAreNotTakenForChanged() {
         ParameterWatch watch = watch(layer(300, 200));
-        for (int i = 0; i < 3 * ParameterWatch.SLICES; i++) {
+        for (int i = 0; i < 3; i++) {
             assertFalse(watch.hasChanged());
         }
     }
 
     @Test
-    void theLastBitOfAnyNumberIsNoticedWithinSixtyFourQuestions() {
+    void theLastBitOfANumberInTheSampleIsNoticedAndOneBesideItIsNot() {
         Layer layer = layer(300, 200);
         ParameterWatch watch = watch(layer);
+        INDArray weights = layer.getParam("W");
+        long distance = weights.length() / ParameterWatch.SAMPLE;
         INDArray parameters = layer.params();
-        Random random = new Random(5);
-        for (int i = 0; i < 200; i++) {
-            long position = i == 0 ? parameters.length() - 1 : random.nextInt((int) parameters.length());
+        // The sample goes through the array in its order in memory.
+        for (int i = 0; i < ParameterWatch.SAMPLE; i++) {
+            long position = i * weights.length() / ParameterWatch.SAMPLE;
             float before = parameters.getFloat(position);
             parameters.putScalar(position, Math.nextUp(before));
-            questionsUntilNoticed(watch);
+            assertTrue(watch.hasChanged(), "number " + position);
             parameters.putScalar(position, before);
-            watch.remember();
+            assertFalse(watch.hasChanged());
         }
+        parameters.putScalar(distance / 2, 7);
+        assertFalse(watch.hasChanged(), "such changes take refresh()");
     }
 
     @Test
@@ -89,37 +86,27 @@ class ParameterWatchTest {
 
     @Test
     void whatNd4jHasToReadIsComparedAsWell() {
-        INDArray scattered = Nd4j.rand(DataType.FLOAT, 50, 40).transpose();
-        ParameterBits bits = ParameterBits.of(scattered);
-        int sum = bits.sum(0, bits.length());
-        long[] positions = {0, 17, 1999};
-        int[] values = new int[3];
-        bits.read(positions, values);
-        assertTrue(bits.are(positions, values));
-        scattered.putScalar(39, 49, Math.nextUp(scattered.getFloat(39, 49)));
-        assertFalse(bits.are(positions, values));
-        assertTrue(sum != bits.sum(0, bits.length()));
+        Layer layer = layer(50, 40);
+        ParameterWatch watch = new ParameterWatch(layer, false);
+        watch.remember();
+        assertFalse(watch.hasChanged());
+        INDArray parameters = layer.params();
+        for (long position : new long[] {0, 2000}) {
+            parameters.putScalar(position, Math.nextUp(parameters.getFloat(position)));
+            assertTrue(watch.hasChanged(), "number " + position);
+            watch.remember();
+            assertFalse(watch.hasChanged());
+        }
     }
 
-    /** A buffer is made of the first sixteen million once, of others each time. */
     @Test
-    void numbersFarBehindAreComparedAsWell() {
-        long border = 1L << 24;
-        INDArray parameters = Nd4j.zeros(DataType.FLOAT, border + 1000);
-        ParameterBits bits = ParameterBits.of(parameters);
-        long[] positions = {0, border - 1, border, border + 999};
-        int[] values = new int[positions.length];
-        bits.read(positions, values);
-        int sum = bits.sum(border - 500, 1000);
-        assertTrue(bits.are(positions, values));
-        for (long position : positions) {
-            parameters.putScalar(position, 1);
-            assertFalse(bits.are(positions, values), "number " + position);
-            boolean inRange = position >= border - 500 && position < border + 500;
-            assertEquals(inRange, sum != bits.sum(border - 500, 1000), "number " + position);
-            parameters.putScalar(position, 0);
-        }
-        assertTrue(bits.are(positions, values));
+    void parametersThatWereFreedAreRefusedAndNotRead() {
+        MultiLayerNetwork network = network(30, 20);
+        ParameterWatch watch = watch(network.getLayer(0));
+        network.close();
+        AmpException e = assertThrows(AmpException.class, watch::hasChanged);
+        assertTrue(e.getMessage().contains("close()"), e.getMessage());
+        assertThrows(AmpException.class, watch::remember);
     }
 
     @Test

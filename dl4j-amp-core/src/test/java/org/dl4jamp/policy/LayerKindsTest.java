@@ -2,6 +2,7 @@ package org.dl4jamp.policy;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -31,8 +32,11 @@ import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
+import org.deeplearning4j.nn.conf.layers.LocallyConnected1D;
 import org.deeplearning4j.nn.conf.layers.LocallyConnected2D;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
+import org.deeplearning4j.nn.conf.layers.RecurrentAttentionLayer;
+import org.deeplearning4j.nn.conf.layers.Subsampling3DLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
@@ -308,5 +312,63 @@ class LayerKindsTest {
         public InputType getOutputType(InputType inputType) {
             return inputType;
         }
+    }
+
+    @ParameterizedTest
+    @EnumSource(PoolingType.class)
+    void powersAndSumsOverAllPositionsOverflowAndOtherPoolingDoesnt(PoolingType pooling) {
+        SubsamplingLayer window = new SubsamplingLayer.Builder(2, 2).build();
+        window.setPoolingType(pooling);
+        Subsampling3DLayer cube = new Subsampling3DLayer.Builder(2, 2, 2).build();
+        cube.setPoolingType(pooling);
+        boolean powers = pooling == PoolingType.PNORM;
+        assertEquals(powers, LayerKinds.overflow(window).isPresent());
+        assertEquals(powers, LayerKinds.overflow(cube).isPresent());
+        GlobalPoolingLayer global = new GlobalPoolingLayer(pooling);
+        assertEquals(
+                powers || pooling == PoolingType.SUM,
+                LayerKinds.overflow(global).isPresent());
+    }
+
+    @Test
+    void activationFunctionsOfLocallyConnectedAndAttentionLayersAreLookedAt() {
+        for (Activation activation : List.of(Activation.CUBE, Activation.RELU)) {
+            LocallyConnected1D one = new LocallyConnected1D.Builder()
+                    .nIn(2)
+                    .nOut(2)
+                    .kernelSize(1)
+                    .activation(activation)
+                    .build();
+            LocallyConnected2D two = new LocallyConnected2D.Builder()
+                    .nIn(2)
+                    .nOut(2)
+                    .kernelSize(1, 1)
+                    .activation(activation)
+                    .build();
+            RecurrentAttentionLayer attention = new RecurrentAttentionLayer.Builder()
+                    .nIn(2)
+                    .nOut(2)
+                    .nHeads(1)
+                    .activation(activation)
+                    .build();
+            for (Layer layer : List.of(one, two, attention)) {
+                boolean lowered = LayerKinds.family(layer).kind() == LayerKind.LOWER;
+                assertEquals(
+                        activation == Activation.CUBE && !lowered,
+                        LayerKinds.overflow(layer).isPresent(),
+                        layer.getClass().getSimpleName());
+            }
+        }
+    }
+
+    @Test
+    void frozenLayersAreLookedThroughAndOtherWrappersArent() {
+        Layer dense = Plans.dense("d");
+        assertSame(dense, LayerKinds.frozen(dense));
+        assertSame(dense, LayerKinds.frozen(new FrozenLayer(dense)));
+        assertSame(dense, LayerKinds.frozen(new FrozenLayerWithBackprop(new FrozenLayer(dense))));
+        assertSame(dense, LayerKinds.frozen(new FrozenLayer(new FrozenLayerWithBackprop(dense))));
+        Layer last = new LastTimeStep(new LSTM.Builder().nIn(2).nOut(2).build());
+        assertSame(last, LayerKinds.frozen(new FrozenLayer(last)));
     }
 }

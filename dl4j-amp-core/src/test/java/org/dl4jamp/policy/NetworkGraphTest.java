@@ -13,13 +13,17 @@ import java.util.NoSuchElementException;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.graph.AttentionVertex;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
+import org.deeplearning4j.nn.conf.graph.ScaleVertex;
 import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.preprocessor.CnnToFeedForwardPreProcessor;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.AmpException;
 import org.junit.jupiter.api.Test;
+import org.nd4j.linalg.activations.Activation;
 
 class NetworkGraphTest {
     @Test
@@ -119,6 +123,45 @@ class NetworkGraphTest {
         assertTrue(assertThrows(NoSuchElementException.class, () -> graph.node("b"))
                 .getMessage()
                 .contains("\"b\""));
+    }
+
+    @Test
+    void nodesAreNamedByTheirClassAndTellWhetherThereIsAnythingToTrain() {
+        NetworkGraph graph = Plans.built(Plans.graph("x")
+                .addLayer("dense", Plans.dense(null), "x")
+                .addLayer("relu", new ActivationLayer(Activation.RELU), "dense")
+                .addVertex("scale", new ScaleVertex(2), "relu")
+                .addVertex(
+                        "attention",
+                        new AttentionVertex.Builder()
+                                .nInKeys(4)
+                                .nInQueries(4)
+                                .nInValues(4)
+                                .nHeads(1)
+                                .headSize(4)
+                                .projectInput(true)
+                                .nOut(4)
+                                .build(),
+                        "scale",
+                        "scale",
+                        "scale")
+                .addLayer("own", new ActivationLayer(Activation.RELU) {}, "attention")
+                .addLayer("out", Plans.output(null), "own")
+                .setOutputs("out"));
+
+        assertEquals(
+                List.of("input", "DenseLayer", "ActivationLayer", "ScaleVertex", "AttentionVertex", "OutputLayer"),
+                graph.nodes().stream()
+                        .filter(node -> !node.name().equals("own"))
+                        .map(NetworkGraph.Node::className)
+                        .toList());
+        assertTrue(graph.node("own").className().startsWith(NetworkGraphTest.class.getName() + "$"));
+        assertEquals(
+                List.of("dense", "attention", "out"),
+                graph.nodes().stream()
+                        .filter(NetworkGraph.Node::hasParameters)
+                        .map(NetworkGraph.Node::name)
+                        .toList());
     }
 
     private static List<String> names(NetworkGraph graph) {

@@ -8,11 +8,13 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.ArrayList;
 import java.util.List;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.EmbeddingLayer;
 import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
+import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
 import org.deeplearning4j.nn.conf.layers.LossLayer;
 import org.deeplearning4j.nn.conf.layers.PReLULayer;
@@ -301,6 +303,27 @@ class PrecisionPlannerTest {
         assertEquals(FLOAT, plan.row("words").output());
         assertTrue(plan.row("words").reason().startsWith("alone among FP32 layers"));
         assertEquals(HALF, plan.row("d").precision());
+    }
+
+    @Test
+    void anEmbeddingAloneIsFullWhereverProductsStandInTheNetwork() {
+        for (int before = 0; before <= 4; before++) {
+            for (int behind = 0; behind <= 4; behind++) {
+                List<Layer> layers = new ArrayList<>();
+                layers.add(embedding());
+                layers.add(Plans.batchNorm("alone"));
+                for (int i = 0; i < before; i++) {
+                    layers.add(Plans.batchNorm("n" + i));
+                }
+                for (int i = 0; i < behind; i++) {
+                    layers.add(Plans.dense("d" + i));
+                }
+                layers.add(Plans.output("out"));
+                PrecisionPlan plan = Plans.plan(Plans.chain(layers.toArray(Layer[]::new)));
+                assertEquals(FLOAT, plan.row("words").precision(), plan::toString);
+                assertEquals(behind > 0, plan.anyHalf());
+            }
+        }
     }
 
     @Test

@@ -249,6 +249,58 @@ class DynamicLossScalerTest {
         assertEquals(before, scaler.state());
     }
 
+    private static DynamicLossScaler.Builder bounded() {
+        return DynamicLossScaler.builder()
+                .initialScale(64)
+                .growthInterval(3)
+                .hysteresis(2)
+                .minScale(8)
+                .maxScale(128);
+    }
+
+    @Test
+    void statesAtTheEdgesOfWhatIsAllowedAreRestored() {
+        for (double scale : new double[] {8, 128}) {
+            for (int[] trackers : new int[][] {{0, 0}, {2, 2}}) {
+                LossScalerState state = new LossScalerState(DynamicLossScaler.KIND, scale, trackers[0], trackers[1]);
+                DynamicLossScaler scaler = bounded().build();
+                scaler.restore(state);
+                assertEquals(state, scaler.state());
+            }
+        }
+    }
+
+    @Test
+    void aStateBeyondThemIsRejectedWithWhatIsAllowed() {
+        assertRejected(new LossScalerState(DynamicLossScaler.KIND, 4, 0, 1), "scale a float from 8.0 to 128.0");
+        assertRejected(new LossScalerState(DynamicLossScaler.KIND, 256, 0, 1), "scale a float from 8.0 to 128.0");
+        assertRejected(new LossScalerState(DynamicLossScaler.KIND, 64, 3, 1), "growthTracker from 0 to 2");
+        assertRejected(new LossScalerState(DynamicLossScaler.KIND, 64, 0, 3), "hysteresisTracker from 0 to 2");
+    }
+
+    private static void assertRejected(LossScalerState state, String allowed) {
+        AmpException e =
+                assertThrows(AmpException.class, () -> bounded().build().restore(state));
+        assertTrue(e.getMessage().contains("): " + allowed + " is what "), e::getMessage);
+    }
+
+    @Test
+    void aScaleGrowsToItsLimitAndNoFurther() {
+        DynamicLossScaler scaler = DynamicLossScaler.builder()
+                .initialScale(64)
+                .growthInterval(1)
+                .maxScale(128)
+                .build();
+        assertScales(scaler, "..", 128, 128);
+    }
+
+    @Test
+    void aKindOfEightyCharactersIsOne() {
+        String longest = "k".repeat(80);
+        assertEquals(longest, new LossScalerState(longest, 1, 0, 0).kind());
+        assertThrows(AmpException.class, () -> new LossScalerState(longest + "k", 1, 0, 0));
+    }
+
     @Test
     void noStateIsRejected() {
         assertThrows(

@@ -1,6 +1,7 @@
 package org.dl4jamp.scale;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -74,5 +75,11 @@ class SharedLossScaleTest {
         shared.update();
         shared.begin(one, "the generator");
         assertEquals(512, shared.scale());
+    }
+
+    @Test
+    void itIsTheScaleOfItsScalerAndToldByTheCallThatMakesIt() {
+        assertSame(scaler, shared.scaler());
+        assertEquals("new SharedLossScale(" + scaler + ")", shared.toString());
     }
 }

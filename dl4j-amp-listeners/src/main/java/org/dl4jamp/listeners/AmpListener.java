@@ -2,6 +2,7 @@ package org.dl4jamp.listeners;
 
 import java.io.IOException;
 import java.io.ObjectInputStream;
+import java.io.ObjectOutputStream;
 import java.io.Serializable;
 import java.lang.ref.WeakReference;
 import java.util.Optional;
@@ -35,6 +36,9 @@ import org.slf4j.LoggerFactory;
  * <p>Serves one network at a time and, like DL4J's own listeners, one thread. It can't do for the replicas of a {@code ParallelWrapper}: that is what {@code AmpReplicas} of
  * dl4j-amp-parallel is for, beside which it serves the wrapper's network.
  * Serializable: its settings travel, and the copy serves no network yet.
+ *
+ * <p>DL4J's training on Spark ({@code spark.setListeners}) is refused when {@code fit} sends its listeners to the
+ * executors. {@code SparkAmp} of dl4j-amp-spark is for that.
  */
 public class AmpListener extends BaseTrainingListener implements ServesOneNetwork, Serializable {
     private static final long serialVersionUID = 1L;
@@ -55,6 +59,28 @@ public class AmpListener extends BaseTrainingListener implements ServesOneNetwor
     public AmpListener(AmpConfig config) {
         this.config = AmpException.ifNull(
                 config, "config", "an AmpConfig, or none at all for that of the network or the defaults");
+    }
+
+    private void writeObject(ObjectOutputStream out) throws IOException {
+        if (isSentByTrainingOnSpark()) {
+            throw new AmpException(
+                    "AmpListener: spark.setListeners would send it to Spark's tasks, where it can't enable mixed precision"
+                            + " before a task's first step. Leave it out, and use dl4j-amp-spark:"
+                            + " ParameterAveragingTrainingMaster.Builder.trainingHooks(SparkAmp.on(sparkContext).hook()), or,"
+                            + " with a SharedTrainingMaster, spark.setListeners(List.of(SparkAmp.on(sparkContext).listener()))."
+                            + " Settings go to SparkAmp.on(sparkContext, config)");
+        }
+        out.defaultWriteObject();
+    }
+
+    /**
+     * Returns whether DL4J's training on Spark serializes this listener. Spark serializes a task's function for the
+     * first time in the thread that calls {@code fit}, before any task runs. A program's own Spark functions may take
+     * listeners along: these serve whole networks.
+     */
+    private static boolean isSentByTrainingOnSpark() {
+        return StackWalker.getInstance()
+                .walk(frames -> frames.anyMatch(frame -> frame.getClassName().startsWith("org.deeplearning4j.spark.")));
     }
 
     private void readObject(ObjectInputStream in) throws IOException, ClassNotFoundException {

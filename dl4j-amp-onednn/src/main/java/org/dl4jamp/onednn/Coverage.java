@@ -12,6 +12,7 @@ import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
 import org.deeplearning4j.nn.conf.layers.recurrent.LastTimeStep;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
+import org.deeplearning4j.nn.conf.layers.wrapper.BaseWrapperLayer;
 import org.deeplearning4j.util.TimeSeriesUtils;
 import org.dl4jamp.Precision;
 import org.dl4jamp.onednn.embedding.EmbeddingLayers;
@@ -45,18 +46,17 @@ final class Coverage {
         return Optional.ofNullable(KERNELS.get(layer.getClass()));
     }
 
-    /** Why a layer has no twin in a precision, empty if it has one. DL4J's wrappers stay, and what they wrap gets a twin. */
+    /** Why a layer has no twin in a precision, empty if it has one. DL4J's wrappers stay, and what they wrap gets a twin; a user's are left alone. */
     static Optional<String> without(Layer layer, Precision precision) {
-        if (layer instanceof LastTimeStep last) {
-            return without(last.getUnderlying(), precision);
+        Class<?> type = layer.getClass();
+        if (type == LastTimeStep.class || type == FrozenLayerWithBackprop.class) {
+            return without(((BaseWrapperLayer) layer).getUnderlying(), precision);
         }
-        if (layer instanceof FrozenLayer frozen) {
-            return without(frozen.getLayer(), precision);
+        if (type == FrozenLayer.class) {
+            return without(((FrozenLayer) layer).getLayer(), precision);
         }
-        if (layer instanceof FrozenLayerWithBackprop frozen) {
-            return without(frozen.getUnderlying(), precision);
-        }
-        if (layer instanceof MaskZeroLayer mask) {
+        if (type == MaskZeroLayer.class) {
+            MaskZeroLayer mask = (MaskZeroLayer) layer;
             return TimeSeriesUtils.getFormatFromRnnLayer(mask) == RNNFormat.NWC
                     ? Optional.of("DL4J finds the time steps to mask by the class of the layer, if features come last")
                     : without(mask.getUnderlying(), precision);

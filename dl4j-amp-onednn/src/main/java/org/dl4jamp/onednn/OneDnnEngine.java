@@ -92,9 +92,9 @@ public final class OneDnnEngine implements ComputeEngine {
                         .filter(Eltwise.RELU::equals)
                         .isPresent();
         boolean producesInOnePass = first.isLayer()
-                ? first.layer() instanceof BatchNormalization
+                ? first.layer().getClass() == BatchNormalization.class
                         && Coverage.without(first.layer(), Precision.FLOAT).isEmpty()
-                : first.vertex() instanceof ElementWiseVertex;
+                : first.vertex().getClass() == ElementWiseVertex.class;
         return isRelu && producesInOnePass;
     }
 

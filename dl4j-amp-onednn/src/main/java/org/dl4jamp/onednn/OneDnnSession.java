@@ -16,9 +16,11 @@ import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.engine.host.HostStepKernels;
+import org.dl4jamp.engine.host.Magnitudes;
 import org.dl4jamp.onednn.array.KeptWeights;
 import org.dl4jamp.onednn.array.LentGradients;
 import org.dl4jamp.onednn.array.Resources;
+import org.dl4jamp.onednn.embedding.EmbeddingLayers;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.OneDnnLibrary;
@@ -39,7 +41,9 @@ import org.dl4jamp.twin.Handover;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -49,6 +53,9 @@ import org.slf4j.LoggerFactory;
  */
 final class OneDnnSession implements ComputeEngine.EngineSession {
     private static final Logger LOG = LoggerFactory.getLogger(OneDnnSession.class);
+
+    /** Products of larger numbers, and their sums, are soon beyond FP32's range: infinite, and NaN after that. */
+    private static final double LARGE = 1e18;
 
     private final OneDnnContext context = new OneDnnContext();
     private final Casting casting = new OneDnnCasting(context);
@@ -80,7 +87,9 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         // The configuration of DL4J's wrappers is that of the layer that they wrap.
         boolean wrapper = request.master() instanceof BaseWrapperLayer;
         if (wrapper || Coverage.without(layer, request.precision()).isPresent()) {
-            return portable.twin(request).with(casting);
+            Twin twin = portable.twin(request);
+            boolean takesWholeNumbers = twin.compute() == request.master() || EmbeddingLayers.isEmbedding(layer);
+            return twin.with(takesWholeNumbers ? Casting.ofRowNumbers(casting) : casting);
         }
         LayerKernels<?> kernels = Coverage.of(layer).orElseThrow();
         DataType type = type(request, kernels.arrays());
@@ -104,10 +113,16 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
                 Twin.Retention.INPUT,
                 dropout,
                 infers ? keptWeights(compute) : weights(request),
-                compute instanceof OwnCasting own
-                        ? own.casting()
-                        : new OneDnnCasting(context, kernels.channelsOf(layer)),
+                casting(layer, kernels, compute),
                 kernels.arrays().returnsFloat() ? DataType.FLOAT : type);
+    }
+
+    private Casting casting(Layer layer, LayerKernels<?> kernels, org.deeplearning4j.nn.api.Layer compute) {
+        if (compute instanceof OwnCasting own) {
+            return own.casting();
+        }
+        Casting own = new OneDnnCasting(context, kernels.channelsOf(layer));
+        return EmbeddingLayers.isEmbedding(layer) ? Casting.ofRowNumbers(own) : own;
     }
 
     @Override
@@ -186,7 +201,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
             twin.setParamTable(twin.conf().getLayer().initializer().init(twin.conf(), parameters, false));
         }
         request.fusion().ifPresent(fusion -> ((FusedRelu.Partner) twin).fuse(relu(fusion)));
-        if (twin instanceof OutputKeeper keeper && !request.surroundings().foreignConsumer()) {
+        if (twin instanceof OutputKeeper keeper && !request.surroundings().outputMayChange()) {
             keeper.outputStays();
         }
         if (twin instanceof LentGradients.Lender lender
@@ -213,7 +228,22 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
 
     @Override
     public StepKernels stepKernels() {
-        return new HostStepKernels(portable.stepKernels(), context.finiteGradients());
+        return new HostStepKernels(portable.stepKernels());
+    }
+
+    @Override
+    public boolean losesSpecialNumbers(INDArray input) {
+        if (!input.dataType().isFPType() || input.isEmpty()) {
+            return false;
+        }
+        double largest = Magnitudes.largest(input).orElseGet(() -> largestOfScattered(input));
+        return !(largest <= LARGE);
+    }
+
+    private static double largestOfScattered(INDArray numbers) {
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            return Magnitudes.largest(numbers.castTo(DataType.FLOAT).dup('c')).orElseThrow();
+        }
     }
 
     @Override

@@ -13,17 +13,14 @@ import java.util.Map;
 import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
-import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
-import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.dl4jamp.AmpConfig;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Networks;
 import org.dl4jamp.Precision;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.WorkEvent;
-import org.dl4jamp.engine.host.FiniteGradients;
 import org.dl4jamp.engine.host.HostStepKernels;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
@@ -53,15 +50,6 @@ class AccumulationCost {
 
         Side(AmpConfig config) {
             MixedPrecision.enable(network, config);
-        }
-
-        /** Has all gradients read: somebody could have changed them. */
-        Side withListener() {
-            network.setListeners(new BaseTrainingListener() {
-                @Override
-                public void onGradientCalculation(Model model) {}
-            });
-            return this;
         }
 
         void fit(DataSet data) {
@@ -128,7 +116,6 @@ class AccumulationCost {
         DataSet data = Networks.vectors(256, 1024, 1000);
         Map<String, Side> sides = new LinkedHashMap<>();
         sides.put("check", new Side(config().build()));
-        sides.put("check, with a listener", new Side(config().build()).withListener());
         sides.put("check, norm", new Side(config().clipGradientNorm(0.1).build()));
         sides.put(
                 "check, norm, accumulation",
@@ -167,7 +154,7 @@ class AccumulationCost {
 
     /** The passes alone, over as many numbers. */
     private static void printPasses() {
-        StepKernels kernels = new HostStepKernels(StepKernels.nd4j(), new FiniteGradients());
+        StepKernels kernels = new HostStepKernels(StepKernels.nd4j());
         INDArray gradients = Nd4j.create(DataType.FLOAT, PARAMETERS);
         INDArray sums = Nd4j.rand(DataType.FLOAT, PARAMETERS);
         List<INDArray> from = List.of(gradients);

@@ -29,9 +29,11 @@ import org.dl4jamp.Precision;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Adam;
 
 /** What is computed at once in inference, and that it's right. */
@@ -308,6 +310,37 @@ class InferenceGroupsTest {
             assertClose(expected, graph.output(several, several)[0], 1e-5);
             assertClose(broadcast, graph.output(one, several)[0], 1e-5);
             assertClose(expected, graph.output(several, several)[0], 1e-5);
+        }
+    }
+
+    /** DL4J may hand on such views, as of one row for all examples. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aSummandThatIsAViewWithStrideZeroIsAddedOnce(boolean normalized) {
+        var builder = Networks.builder(new Adam(1e-3))
+                .graphBuilder()
+                .addInputs("a", "b")
+                .setInputTypes(InputType.feedForward(6), InputType.feedForward(6))
+                .addLayer("dense", Networks.dense(6, Activation.IDENTITY), "b");
+        if (normalized) {
+            builder.addLayer("bn", new BatchNormalization(), "dense");
+        }
+        ComputationGraph graph = Networks.init(builder.addVertex(
+                        "add", new ElementWiseVertex(ElementWiseVertex.Op.Add), normalized ? "bn" : "dense", "a")
+                .addLayer("tanh", new ActivationLayer(Activation.TANH), "add")
+                .addLayer("out", Networks.softmax(3), "tanh")
+                .setOutputs("out")
+                .build());
+        INDArray features = Networks.vectors(4, 6, 3).getFeatures();
+        INDArray row = Networks.vectors(1, 6, 3).getFeatures();
+        INDArray view = Nd4j.create(row.data(), new long[] {4, 6}, new long[] {0, 1}, 0, 'c');
+        INDArray expected = graph.output(view.dup(), features)[0];
+        try (InferenceMode mode = MixedPrecision.inference(graph, inFloat())) {
+            assertTrue(mode.plan().toString().contains("the sum of"), () -> mode.plan()
+                    .toString());
+            for (int i = 0; i < 3; i++) {
+                assertClose(expected, graph.output(view, features)[0], 1e-5);
+            }
         }
     }
 

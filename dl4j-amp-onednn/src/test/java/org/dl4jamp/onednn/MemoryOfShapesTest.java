@@ -36,6 +36,7 @@ import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.onednn.array.AlignedMemory;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.Work;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -48,6 +49,7 @@ import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /** What a network holds for the arithmetic of its layers belongs to the layers, not to each shape of their input. */
+@Tag("long")
 class MemoryOfShapesTest {
     private static final int SHAPES = 16;
 

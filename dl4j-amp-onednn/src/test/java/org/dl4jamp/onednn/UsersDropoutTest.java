@@ -7,7 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import java.util.Random;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration.ListBuilder;
 import org.deeplearning4j.nn.conf.dropout.IDropout;
+import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.DropoutLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
@@ -18,6 +20,7 @@ import org.dl4jamp.AmpConfig;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Precision;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -36,6 +39,7 @@ class UsersDropoutTest {
         private double factor = 0.5;
         private int forward;
         private int backward;
+        private double gradients;
 
         @Override
         public INDArray applyDropout(
@@ -47,6 +51,7 @@ class UsersDropoutTest {
         @Override
         public INDArray backprop(INDArray epsilon, INDArray next, int iteration, int epoch) {
             backward++;
+            gradients += epsilon.norm1Number().doubleValue();
             return epsilon.muli(factor, next);
         }
 
@@ -72,17 +77,30 @@ class UsersDropoutTest {
                 new DropoutLayer(new Fading()));
     }
 
-    private static MultiLayerNetwork network(Layer layer) {
-        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+    /** Where in the network the layer stands. */
+    private enum Place {
+        FIRST,
+        SECOND,
+        BEHIND_ONE_WITHOUT_PARAMETERS
+    }
+
+    static Stream<Arguments> cases() {
+        return Stream.of("onednn", "nd4j").flatMap(engine -> layers().flatMap(
+                        layer -> Stream.of(Place.values()).map(place -> Arguments.of(engine, layer, place))));
+    }
+
+    private static MultiLayerNetwork network(Layer layer, Place place) {
+        ListBuilder list = new NeuralNetConfiguration.Builder()
                 .seed(5)
                 .updater(new Sgd(0.1))
-                .list()
-                .layer(new DenseLayer.Builder()
-                        .nIn(4)
-                        .nOut(6)
-                        .activation(Activation.TANH)
-                        .build())
-                .layer(layer.clone())
+                .list();
+        switch (place) {
+            case FIRST -> {}
+            case SECOND -> list.layer(dense());
+            case BEHIND_ONE_WITHOUT_PARAMETERS -> list.layer(new ActivationLayer(Activation.TANH));
+        }
+        MultiLayerNetwork network = new MultiLayerNetwork(list.layer(layer.clone())
+                .layer(dense())
                 .layer(new OutputLayer.Builder(LossFunction.MSE)
                         .nIn(6)
                         .nOut(2)
@@ -93,21 +111,33 @@ class UsersDropoutTest {
         return network;
     }
 
+    private static DenseLayer dense() {
+        return new DenseLayer.Builder()
+                .nIn(6)
+                .nOut(6)
+                .activation(Activation.TANH)
+                .build();
+    }
+
     private static Fading dropout(MultiLayerNetwork network) {
-        return (Fading)
-                network.getLayerWiseConfigurations().getConf(1).getLayer().getIDropout();
+        return network.getLayerWiseConfigurations().getConfs().stream()
+                .map(conf -> conf.getLayer().getIDropout())
+                .filter(Fading.class::isInstance)
+                .map(Fading.class::cast)
+                .findFirst()
+                .orElseThrow();
     }
 
     @ParameterizedTest
-    @MethodSource("layers")
-    void isAskedAsOftenAndHeardAsInDl4j(Layer layer) {
-        MultiLayerNetwork own = network(layer);
-        MultiLayerNetwork mixed = network(layer);
-        DataSet data = new DataSet(gaussian(new Random(1), 1, 5, 4), Nd4j.ones(DataType.FLOAT, 5, 2));
+    @MethodSource("cases")
+    void isAskedAsOftenAndHeardAsInDl4j(String engine, Layer layer, Place place) {
+        MultiLayerNetwork own = network(layer, place);
+        MultiLayerNetwork mixed = network(layer, place);
+        DataSet data = new DataSet(gaussian(new Random(1), 1, 5, 6), Nd4j.ones(DataType.FLOAT, 5, 2));
         Fading expected = dropout(own);
         Fading actual = dropout(mixed);
         AmpConfig config =
-                AmpConfig.builder().precision(Precision.FLOAT).engine("onednn").build();
+                AmpConfig.builder().precision(Precision.FLOAT).engine(engine).build();
         try (MixedPrecision amp = MixedPrecision.enable(mixed, config)) {
             assertSame(actual, dropout(mixed));
             for (int step = 0; step < 3; step++) {
@@ -120,6 +150,7 @@ class UsersDropoutTest {
         assertEquals(3, expected.forward);
         assertEquals(expected.forward, actual.forward, "calls in forward passes");
         assertEquals(expected.backward, actual.backward, "calls in backward passes");
+        assertEquals(expected.gradients, actual.gradients, 1e-5 * expected.gradients, "gradients in backward passes");
         Agreement.assertWithin("parameters", own.params(), mixed.params(), 1e-5);
     }
 }

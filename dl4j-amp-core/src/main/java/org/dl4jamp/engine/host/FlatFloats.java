@@ -1,5 +1,6 @@
 package org.dl4jamp.engine.host;
 
+import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
@@ -33,10 +34,14 @@ public final class FlatFloats {
 
     private static final int THREADS = ForkJoinPool.getCommonPoolParallelism() + 1;
 
+    /** Keeps the memory: ND4J frees that of an array as soon as nothing refers to the array. */
+    private final INDArray owner;
+
     private final long address;
     private final long length;
 
-    private FlatFloats(long address, long length) {
+    private FlatFloats(INDArray owner, long address, long length) {
+        this.owner = owner;
         this.address = address;
         this.length = length;
     }
@@ -44,7 +49,7 @@ public final class FlatFloats {
     /** Those of an array; empty if they are of another type, or scattered. */
     public static Optional<FlatFloats> of(INDArray array) {
         boolean flat = !array.isEmpty() && array.dataType() == DataType.FLOAT && isWithoutGaps(array);
-        return flat ? Optional.of(new FlatFloats(address(array), array.length())) : Optional.empty();
+        return flat ? Optional.of(new FlatFloats(array, address(array), array.length())) : Optional.empty();
     }
 
     /**
@@ -54,7 +59,7 @@ public final class FlatFloats {
     static Optional<FlatFloats> words(INDArray array) {
         long bytes = array.length() * array.dataType().width();
         boolean whole = !array.isEmpty() && bytes % Float.BYTES == 0 && isWithoutGapsInAnyOrder(array);
-        return whole ? Optional.of(new FlatFloats(address(array), bytes / Float.BYTES)) : Optional.empty();
+        return whole ? Optional.of(new FlatFloats(array, address(array), bytes / Float.BYTES)) : Optional.empty();
     }
 
     private static boolean isWithoutGaps(INDArray array) {
@@ -102,14 +107,14 @@ public final class FlatFloats {
 
     /** Some of the numbers, however many. */
     FlatFloats part(long start, long size) {
-        return new FlatFloats(address + start * Float.BYTES, size);
+        return new FlatFloats(owner, address + start * Float.BYTES, size);
     }
 
     public long length() {
         return length;
     }
 
-    /** Some of the numbers, in place. */
+    /** Some of the numbers, in place: they're there as long as this is reachable, as it is for what is done to {@linkplain #allRanges ranges}. */
     public FloatBuffer range(long start, int size) {
         return bytes(start, size).asFloatBuffer();
     }
@@ -156,6 +161,14 @@ public final class FlatFloats {
 
     /** Passes over different numbers, in any order: each thread takes the next range of any of them as soon as it's done with one. */
     static void runAll(List<Pass> passes) {
+        try {
+            runEach(passes);
+        } finally {
+            Reference.reachabilityFence(passes);
+        }
+    }
+
+    private static void runEach(List<Pass> passes) {
         if (passes.stream().mapToLong(Pass::length).sum() <= ALONE) {
             passes.forEach(pass -> pass.task.run(0, (int) pass.length));
             return;
@@ -179,6 +192,14 @@ public final class FlatFloats {
 
     /** The sum of sums over different numbers, the same whatever thread takes which range. */
     static double sumAll(List<Sum> sums) {
+        try {
+            return sumEach(sums);
+        } finally {
+            Reference.reachabilityFence(sums);
+        }
+    }
+
+    private static double sumEach(List<Sum> sums) {
         if (sums.stream().mapToLong(Sum::length).sum() <= ALONE) {
             return sums.stream()
                     .mapToDouble(sum -> sum.number.of(0, (int) sum.length))
@@ -198,24 +219,36 @@ public final class FlatFloats {
     /** Whether the answer is yes for all ranges of a length. */
     static boolean allRanges(long length, RangeQuestion question) {
         Ranges ranges = Ranges.of(length);
-        return ranges.numbers().allMatch(i -> question.test(ranges.start(i), ranges.size(i)));
+        try {
+            return ranges.numbers().allMatch(i -> question.test(ranges.start(i), ranges.size(i)));
+        } finally {
+            Reference.reachabilityFence(question);
+        }
     }
 
     /** The sum of a number for each range of a length. */
     public static double sumOfRanges(long length, RangeNumber number) {
         Ranges ranges = Ranges.of(length);
-        return ranges.numbers()
-                .mapToDouble(i -> number.of(ranges.start(i), ranges.size(i)))
-                .sum();
+        try {
+            return ranges.numbers()
+                    .mapToDouble(i -> number.of(ranges.start(i), ranges.size(i)))
+                    .sum();
+        } finally {
+            Reference.reachabilityFence(number);
+        }
     }
 
     /** The largest of a number for each range of a length, NaN if one of them is. */
     static double maxOfRanges(long length, RangeNumber number) {
         Ranges ranges = Ranges.of(length);
-        return ranges.numbers()
-                .mapToDouble(i -> number.of(ranges.start(i), ranges.size(i)))
-                .max()
-                .orElseThrow();
+        try {
+            return ranges.numbers()
+                    .mapToDouble(i -> number.of(ranges.start(i), ranges.size(i)))
+                    .max()
+                    .orElseThrow();
+        } finally {
+            Reference.reachabilityFence(number);
+        }
     }
 
     /** A length in ranges of whole chunks, the same number for each thread. */

@@ -11,32 +11,17 @@ import org.nd4j.linalg.learning.GradientUpdater;
 /** Passes over gradients in host memory, as fast as memory is. What they don't cover is ND4J's. */
 public final class HostStepKernels implements StepKernels {
     private final StepKernels portable;
-    private final FiniteGradients known;
 
     /**
      * @param portable does what isn't covered
-     * @param known what layers tell of gradients that they write
      */
-    public HostStepKernels(StepKernels portable, FiniteGradients known) {
+    public HostStepKernels(StepKernels portable) {
         this.portable = portable;
-        this.known = known;
     }
 
     @Override
     public boolean allFinite(INDArray gradients) {
         return FlatFloats.of(gradients).map(HostStepKernels::areFinite).orElseGet(() -> portable.allFinite(gradients));
-    }
-
-    @Override
-    public void backwardBegins() {
-        known.begin();
-    }
-
-    @Override
-    public boolean allFiniteAsWritten(INDArray gradients) {
-        return FlatFloats.of(gradients)
-                .map(flat -> known.takeUnknown(flat).stream().allMatch(HostStepKernels::areFinite))
-                .orElseGet(() -> portable.allFinite(gradients));
     }
 
     private static boolean areFinite(FlatFloats numbers) {

@@ -13,8 +13,7 @@ import org.nd4j.linalg.learning.NoOpUpdater;
 import org.nd4j.linalg.learning.SgdUpdater;
 
 /**
- * The arithmetic of an updater of ND4J's, over its state, in vector instructions and one pass over memory, division by the minibatch and subtraction from the
- * parameters included.
+ * The arithmetic of an updater of ND4J's, over its state, in vector instructions and one pass over memory, division by the minibatch included.
  */
 abstract class VectorizedUpdater {
     /** The same arithmetic as that of an updater of ND4J's; empty if there is none, or it's null. */
@@ -42,7 +41,7 @@ abstract class VectorizedUpdater {
          * instructions.
          *
          * @param g gradients, to be replaced by the updates
-         * @param state for each array of the state, and maybe others behind them, its numbers for the same parameters, to be replaced
+         * @param state for each array of the state its numbers for the same parameters, to be replaced
          * @param size how many there are
          */
         void run(float[] g, float[][] state, int size);
@@ -60,8 +59,7 @@ abstract class VectorizedUpdater {
 
     /** What has to be done for an update; empty if numbers are scattered in memory, which is ND4J's business. */
     final Optional<FlatFloats.Pass> pass(StepKernels.Update update) {
-        List<INDArray> arrays = new ArrayList<>(state());
-        update.parameters().ifPresent(arrays::add);
+        List<INDArray> arrays = state();
         Optional<FlatFloats> g = FlatFloats.of(update.gradients());
         List<FlatFloats> flat = new ArrayList<>();
         for (INDArray array : arrays) {
@@ -71,28 +69,13 @@ abstract class VectorizedUpdater {
             return Optional.empty();
         }
         Step step = step(update.iteration(), update.epoch(), update.divisor());
-        Step whole = update.parameters().isEmpty() ? step : andSubtract(step, flat.size() - 1);
         return Optional.of(new FlatFloats.Pass(g.get().length(), (start, size) -> {
             FloatBuffer[] numbers = new FloatBuffer[flat.size()];
             for (int i = 0; i < numbers.length; i++) {
                 numbers[i] = flat.get(i).range(start, size);
             }
-            run(whole, g.get().range(start, size), numbers);
+            run(step, g.get().range(start, size), numbers);
         }));
-    }
-
-    /** A step, and the subtraction of its updates from the last of the arrays. */
-    private static Step andSubtract(Step step, int last) {
-        return (g, numbers, size) -> {
-            step.run(g, numbers, size);
-            subtract(numbers[last], g, size);
-        };
-    }
-
-    private static void subtract(float[] numbers, float[] subtrahends, int size) {
-        for (int i = 0; i < size; i++) {
-            numbers[i] -= subtrahends[i];
-        }
     }
 
     private static void run(Step step, FloatBuffer gradients, FloatBuffer[] others) {

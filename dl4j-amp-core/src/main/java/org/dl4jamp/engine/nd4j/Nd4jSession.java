@@ -11,6 +11,7 @@ import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
 import org.dl4jamp.Precision;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.TwinRequest;
+import org.dl4jamp.twin.Casting;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
@@ -54,6 +55,13 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
 
     @Override
     public Twin twin(TwinRequest request) {
+        Twin twin = castingTwin(request);
+        boolean takesWholeNumbers = twin.compute() == request.master()
+                || BackwardNeeds.isEmbedding(request.master().conf().getLayer());
+        return takesWholeNumbers ? twin.with(Casting.ofRowNumbers(twin.casting())) : twin;
+    }
+
+    private Twin castingTwin(TwinRequest request) {
         if (request.master() instanceof BaseWrapperLayer) {
             // Its configuration is that of the layer that it wraps: a twin made of it would lack the wrapper.
             return new Twin(
@@ -64,7 +72,7 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
         IDropout dropout = InputDropout.canBeLifted(layer) ? layer.getIDropout() : null;
         Twin.Retention retention = BackwardNeeds.of(layer, dropout != null);
         boolean ownMasterWeights = !lower || request.master().numParams() == 0;
-        if (ownMasterWeights && dropout == null && !(layer instanceof BatchNormalization)) {
+        if (ownMasterWeights && dropout == null && layer.getClass() != BatchNormalization.class) {
             return new Twin(request.master(), DataType.FLOAT, false, retention, null, Twin.Weights.MASTER);
         }
         NeuralNetConfiguration conf = request.master().conf().clone();
@@ -108,10 +116,11 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
     private static org.deeplearning4j.nn.api.Layer compute(
             TwinRequest request, NeuralNetConfiguration conf, INDArray weights) {
         org.deeplearning4j.nn.api.Layer layer;
-        if (conf.getLayer() instanceof BatchNormalization batchNormalization) {
+        // Subclasses may compute anything.
+        if (conf.getLayer().getClass() == BatchNormalization.class) {
             layer = new BatchNormTwin(conf);
             layer.setParamsViewArray(weights);
-            layer.setParamTable(batchNormalization.initializer().init(conf, weights, false));
+            layer.setParamTable(conf.getLayer().initializer().init(conf, weights, false));
         } else {
             layer = conf.getLayer()
                     .instantiate(conf, new ArrayList<>(), request.master().getIndex(), weights, false, DataType.FLOAT);

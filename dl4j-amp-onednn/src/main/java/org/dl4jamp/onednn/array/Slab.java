@@ -19,8 +19,14 @@ public record Slab(INDArray array, long offset) {
         return new Slab(array, offset + numbers);
     }
 
-    public long address() {
-        return Workspaces.address(array) + offset * array.dataType().width();
+    public Place place() {
+        int width = array.dataType().width();
+        return new Place(array, Workspaces.address(array) + offset * width, (array.length() - offset) * width);
+    }
+
+    /** Whether it begins where another does. */
+    public boolean beginsAt(Slab other) {
+        return place().address() == other.place().address();
     }
 
     /** The same memory as an array of its own, with one axis. */

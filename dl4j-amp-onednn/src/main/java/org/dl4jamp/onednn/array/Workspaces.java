@@ -1,5 +1,6 @@
 package org.dl4jamp.onednn.array;
 
+import java.lang.ref.Reference;
 import java.util.Arrays;
 import org.bytedeco.javacpp.Pointer;
 import org.deeplearning4j.nn.workspace.ArrayType;
@@ -15,7 +16,7 @@ import org.nd4j.linalg.indexing.NDArrayIndex;
 public final class Workspaces {
     private Workspaces() {}
 
-    /** Where the first number of an array is. */
+    /** Where the first number of an array is. The memory is there as long as the array is reachable. */
     public static long address(INDArray array) {
         return array.data().pointer().address()
                 + array.offset() * array.dataType().width();
@@ -55,10 +56,14 @@ public final class Workspaces {
 
     /** Fills an array that is contiguous in memory with zeros. */
     public static void clear(INDArray array) {
-        Pointer.memset(
-                new Handle().at(address(array)),
-                0,
-                array.length() * array.dataType().width());
+        try {
+            Pointer.memset(
+                    new Handle().at(address(array)),
+                    0,
+                    array.length() * array.dataType().width());
+        } finally {
+            Reference.reachabilityFence(array);
+        }
     }
 
     /** The same numbers as {@link #channelsLast} made them, with the channels as last axis: contiguous in ND4J's sense. */

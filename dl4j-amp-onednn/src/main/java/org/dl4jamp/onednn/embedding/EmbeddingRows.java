@@ -1,8 +1,13 @@
 package org.dl4jamp.onednn.embedding;
 
+import java.lang.ref.Reference;
 import java.util.Arrays;
+import java.util.Comparator;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import org.bytedeco.javacpp.FloatPointer;
 import org.bytedeco.javacpp.indexer.FloatIndexer;
+import org.deeplearning4j.exception.DL4JInvalidInputException;
 import org.dl4jamp.onednn.array.Handle;
 import org.dl4jamp.onednn.array.Workspaces;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -12,11 +17,11 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * and each of them is gone through from its beginning to its end.
  */
 final class EmbeddingRows {
-    private final int[] rows;
+    private final long[] rows;
     private final int[] ascending;
     private final float[] mask;
 
-    private EmbeddingRows(int[] rows, float[] mask) {
+    private EmbeddingRows(long[] rows, float[] mask) {
         this.rows = rows;
         this.ascending = ascending(rows);
         this.mask = mask;
@@ -25,26 +30,40 @@ final class EmbeddingRows {
     /**
      * Which rows, in order.
      *
-     * @param indices of the rows
+     * @param indices of the rows, of any type: from 2^24 on FLOAT hasn't every number, INT and LONG have
      * @param mask what each of them is multiplied by; null for nothing
+     * @throws DL4JInvalidInputException if there isn't a number in the mask for each of them
      */
     static EmbeddingRows of(INDArray indices, INDArray mask) {
+        if (mask != null && mask.length() != indices.length()) {
+            throw new DL4JInvalidInputException("Got a mask of shape " + Arrays.toString(mask.shape())
+                    + " for indices of shape " + Arrays.toString(indices.shape())
+                    + ": it has to hold one number for each of them");
+        }
         return new EmbeddingRows(
-                indices.dup('c').data().asInt(),
+                indices.dup('c').data().asLong(),
                 mask == null ? null : mask.dup('c').data().asFloat());
     }
 
     /** The places of the smallest row number, of the next larger one, and so on. */
-    private static int[] ascending(int[] rows) {
+    private static int[] ascending(long[] rows) {
+        boolean pairs = LongStream.of(rows).allMatch(row -> row == (int) row);
+        if (!pairs) {
+            return IntStream.range(0, rows.length)
+                    .boxed()
+                    .sorted(Comparator.comparingLong(place -> rows[place]))
+                    .mapToInt(Integer::intValue)
+                    .toArray();
+        }
         long[] rowsAndPlaces = new long[rows.length];
-        Arrays.setAll(rowsAndPlaces, place -> ((long) rows[place] << Integer.SIZE) | place);
+        Arrays.setAll(rowsAndPlaces, place -> (rows[place] << Integer.SIZE) | place);
         Arrays.sort(rowsAndPlaces);
         return Arrays.stream(rowsAndPlaces).mapToInt(both -> (int) both).toArray();
     }
 
     /** Whether the table has all of the rows. */
     boolean isWithin(long size) {
-        for (int row : rows) {
+        for (long row : rows) {
             if (row < 0 || row >= size) {
                 return false;
             }
@@ -52,6 +71,7 @@ final class EmbeddingRows {
         return true;
     }
 
+    /** The numbers of an array, which has to be reachable until they've been read or written. */
     private static FloatIndexer memory(INDArray array) {
         long length = array.length();
         FloatPointer pointer = new FloatPointer(new Handle().at(Workspaces.address(array)));
@@ -74,11 +94,16 @@ final class EmbeddingRows {
         long size = table.size(0);
         FloatIndexer from = memory(table);
         FloatIndexer to = memory(target);
-        for (long column = 0; column < table.size(1); column++) {
-            float summand = bias == null ? 0 : bias.getFloat(column);
-            for (int place : ascending) {
-                to.put(column * rows.length + place, from.get(column * size + rows[place]) + summand);
+        try {
+            for (long column = 0; column < table.size(1); column++) {
+                float summand = bias == null ? 0 : bias.getFloat(column);
+                for (int place : ascending) {
+                    to.put(column * rows.length + place, from.get(column * size + rows[place]) + summand);
+                }
             }
+        } finally {
+            Reference.reachabilityFence(table);
+            Reference.reachabilityFence(target);
         }
     }
 
@@ -92,11 +117,15 @@ final class EmbeddingRows {
             return;
         }
         FloatIndexer numbers = memory(columns);
-        for (long column = 0; column < columns.size(0); column++) {
-            for (int place = 0; place < rows.length; place++) {
-                long at = column * rows.length + place;
-                numbers.put(at, numbers.get(at) * mask[place]);
+        try {
+            for (long column = 0; column < columns.size(0); column++) {
+                for (int place = 0; place < rows.length; place++) {
+                    long at = column * rows.length + place;
+                    numbers.put(at, numbers.get(at) * mask[place]);
+                }
             }
+        } finally {
+            Reference.reachabilityFence(columns);
         }
     }
 
@@ -111,11 +140,16 @@ final class EmbeddingRows {
         long size = gradient.size(0);
         FloatIndexer from = memory(delta);
         FloatIndexer to = memory(gradient);
-        for (long column = 0; column < gradient.size(1); column++) {
-            for (int place : ascending) {
-                long target = column * size + rows[place];
-                to.put(target, to.get(target) + from.get(column * rows.length + place));
+        try {
+            for (long column = 0; column < gradient.size(1); column++) {
+                for (int place : ascending) {
+                    long target = column * size + rows[place];
+                    to.put(target, to.get(target) + from.get(column * rows.length + place));
+                }
             }
+        } finally {
+            Reference.reachabilityFence(delta);
+            Reference.reachabilityFence(gradient);
         }
     }
 
@@ -127,12 +161,16 @@ final class EmbeddingRows {
      */
     void addUpAll(INDArray delta, INDArray gradient) {
         FloatIndexer from = memory(delta);
-        for (long column = 0; column < delta.size(0); column++) {
-            double sum = 0;
-            for (int place = 0; place < rows.length; place++) {
-                sum += from.get(column * rows.length + place);
+        try {
+            for (long column = 0; column < delta.size(0); column++) {
+                double sum = 0;
+                for (int place = 0; place < rows.length; place++) {
+                    sum += from.get(column * rows.length + place);
+                }
+                gradient.putScalar(column, sum);
             }
-            gradient.putScalar(column, sum);
+        } finally {
+            Reference.reachabilityFence(delta);
         }
     }
 }

@@ -5,6 +5,7 @@ import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.feedforward.embedding.EmbeddingSequenceLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.array.Rejection;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -60,8 +61,11 @@ final class EmbeddingSequenceTwin extends EmbeddingSequenceLayer implements Auto
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        EmbeddingRows rows = rows(workspaceMgr);
+        Rejection.ofEpsilon(
+                layerId(), featuresFirst(epsilon), input.size(0), layerConf().getNOut(), steps());
         INDArray columns = featuresFirst(epsilon).permute(1, 0, 2);
-        return new Pair<>(passes.backward(rows(workspaceMgr), columns, params, gradientViews, workspaceMgr), null);
+        return new Pair<>(passes.backward(rows, columns, params, gradientViews, workspaceMgr), null);
     }
 
     @Override

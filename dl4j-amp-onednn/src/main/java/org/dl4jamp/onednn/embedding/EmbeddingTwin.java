@@ -4,6 +4,7 @@ import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.feedforward.embedding.EmbeddingLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.array.Rejection;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -42,8 +43,9 @@ final class EmbeddingTwin extends EmbeddingLayer implements AutoCloseable {
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        Gradient gradient =
-                passes.backward(rows(workspaceMgr), epsilon.transpose(), params, gradientViews, workspaceMgr);
+        EmbeddingRows rows = rows(workspaceMgr);
+        Rejection.ofEpsilon(layerId(), epsilon, rows.count(), layerConf().getNOut());
+        Gradient gradient = passes.backward(rows, epsilon.transpose(), params, gradientViews, workspaceMgr);
         return new Pair<>(gradient, null);
     }
 

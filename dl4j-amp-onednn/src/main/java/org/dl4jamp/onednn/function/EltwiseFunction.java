@@ -120,8 +120,8 @@ final class EltwiseFunction implements CellFunction {
     }
 
     private static void forward(Kernel kernel, Slab arguments, Slab values) {
-        kernel.bind(dnnl.DNNL_ARG_SRC, arguments.address())
-                .bind(dnnl.DNNL_ARG_DST, values.address())
+        kernel.bind(dnnl.DNNL_ARG_SRC, arguments)
+                .bind(dnnl.DNNL_ARG_DST, values)
                 .run();
     }
 
@@ -136,9 +136,9 @@ final class EltwiseFunction implements CellFunction {
     }
 
     private static void backward(Kernel kernel, int argument, Slab kept, Slab factor, Slab product) {
-        kernel.bind(argument, kept.address())
-                .bind(dnnl.DNNL_ARG_DIFF_DST, factor.address())
-                .bind(dnnl.DNNL_ARG_DIFF_SRC, product.address())
+        kernel.bind(argument, kept)
+                .bind(dnnl.DNNL_ARG_DIFF_DST, factor)
+                .bind(dnnl.DNNL_ARG_DIFF_SRC, product)
                 .run();
     }
 

@@ -42,7 +42,7 @@ record Nd4jFunction(IActivation activation, SequenceShape shape) implements Cell
     @Override
     public void backward(Slab kept, Slab factor, Slab product) {
         INDArray target = steps(product);
-        if (factor.address() != product.address()) {
+        if (!factor.beginsAt(product)) {
             target.assign(steps(factor));
         }
         assign(activation.backprop(steps(kept), target).getFirst(), target);

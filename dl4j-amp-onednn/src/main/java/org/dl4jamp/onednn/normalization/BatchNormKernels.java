@@ -5,6 +5,7 @@ import org.bytedeco.dnnl.batch_normalization_forward;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.Place;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.Work;
@@ -17,7 +18,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  */
 final class BatchNormKernels implements AutoCloseable {
     /**
-     * Per channel, the addresses of FP32 numbers.
+     * Per channel, the addresses of FP32 numbers, which the layer keeps: its parameters, their gradients and what it has made for itself.
      *
      * @param scale gamma, or its gradient
      * @param shift beta, or its gradient
@@ -147,10 +148,10 @@ final class BatchNormKernels implements AutoCloseable {
     private static void run(Kernel kernel, INDArray input, Channels channels, INDArray output) {
         kernel.bind(dnnl.DNNL_ARG_SRC, input)
                 .bind(dnnl.DNNL_ARG_DST, output)
-                .bind(dnnl.DNNL_ARG_MEAN, channels.mean())
-                .bind(dnnl.DNNL_ARG_VARIANCE, channels.variance())
-                .bind(dnnl.DNNL_ARG_SCALE, channels.scale())
-                .bind(dnnl.DNNL_ARG_SHIFT, channels.shift())
+                .bind(dnnl.DNNL_ARG_MEAN, Place.kept(channels.mean()))
+                .bind(dnnl.DNNL_ARG_VARIANCE, Place.kept(channels.variance()))
+                .bind(dnnl.DNNL_ARG_SCALE, Place.kept(channels.scale()))
+                .bind(dnnl.DNNL_ARG_SHIFT, Place.kept(channels.shift()))
                 .run();
     }
 
@@ -171,11 +172,11 @@ final class BatchNormKernels implements AutoCloseable {
         backward.bind(dnnl.DNNL_ARG_SRC, input)
                 .bind(dnnl.DNNL_ARG_DIFF_DST, epsilon)
                 .bind(dnnl.DNNL_ARG_DIFF_SRC, inputGradient)
-                .bind(dnnl.DNNL_ARG_MEAN, channels.mean())
-                .bind(dnnl.DNNL_ARG_VARIANCE, channels.variance())
-                .bind(dnnl.DNNL_ARG_SCALE, channels.scale())
-                .bind(dnnl.DNNL_ARG_DIFF_SCALE, gradients.gamma())
-                .bind(dnnl.DNNL_ARG_DIFF_SHIFT, gradients.beta())
+                .bind(dnnl.DNNL_ARG_MEAN, Place.kept(channels.mean()))
+                .bind(dnnl.DNNL_ARG_VARIANCE, Place.kept(channels.variance()))
+                .bind(dnnl.DNNL_ARG_SCALE, Place.kept(channels.scale()))
+                .bind(dnnl.DNNL_ARG_DIFF_SCALE, Place.kept(gradients.gamma()))
+                .bind(dnnl.DNNL_ARG_DIFF_SHIFT, Place.kept(gradients.beta()))
                 .run();
     }
 

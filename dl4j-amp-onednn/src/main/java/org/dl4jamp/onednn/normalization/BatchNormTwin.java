@@ -11,6 +11,7 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.array.ChannelAxis;
 import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.Rejection;
 import org.dl4jamp.onednn.array.Workspaces;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -141,6 +142,7 @@ public final class BatchNormTwin extends BatchNormalization implements FusedRelu
         if (!accepts(given)) {
             return super.backpropGradient(epsilon, workspaceMgr);
         }
+        Rejection.ofEpsilon(layerId(), epsilon, input.shape());
         Gradient gradient = new DefaultGradient();
         INDArray above = axis.toSecond(epsilon);
         INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, given.shape());

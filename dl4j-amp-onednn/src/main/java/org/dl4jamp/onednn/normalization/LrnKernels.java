@@ -6,6 +6,7 @@ import org.bytedeco.dnnl.lrn_forward;
 import org.bytedeco.dnnl.memory;
 import org.dl4jamp.onednn.array.AlignedMemory;
 import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.Place;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.Work;
@@ -79,14 +80,14 @@ final class LrnKernels implements AutoCloseable {
     void forward(INDArray input, INDArray output) {
         forward.bind(dnnl.DNNL_ARG_SRC, input)
                 .bind(dnnl.DNNL_ARG_DST, output)
-                .bind(dnnl.DNNL_ARG_WORKSPACE, workspace.address())
+                .bind(dnnl.DNNL_ARG_WORKSPACE, Place.kept(workspace.address()))
                 .run();
     }
 
     /** The backward pass right after {@link #forward}, which has left what it needs in memory that the network's kernels share. */
     void backward(INDArray input, INDArray epsilon, INDArray inputGradient) {
         backward.bind(dnnl.DNNL_ARG_SRC, input)
-                .bind(dnnl.DNNL_ARG_WORKSPACE, workspace.address())
+                .bind(dnnl.DNNL_ARG_WORKSPACE, Place.kept(workspace.address()))
                 .bind(dnnl.DNNL_ARG_DIFF_DST, epsilon)
                 .bind(dnnl.DNNL_ARG_DIFF_SRC, inputGradient)
                 .run();

@@ -1,5 +1,6 @@
 package org.dl4jamp.onednn.normalization;
 
+import java.lang.ref.Reference;
 import org.bytedeco.javacpp.FloatPointer;
 import org.dl4jamp.onednn.array.Handle;
 import org.dl4jamp.onednn.array.Workspaces;
@@ -74,7 +75,11 @@ final class RunningStatistics {
 
     /** A view's parameters are contiguous: slices of DL4J's flat vectors. */
     static float[] read(INDArray array) {
-        return read(Workspaces.address(array), (int) array.length());
+        try {
+            return read(Workspaces.address(array), (int) array.length());
+        } finally {
+            Reference.reachabilityFence(array);
+        }
     }
 
     private static float[] read(long address, int length) {
@@ -84,7 +89,11 @@ final class RunningStatistics {
     }
 
     static void write(float[] values, INDArray array) {
-        view(Workspaces.address(array), array.length()).put(values);
+        try {
+            view(Workspaces.address(array), array.length()).put(values);
+        } finally {
+            Reference.reachabilityFence(array);
+        }
     }
 
     private static FloatPointer view(long address, long length) {

@@ -8,6 +8,7 @@ import org.bytedeco.dnnl.pooling_forward;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.Place;
 import org.dl4jamp.onednn.array.Workspaces;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -135,11 +136,11 @@ public final class PoolingKernels implements AutoCloseable {
      */
     void forward(INDArray input, INDArray output, INDArray places) {
         bindPlaces(forward, places);
-        forward(Workspaces.address(input), Workspaces.address(output));
+        forward(Place.of(input), Place.of(output));
     }
 
-    /** The forward pass of averages, from one address to another. */
-    public void forward(long input, long output) {
+    /** The forward pass of averages, from one place to another. */
+    public void forward(Place input, Place output) {
         forward.bind(dnnl.DNNL_ARG_SRC, input).bind(dnnl.DNNL_ARG_DST, output).run();
     }
 
@@ -156,11 +157,11 @@ public final class PoolingKernels implements AutoCloseable {
      */
     void backward(INDArray epsilon, INDArray inputGradient, INDArray places) {
         bindPlaces(backward, places);
-        backward(Workspaces.address(epsilon), Workspaces.address(inputGradient));
+        backward(Place.of(epsilon), Place.of(inputGradient));
     }
 
-    /** The backward pass of averages, from one address to another. */
-    public void backward(long epsilon, long inputGradient) {
+    /** The backward pass of averages, from one place to another. */
+    public void backward(Place epsilon, Place inputGradient) {
         backward.bind(dnnl.DNNL_ARG_DIFF_DST, epsilon)
                 .bind(dnnl.DNNL_ARG_DIFF_SRC, inputGradient)
                 .run();

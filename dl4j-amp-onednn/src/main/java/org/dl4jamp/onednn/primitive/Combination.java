@@ -9,6 +9,7 @@ import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.post_ops;
 import org.bytedeco.dnnl.primitive_attr;
 import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.Place;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -105,7 +106,7 @@ public final class Combination implements AutoCloseable {
             if (i == 0) {
                 pass.bind(dnnl.DNNL_ARG_SRC_0, arrays.get(taken++));
             } else {
-                pass.bind(dnnl.DNNL_ARG_SRC_0, context.staging().address());
+                pass.bind(dnnl.DNNL_ARG_SRC_0, Place.kept(context.staging().address()));
             }
             for (int place = 1; place < MOST_ARRAYS && taken < arrays.size(); place++) {
                 pass.bind(argument(place), arrays.get(taken++));
@@ -113,7 +114,7 @@ public final class Combination implements AutoCloseable {
             if (taken == arrays.size()) {
                 pass.bind(dnnl.DNNL_ARG_DST, result);
             } else {
-                pass.bind(dnnl.DNNL_ARG_DST, context.staging().address());
+                pass.bind(dnnl.DNNL_ARG_DST, Place.kept(context.staging().address()));
             }
             pass.run();
         }

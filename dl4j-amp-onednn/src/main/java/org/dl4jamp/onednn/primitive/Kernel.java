@@ -1,5 +1,6 @@
 package org.dl4jamp.onednn.primitive;
 
+import java.lang.ref.Reference;
 import java.util.HashMap;
 import java.util.Map;
 import org.bytedeco.dnnl.IntMemoryMap;
@@ -8,11 +9,13 @@ import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.primitive;
 import org.bytedeco.dnnl.primitive_desc_base;
 import org.bytedeco.dnnl.reorder;
+import org.bytedeco.javacpp.LongPointer;
 import org.bytedeco.javacpp.Pointer;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.engine.WorkEvent;
 import org.dl4jamp.onednn.array.Handle;
-import org.dl4jamp.onednn.array.Workspaces;
+import org.dl4jamp.onednn.array.Place;
+import org.dl4jamp.onednn.array.Slab;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
@@ -25,11 +28,24 @@ public final class Kernel implements AutoCloseable {
     private final String kind;
     private final primitive compiled;
     private final IntMemoryMap arguments;
-    private final Map<Integer, memory> memories = new HashMap<>();
+    private final Map<Integer, Argument> buffers = new HashMap<>();
     private final Handle handle = new Handle();
     private final boolean needsScratchpad;
     private final boolean alone = Work.threads() == 1;
     private boolean closed;
+
+    /** A buffer of the primitive. */
+    private static final class Argument {
+        private final memory buffer;
+        private final long bytes;
+        /** What keeps the memory of the buffer until the primitive has returned. */
+        private Object owner;
+
+        Argument(memory buffer, long bytes) {
+            this.buffer = buffer;
+            this.bytes = bytes;
+        }
+    }
 
     /**
      * @param context where it runs
@@ -53,36 +69,82 @@ public final class Kernel implements AutoCloseable {
 
     /** Declares an argument that is bound to a buffer before each run. */
     public Kernel argument(int index, memory.desc description) {
-        return argument(index, new memory(description, OneDnnLibrary.cpu(), (Pointer) null));
+        return argument(index, new memory(description, OneDnnLibrary.cpu(), (Pointer) null), bytes(description));
     }
 
     /** Declares an argument that is always in the same memory, which isn't this kernel's to free. */
     public Kernel argument(int index, memory held) {
-        memories.put(index, held.retainReference());
-        arguments.put(index, held);
+        return argument(index, held, 0);
+    }
+
+    private Kernel argument(int index, memory buffer, long bytes) {
+        buffers.put(index, new Argument(buffer.retainReference(), bytes));
+        arguments.put(index, buffer);
         return this;
+    }
+
+    /** From the first to the last number. oneDNN counts the gap behind the last one, too. */
+    private static long bytes(memory.desc description) {
+        long size = description.get_size();
+        boolean plain = size > 0
+                && description.get_format_kind().value == memory.format_kind.blocked.value
+                && description.get_inner_nblks() == 0;
+        if (!plain) {
+            return size;
+        }
+        LongPointer shape = description.get_dims();
+        LongPointer strides = description.get_strides();
+        long last = 0;
+        long all = 1;
+        for (int axis = 0; axis < description.get_ndims(); axis++) {
+            last += (shape.get(axis) - 1) * strides.get(axis);
+            all = Math.max(all, shape.get(axis) * strides.get(axis));
+        }
+        return Math.min(size, size / all * (last + 1));
     }
 
     public Kernel bind(int index, INDArray array) {
-        return bind(index, Workspaces.address(array));
+        return bind(index, Place.of(array));
     }
 
-    public Kernel bind(int index, long address) {
+    public Kernel bind(int index, Slab part) {
+        return bind(index, part.place());
+    }
+
+    /**
+     * Binds a buffer for the next run.
+     *
+     * @throws AmpException if there is less memory than the primitive reads or writes
+     */
+    public Kernel bind(int index, Place place) {
         requireOpen();
-        memories.get(index).set_data_handle(handle.at(address));
+        Argument argument = buffers.get(index);
+        if (place.bytes() < argument.bytes) {
+            throw new AmpException(
+                    what + " takes " + argument.bytes + " bytes as its argument " + index + ", and was given "
+                            + place.bytes() + ": an array has another shape than the layer's other arrays");
+        }
+        argument.owner = place.owner();
+        argument.buffer.set_data_handle(handle.at(place.address()));
         return this;
     }
 
+    /** Runs it. What was bound is kept until it has returned, and not longer. */
     public void run() {
         requireOpen();
         if (needsScratchpad) {
-            bind(dnnl.DNNL_ARG_SCRATCHPAD, context.scratchpad().address());
+            bind(dnnl.DNNL_ARG_SCRATCHPAD, Place.kept(context.scratchpad().address()));
         }
         WorkEvent event = WorkEvent.begin(kind, what);
-        if (alone) {
-            executeAlone();
-        } else {
-            execute();
+        try {
+            if (alone) {
+                executeAlone();
+            } else {
+                execute();
+            }
+        } finally {
+            Reference.reachabilityFence(this);
+            buffers.values().forEach(argument -> argument.owner = null);
         }
         event.commit();
     }
@@ -121,8 +183,8 @@ public final class Kernel implements AutoCloseable {
     public void close() {
         closed = true;
         arguments.releaseReference();
-        memories.values().forEach(Pointer::releaseReference);
-        memories.clear();
+        buffers.values().forEach(argument -> argument.buffer.releaseReference());
+        buffers.clear();
         compiled.releaseReference();
     }
 }

@@ -11,7 +11,6 @@ import org.bytedeco.javacpp.PointerScope;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.AmpException;
-import org.dl4jamp.engine.host.FiniteGradients;
 import org.dl4jamp.onednn.array.ActivationMemory;
 import org.dl4jamp.onednn.array.AlignedMemory;
 import org.dl4jamp.onednn.array.LentGradients;
@@ -28,7 +27,6 @@ public final class OneDnnContext implements AutoCloseable {
     private final AlignedMemory scratchpad = new AlignedMemory();
     private final ActivationMemory activationMemory = new ActivationMemory();
     private final LentGradients lentGradients = new LentGradients();
-    private final FiniteGradients finiteGradients = new FiniteGradients();
     private final AlignedMemory staging = new AlignedMemory();
     private final AlignedMemory gradientMemory = new AlignedMemory();
 
@@ -58,11 +56,6 @@ public final class OneDnnContext implements AutoCloseable {
     /** Gradients that a layer hands on untouched. */
     public LentGradients lentGradients() {
         return lentGradients;
-    }
-
-    /** Gradients of parameters that are known to be finite. */
-    public FiniteGradients finiteGradients() {
-        return finiteGradients;
     }
 
     /** Activations that layers hand on untouched in inference. */

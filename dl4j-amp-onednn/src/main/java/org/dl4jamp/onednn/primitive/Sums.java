@@ -21,15 +21,16 @@ public final class Sums implements AutoCloseable {
      * Adds one array to another, in place. DL4J's graph calls for it outside of layers and vertices.
      *
      * @param sum of the same shape, type and order
+     * @return whether it was done; not so after mixed precision was closed, when ND4J has to add
      */
-    public synchronized void add(INDArray summand, INDArray sum) {
+    public synchronized boolean add(INDArray summand, INDArray sum) {
         if (closed) {
-            sum.addi(summand);
-            return;
+            return false;
         }
         Combination.Task task = new Combination.Task(dnnl.algorithm.binary_add, 2, List.of(), Layout.of(sum));
         kernels.get(task, () -> Combination.make(context, "gradients of several consumers", task))
                 .run(List.of(sum, summand), sum);
+        return true;
     }
 
     @Override

@@ -3,6 +3,7 @@ package org.dl4jamp.onednn.product;
 import java.util.List;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
+import org.dl4jamp.onednn.array.Place;
 import org.dl4jamp.onednn.primitive.BlockOrder;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -57,7 +58,9 @@ final class ArrangedGradient implements AutoCloseable {
         if (copies.isEmpty()) {
             kernel.bind(dnnl.DNNL_ARG_DIFF_WEIGHTS, networks);
         } else {
-            kernel.bind(dnnl.DNNL_ARG_DIFF_WEIGHTS, context.gradientMemory().address());
+            kernel.bind(
+                    dnnl.DNNL_ARG_DIFF_WEIGHTS,
+                    Place.kept(context.gradientMemory().address()));
         }
     }
 
@@ -66,13 +69,13 @@ final class ArrangedGradient implements AutoCloseable {
         if (copies.isEmpty()) {
             return;
         }
-        Kernel first =
-                copies.get(0).bind(dnnl.DNNL_ARG_FROM, context.gradientMemory().address());
+        Kernel first = copies.get(0)
+                .bind(dnnl.DNNL_ARG_FROM, Place.kept(context.gradientMemory().address()));
         if (copies.size() == 1) {
             first.bind(dnnl.DNNL_ARG_TO, networks).run();
             return;
         }
-        long columns = context.staging().address();
+        Place columns = Place.kept(context.staging().address());
         first.bind(dnnl.DNNL_ARG_TO, columns).run();
         copies.get(1)
                 .bind(dnnl.DNNL_ARG_FROM, columns)

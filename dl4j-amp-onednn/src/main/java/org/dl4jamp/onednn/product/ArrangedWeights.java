@@ -87,7 +87,7 @@ final class ArrangedWeights implements AutoCloseable {
         if (place == null) {
             kernel.bind(dnnl.DNNL_ARG_WEIGHTS, networks);
         } else {
-            kernel.bind(dnnl.DNNL_ARG_WEIGHTS, place.address());
+            kernel.bind(dnnl.DNNL_ARG_WEIGHTS, place.bytes());
         }
     }
 
@@ -100,10 +100,10 @@ final class ArrangedWeights implements AutoCloseable {
             copy.bind(dnnl.DNNL_ARG_FROM, networks);
         } else {
             source.copy(networks);
-            copy.bind(dnnl.DNNL_ARG_FROM, source.place.address());
+            copy.bind(dnnl.DNNL_ARG_FROM, source.place.bytes());
         }
         place.takenBy(this);
-        copy.bind(dnnl.DNNL_ARG_TO, place.address()).run();
+        copy.bind(dnnl.DNNL_ARG_TO, place.bytes()).run();
     }
 
     @Override

@@ -273,7 +273,6 @@ public final class ProductKernels implements AutoCloseable {
                 .bind(dnnl.DNNL_ARG_DIFF_DST, delta)
                 .run();
         weightGradient.copy(gradient);
-        context.finiteGradients().written(gradient, FiniteProducts.areKnown(input, delta, gradient.length()));
     }
 
     @Override

@@ -138,8 +138,8 @@ public final class ProductPasses implements AutoCloseable {
     }
 
     /**
-     * Whether the output will be the same when the backward pass comes. It isn't if it was only a stop before a cast, nor for sure in FP32 if a
-     * layer of DL4J's is next, which may apply dropout in place.
+     * Whether the output will be the same when the backward pass comes. It isn't if it was only a stop before a cast, nor for sure in FP32 if somebody may
+     * write into it; in BFLOAT16 others work on copies.
      */
     private boolean canKeep(LayerWorkspaceMgr workspaceMgr) {
         return function.isRelu()

@@ -3,7 +3,7 @@ package org.dl4jamp.onednn.product;
 import org.bytedeco.dnnl.global.dnnl;
 import org.dl4jamp.onednn.array.AlignedMemory;
 import org.dl4jamp.onednn.array.Layout;
-import org.dl4jamp.onednn.array.Workspaces;
+import org.dl4jamp.onednn.array.Place;
 import org.dl4jamp.onednn.pooling.PoolingKernels;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.WindowGeometry;
@@ -52,23 +52,27 @@ final class Samples implements AutoCloseable {
     }
 
     /** Where those of an input are, until the next kernel has run. */
-    long take(INDArray input) {
+    Place take(INDArray input) {
         if (averages == null) {
-            return Workspaces.address(input);
+            return Place.of(input);
         }
-        averages.forward(Workspaces.address(input), packed.address());
-        return packed.address();
+        averages.forward(Place.of(input), packed());
+        return packed();
+    }
+
+    private Place packed() {
+        return Place.kept(packed.address());
     }
 
     /** Where their gradient is to be written, before {@link #spread}. */
-    long gradient(INDArray inputGradient) {
-        return averages == null ? Workspaces.address(inputGradient) : packed.address();
+    Place gradient(INDArray inputGradient) {
+        return averages == null ? Place.of(inputGradient) : packed();
     }
 
     /** Puts their gradient where they were taken from, and zeros everywhere else. */
     void spread(INDArray inputGradient) {
         if (averages != null) {
-            averages.backward(packed.address(), Workspaces.address(inputGradient));
+            averages.backward(packed(), Place.of(inputGradient));
         }
     }
 

@@ -2,6 +2,7 @@ package org.dl4jamp.onednn.product;
 
 import org.bytedeco.dnnl.memory;
 import org.dl4jamp.onednn.array.AlignedMemory;
+import org.dl4jamp.onednn.array.Place;
 
 /**
  * Memory for a copy of one layer's weights, in whatever order in memory the primitive wants that reads it next. All shapes of the layer's input share
@@ -34,8 +35,8 @@ final class WeightCopy implements AutoCloseable {
         bytes.reserve(order.get_size());
     }
 
-    long address() {
-        return bytes.address();
+    Place bytes() {
+        return Place.kept(bytes.address());
     }
 
     /** Says whose copy it is from now on. */

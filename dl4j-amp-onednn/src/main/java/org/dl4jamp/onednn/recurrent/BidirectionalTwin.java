@@ -3,6 +3,7 @@ package org.dl4jamp.onednn.recurrent;
 import static org.nd4j.linalg.indexing.NDArrayIndex.all;
 import static org.nd4j.linalg.indexing.NDArrayIndex.interval;
 
+import java.lang.ref.Reference;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.bytedeco.javacpp.Pointer;
@@ -18,6 +19,7 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.array.Handle;
 import org.dl4jamp.onednn.array.KeptWeights;
+import org.dl4jamp.onednn.array.Rejection;
 import org.dl4jamp.onednn.array.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.common.base.Preconditions;
@@ -147,37 +149,67 @@ final class BidirectionalTwin extends BidirectionalLayer implements KeptWeights.
         long bytes = from.length() / steps * from.dataType().width();
         Handle source = new Handle();
         Handle target = new Handle();
-        for (long time = 0; time < steps; time++) {
-            Pointer.memcpy(
-                    target.at(Workspaces.address(to) + (steps - 1 - time) * bytes),
-                    source.at(Workspaces.address(from) + time * bytes),
-                    bytes);
+        try {
+            for (long time = 0; time < steps; time++) {
+                Pointer.memcpy(
+                        target.at(Workspaces.address(to) + (steps - 1 - time) * bytes),
+                        source.at(Workspaces.address(from) + time * bytes),
+                        bytes);
+            }
+        } finally {
+            Reference.reachabilityFence(from);
+            Reference.reachabilityFence(to);
         }
         return to;
+    }
+
+    /** The outputs of one direction, {@code [time, minibatch, units]}. */
+    private INDArray outputs(
+            Directional direction, INDArray sequences, boolean training, LayerWorkspaceMgr workspaceMgr) {
+        return direction
+                .passes()
+                .outputs(of(sequences, direction), direction.parameters(), training, null, workspaceMgr);
+    }
+
+    /** Those of the direction that is given its sequences the wrong way round, the right way round. */
+    private INDArray outputsOfBackwards(
+            INDArray sequences, boolean training, SequenceMemory memory, LayerWorkspaceMgr workspaceMgr) {
+        INDArray turned = outputs(backwards, reversed(sequences, memory), training, workspaceMgr);
+        return reverse(turned, memory.create(type, turned.shape()));
     }
 
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         SequenceMemory memory = new SequenceMemory(workspaceMgr, ArrayType.FF_WORKING_MEM);
         INDArray sequences = sequences();
-        INDArray one =
-                forwards.passes().outputs(of(sequences, forwards), forwards.parameters(), training, null, workspaceMgr);
-        INDArray turned = backwards
-                .passes()
-                .outputs(
-                        of(reversed(sequences, memory), backwards),
-                        backwards.parameters(),
-                        training,
-                        null,
-                        workspaceMgr);
-        INDArray other = reverse(turned, memory.create(type, turned.shape()));
+        INDArray one = outputs(forwards, sequences, training, workspaceMgr);
+        INDArray other = outputsOfBackwards(sequences, training, memory, workspaceMgr);
         return featuresFirst(merge.forward(one, other, training, workspaceMgr).permute(1, 2, 0));
+    }
+
+    /** A backward pass may follow a forward pass that wasn't for training: that of a frozen layer through which gradients flow isn't. */
+    private void prepareBackward(INDArray sequences, SequenceMemory memory, LayerWorkspaceMgr workspaceMgr) {
+        if (!merge.isReadyForBackward()) {
+            INDArray one = forwards.passes().outputsAgain(of(sequences, forwards), forwards.parameters(), workspaceMgr);
+            INDArray turned = backwards
+                    .passes()
+                    .outputsAgain(of(reversed(sequences, memory), backwards), backwards.parameters(), workspaceMgr);
+            merge.keep(one, reverse(turned, memory.create(type, turned.shape())));
+        }
     }
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         SequenceMemory memory = new SequenceMemory(workspaceMgr, ArrayType.BP_WORKING_MEM);
         INDArray sequences = sequences();
+        long units = forwards.parameters().recurrentWeights().size(0);
+        Rejection.ofEpsilon(
+                "of a bidirectional layer",
+                featuresFirst(epsilon),
+                sequences.size(0),
+                layer.getMode() == Bidirectional.Mode.CONCAT ? 2 * units : units,
+                sequences.size(2));
+        prepareBackward(sequences, memory, workspaceMgr);
         INDArray error = forwards.passes().timeFirst(featuresFirst(epsilon), type, memory);
         DirectionMerge.Errors errors = merge.backward(error, memory);
         INDArray next = backward(forwards, sequences, errors.forwards().permute(1, 2, 0), workspaceMgr);

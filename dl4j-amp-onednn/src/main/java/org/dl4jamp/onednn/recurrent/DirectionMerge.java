@@ -38,8 +38,13 @@ final class DirectionMerge implements AutoCloseable {
         return kernels.get(layout, () -> MergeKernels.make(context, "bidirectional layer", layout));
     }
 
-    /** The two in one, among the activations. */
-    INDArray forward(INDArray one, INDArray other, boolean training, LayerWorkspaceMgr workspaceMgr) {
+    /**
+     * The two in one, among the activations.
+     *
+     * @param keeps whether {@link #backward} is to find what it needs of the two
+     */
+    INDArray forward(INDArray one, INDArray other, boolean keeps, LayerWorkspaceMgr workspaceMgr) {
+        clear();
         long units = one.size(2);
         boolean both = mode == Bidirectional.Mode.CONCAT;
         INDArray merged = Workspaces.dense(
@@ -49,7 +54,7 @@ final class DirectionMerge implements AutoCloseable {
             case AVERAGE -> kernels(one).average(one, other, merged);
             case MUL -> {
                 kernels(one).multiply(one, other, merged);
-                if (training) {
+                if (keeps) {
                     keep(one, other);
                 }
             }
@@ -61,8 +66,13 @@ final class DirectionMerge implements AutoCloseable {
         return merged;
     }
 
-    // Like DL4J's layer: outside workspaces.
-    private void keep(INDArray one, INDArray other) {
+    /** Whether {@link #backward} finds what it needs of the outputs of the two directions. */
+    boolean isReadyForBackward() {
+        return mode != Bidirectional.Mode.MUL || forwardOutputs != null;
+    }
+
+    /** Keeps the outputs of the two directions for {@link #backward}. Like DL4J's layer: outside workspaces. */
+    void keep(INDArray one, INDArray other) {
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             forwardOutputs = one.dup();
             backwardOutputs = other.dup();
@@ -70,7 +80,7 @@ final class DirectionMerge implements AutoCloseable {
     }
 
     /**
-     * The backward pass.
+     * The backward pass, when {@linkplain #isReadyForBackward it can be done}.
      *
      * @param error the gradient of what was merged
      */

@@ -5,6 +5,7 @@ import java.util.List;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.Place;
 import org.dl4jamp.onednn.array.Slab;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -61,7 +62,7 @@ final class GateWeights implements AutoCloseable {
      * @param masters DL4J's
      * @param primitives where the primitive's go
      */
-    void take(Slab masters, long primitives) {
+    void take(Slab masters, Place primitives) {
         for (int gate = 0; gate < GATES_OF_DL4J.length; gate++) {
             toPrimitive
                     .get(gate)
@@ -72,7 +73,7 @@ final class GateWeights implements AutoCloseable {
     }
 
     /** Copies a gradient that the primitive has made. */
-    void give(long primitives, Slab gradients) {
+    void give(Place primitives, Slab gradients) {
         for (int gate = 0; gate < GATES_OF_DL4J.length; gate++) {
             fromPrimitive
                     .get(gate)
@@ -82,8 +83,8 @@ final class GateWeights implements AutoCloseable {
         }
     }
 
-    private long ofDl4j(Slab all, int gate) {
-        return all.plus(GATES_OF_DL4J[gate] * size * units).address();
+    private Slab ofDl4j(Slab all, int gate) {
+        return all.plus(GATES_OF_DL4J[gate] * size * units);
     }
 
     @Override

@@ -1,5 +1,6 @@
 package org.dl4jamp.onednn.recurrent;
 
+import java.lang.ref.Reference;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.lstm_forward;
 import org.bytedeco.dnnl.memory;
@@ -8,6 +9,7 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.array.Handle;
 import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.Place;
 import org.dl4jamp.onednn.array.SequenceShape;
 import org.dl4jamp.onednn.array.Slab;
 import org.dl4jamp.onednn.array.Workspaces;
@@ -97,7 +99,7 @@ final class InferringLstm implements AutoCloseable {
                 .argument(dnnl.DNNL_ARG_TO, to);
     }
 
-    private static void copy(Kernel kernel, long from, long to) {
+    private static void copy(Kernel kernel, Place from, Place to) {
         kernel.bind(dnnl.DNNL_ARG_FROM, from).bind(dnnl.DNNL_ARG_TO, to).run();
     }
 
@@ -120,20 +122,20 @@ final class InferringLstm implements AutoCloseable {
         long memoryBefore = before + stateBytes();
         long last = memoryBefore + stateBytes();
         RecurrentState after = lastState == null ? null : lastState.room().orElseGet(this::state);
-        long memoryAfter = after == null ? last + stateBytes() : Workspaces.address(after.memory());
+        Place memoryAfter = after == null ? Place.kept(last + stateBytes()) : Place.of(after.memory());
         begin(initial, before, memoryBefore);
         forward.bind(dnnl.DNNL_ARG_SRC_LAYER, x)
-                .bind(dnnl.DNNL_ARG_SRC_ITER, before)
-                .bind(dnnl.DNNL_ARG_SRC_ITER_C, memoryBefore)
+                .bind(dnnl.DNNL_ARG_SRC_ITER, Place.kept(before))
+                .bind(dnnl.DNNL_ARG_SRC_ITER_C, Place.kept(memoryBefore))
                 .bind(dnnl.DNNL_ARG_WEIGHTS_LAYER, weights.inputWeights())
                 .bind(dnnl.DNNL_ARG_WEIGHTS_ITER, weights.recurrentWeights())
                 .bind(dnnl.DNNL_ARG_BIAS, weights.bias())
                 .bind(dnnl.DNNL_ARG_DST_LAYER, outputs)
-                .bind(dnnl.DNNL_ARG_DST_ITER, last)
+                .bind(dnnl.DNNL_ARG_DST_ITER, Place.kept(last))
                 .bind(dnnl.DNNL_ARG_DST_ITER_C, memoryAfter)
                 .run();
         if (after != null) {
-            copy(widen, last, Workspaces.address(after.output()));
+            copy(widen, Place.kept(last), Place.of(after.output()));
             lastState.take(after);
         }
     }
@@ -164,16 +166,22 @@ final class InferringLstm implements AutoCloseable {
         if (initial.isZero()) {
             Pointer.memset(handle.at(output), 0, 2 * stateBytes());
         } else {
-            copy(round, address(initial.output()), output);
-            Pointer.memcpy(handle.at(memory), new Handle().at(address(initial.memory())), shape.block() * Float.BYTES);
+            copy(round, Place.of(rows(initial.output())), Place.kept(output));
+            INDArray cells = rows(initial.memory());
+            try {
+                Pointer.memcpy(
+                        handle.at(memory), new Handle().at(Workspaces.address(cells)), shape.block() * Float.BYTES);
+            } finally {
+                Reference.reachabilityFence(cells);
+            }
         }
     }
 
-    /** Of the numbers of an array that a program may have set, in FP32 and row by row. */
-    private long address(INDArray state) {
+    /** The numbers of an array that a program may have set, in FP32 and row by row. */
+    private INDArray rows(INDArray state) {
         boolean usual =
                 Layout.dense(DataType.FLOAT, shape.minibatch(), shape.units()).isThatOf(state);
-        return Workspaces.address(usual ? state : state.castTo(DataType.FLOAT).dup('c'));
+        return usual ? state : state.castTo(DataType.FLOAT).dup('c');
     }
 
     @Override

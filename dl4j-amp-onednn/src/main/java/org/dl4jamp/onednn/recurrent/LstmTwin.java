@@ -20,7 +20,7 @@ final class LstmTwin extends LSTM implements Directional, KeptWeights.Keeper {
 
     private final transient RecurrentPasses passes;
     private final transient RecurrentCalls calls = new RecurrentCalls(this, this::permuteIfNWC);
-    private final transient TimeStepState betweenTimeSteps = new TimeStepState(stateMap);
+    private final transient TimeStepState betweenTimeSteps = new TimeStepState(() -> stateMap);
 
     LstmTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);

@@ -4,6 +4,7 @@ import org.bytedeco.dnnl.memory;
 import org.bytedeco.javacpp.Pointer;
 import org.dl4jamp.onednn.array.AlignedMemory;
 import org.dl4jamp.onednn.array.Handle;
+import org.dl4jamp.onednn.array.Place;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 
 /** An LSTM's weights and biases for inference, in the orders in memory that some of oneDNN's primitives want: made once, they count until the parameters change. */
@@ -37,16 +38,16 @@ final class LstmWeightCopy implements AutoCloseable {
         return inputOrder.equals(wantedInputOrder) && recurrentOrder.equals(wantedRecurrentOrder);
     }
 
-    long inputWeights() {
-        return bytes.address();
+    Place inputWeights() {
+        return Place.kept(bytes.address());
     }
 
-    long recurrentWeights() {
-        return bytes.address() + inputBytes;
+    Place recurrentWeights() {
+        return Place.kept(bytes.address() + inputBytes);
     }
 
-    long bias() {
-        return bytes.address() + inputBytes + recurrentBytes;
+    Place bias() {
+        return Place.kept(bytes.address() + inputBytes + recurrentBytes);
     }
 
     /** Whether it's of the parameters of now. */

@@ -1,5 +1,6 @@
 package org.dl4jamp.onednn.recurrent;
 
+import org.dl4jamp.onednn.array.Slab;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** What a recurrent layer computes, for one shape of its input. */
@@ -8,6 +9,16 @@ interface RecurrentCell extends AutoCloseable {
     interface Trace {
         /** The outputs: {@code [steps + 1, minibatch, units]}, the state before the first step in front. */
         INDArray outputs();
+
+        /** The outputs without the state before: {@code [steps, minibatch, units]}. */
+        default INDArray outputsOfSteps() {
+            INDArray all = outputs();
+            long block = all.size(1) * all.size(2);
+            return Slab.of(all)
+                    .plus(block)
+                    .vector(all.length() - block)
+                    .reshape(all.size(0) - 1, all.size(1), all.size(2));
+        }
 
         /** The state after the last step, which is in the trace's memory. */
         RecurrentState last();

@@ -83,18 +83,13 @@ final class RecurrentPasses implements AutoCloseable {
     /** An array of {@code [minibatch, size, time]} as {@code [time, minibatch, size]}, the order in memory, in a type. */
     INDArray timeFirst(INDArray sequences, DataType wanted, SequenceMemory memory) {
         INDArray turned = Views.permuted(sequences, 2, 0, 1);
-        if (Layout.dense(wanted, turned.shape()).isThatOf(turned)) {
-            return turned;
-        }
-        return copy(turned, memory.create(wanted, turned.shape()));
+        boolean usual = Layout.dense(wanted, turned.shape()).isThatOf(turned);
+        return usual ? turned : copy(turned, memory.create(wanted, turned.shape()));
     }
 
     private INDArray copy(INDArray from, INDArray to) {
-        if (Layout.isReadable(from)) {
-            context.copies().copy(from, to);
-            return to;
-        }
-        return to.assign(from);
+        context.copies().copyOrAssign(from, to);
+        return to;
     }
 
     /** {@code [time, minibatch]}. */
@@ -122,7 +117,7 @@ final class RecurrentPasses implements AutoCloseable {
             return inferred(sequences, parameters, lastState, workspaceMgr, ArrayType.FF_WORKING_MEM);
         }
         forget();
-        parameters.requireFit(sequences.input(), sequences.initial().output());
+        parameters.requireFit(sequences);
         boolean keeps = training && Workspaces.staysUntilBackward(workspaceMgr);
         SequenceMemory working = new SequenceMemory(workspaceMgr, ArrayType.FF_WORKING_MEM);
         SequenceMemory lasting = keeps ? new SequenceMemory(workspaceMgr, ArrayType.ACTIVATIONS) : working;
@@ -132,9 +127,16 @@ final class RecurrentPasses implements AutoCloseable {
         }
         kept = keeps ? trace : null;
         keptFrom = sequences.initial();
-        INDArray all = trace.outputs();
-        long block = all.size(1) * all.size(2);
-        return Slab.of(all).plus(block).vector(all.length() - block).reshape(all.size(0) - 1, all.size(1), all.size(2));
+        return trace.outputsOfSteps();
+    }
+
+    /** The outputs of a forward pass that was not for training, for the backward pass that follows all the same; what it needs besides is kept. */
+    INDArray outputsAgain(Sequences sequences, RecurrentParameters parameters, LayerWorkspaceMgr workspaceMgr) {
+        forget();
+        SequenceMemory memory = new SequenceMemory(workspaceMgr, ArrayType.BP_WORKING_MEM);
+        kept = run(sequences, parameters, true, true, hasTruncated, memory, memory);
+        keptFrom = sequences.initial();
+        return kept.outputsOfSteps();
     }
 
     /**
@@ -171,7 +173,7 @@ final class RecurrentPasses implements AutoCloseable {
             LastState lastState,
             LayerWorkspaceMgr workspaceMgr,
             ArrayType place) {
-        parameters.requireFit(sequences.input(), sequences.initial().output());
+        parameters.requireFit(sequences);
         INDArray x = timeFirst(sequences.input(), type, new SequenceMemory(workspaceMgr, ArrayType.FF_WORKING_MEM));
         return inference
                 .orElseThrow()
@@ -237,7 +239,8 @@ final class RecurrentPasses implements AutoCloseable {
             LayerWorkspaceMgr workspaceMgr,
             ArrayType destination) {
         INDArray input = sequences.input();
-        parameters.requireFit(input, sequences.initial().output());
+        parameters.requireFit(sequences);
+        parameters.requireFit(epsilon, input);
         SequenceMemory memory = new SequenceMemory(workspaceMgr, ArrayType.BP_WORKING_MEM);
         long steps = input.size(2);
         long firstStep = backSteps > 0 ? Math.max(0, steps - backSteps) : 0;

@@ -2,6 +2,7 @@ package org.dl4jamp.onednn.recurrent;
 
 import org.dl4jamp.onednn.array.AlignedMemory;
 import org.dl4jamp.onednn.array.KeptWeights;
+import org.dl4jamp.onednn.array.Place;
 
 /** Memory for the copies that a recurrent layer's primitives read of its weights, those of one shape of input at a time. */
 final class RecurrentWeights implements KeptWeights, AutoCloseable {
@@ -15,8 +16,9 @@ final class RecurrentWeights implements KeptWeights, AutoCloseable {
         memory.reserve(atLeast);
     }
 
-    long address() {
-        return memory.address();
+    /** Some of it. */
+    Place place(long offset) {
+        return Place.kept(memory.address() + offset);
     }
 
     /** Whether what is there is for one reader, and of the parameters of now. */

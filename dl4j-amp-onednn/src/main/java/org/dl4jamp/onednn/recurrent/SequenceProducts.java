@@ -5,6 +5,7 @@ import java.util.List;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.Place;
 import org.dl4jamp.onednn.array.SequenceShape;
 import org.dl4jamp.onednn.array.Slab;
 import org.dl4jamp.onednn.primitive.Kernel;
@@ -138,20 +139,20 @@ final class SequenceProducts implements AutoCloseable {
         return kernel;
     }
 
-    private long inputWeights(int gate) {
-        return weights.address() + gate * inputWeightBytes;
+    private Place inputWeights(int gate) {
+        return weights.place(gate * inputWeightBytes);
     }
 
-    private long recurrentWeights() {
+    private Place recurrentWeights() {
         return inputWeights(shape.gates());
     }
 
-    private long recurrentWeightsBackward() {
-        return weights.address();
+    private Place recurrentWeightsBackward() {
+        return weights.place(0);
     }
 
-    private long inputWeightsBackward() {
-        return weights.address() + recurrentWeightBytesBackward;
+    private Place inputWeightsBackward() {
+        return weights.place(recurrentWeightBytesBackward);
     }
 
     /**
@@ -166,11 +167,7 @@ final class SequenceProducts implements AutoCloseable {
         }
         for (int gate = 0; gate < shape.gates(); gate++) {
             roundInputWeights
-                    .bind(
-                            dnnl.DNNL_ARG_FROM,
-                            Slab.of(inputWeights)
-                                    .plus(gate * shape.nIn() * shape.units())
-                                    .address())
+                    .bind(dnnl.DNNL_ARG_FROM, Slab.of(inputWeights).plus(gate * shape.nIn() * shape.units()))
                     .bind(dnnl.DNNL_ARG_TO, inputWeights(gate))
                     .run();
         }
@@ -204,10 +201,8 @@ final class SequenceProducts implements AutoCloseable {
         for (int gate = 0; gate < shape.gates(); gate++) {
             input.bind(dnnl.DNNL_ARG_SRC, x)
                     .bind(dnnl.DNNL_ARG_WEIGHTS, inputWeights(gate))
-                    .bind(
-                            dnnl.DNNL_ARG_BIAS,
-                            Slab.of(bias).plus(gate * shape.units()).address())
-                    .bind(dnnl.DNNL_ARG_DST, sums.plus(gate * shape.gate()).address())
+                    .bind(dnnl.DNNL_ARG_BIAS, Slab.of(bias).plus(gate * shape.units()))
+                    .bind(dnnl.DNNL_ARG_DST, sums.plus(gate * shape.gate()))
                     .run();
         }
     }
@@ -220,9 +215,9 @@ final class SequenceProducts implements AutoCloseable {
      */
     void recurrent(Slab before, Slab sums) {
         recurrent
-                .bind(dnnl.DNNL_ARG_SRC, before.address())
+                .bind(dnnl.DNNL_ARG_SRC, before)
                 .bind(dnnl.DNNL_ARG_WEIGHTS, recurrentWeights())
-                .bind(dnnl.DNNL_ARG_DST, sums.address())
+                .bind(dnnl.DNNL_ARG_DST, sums)
                 .run();
     }
 
@@ -234,9 +229,9 @@ final class SequenceProducts implements AutoCloseable {
      */
     void recurrentBackward(Slab delta, Slab error) {
         recurrentBackward
-                .bind(dnnl.DNNL_ARG_SRC, delta.address())
+                .bind(dnnl.DNNL_ARG_SRC, delta)
                 .bind(dnnl.DNNL_ARG_WEIGHTS, recurrentWeightsBackward())
-                .bind(dnnl.DNNL_ARG_DST, error.address())
+                .bind(dnnl.DNNL_ARG_DST, error)
                 .run();
     }
 
@@ -270,7 +265,7 @@ final class SequenceProducts implements AutoCloseable {
                 .run();
         recurrentWeightGradient
                 .bind(dnnl.DNNL_ARG_SRC, deltas)
-                .bind(dnnl.DNNL_ARG_WEIGHTS, before.address())
+                .bind(dnnl.DNNL_ARG_WEIGHTS, before)
                 .bind(dnnl.DNNL_ARG_DST, gradients.recurrentWeights())
                 .run();
         biasGradient

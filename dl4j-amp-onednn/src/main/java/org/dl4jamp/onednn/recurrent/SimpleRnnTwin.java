@@ -20,7 +20,7 @@ final class SimpleRnnTwin extends SimpleRnn implements Directional, KeptWeights.
 
     private final transient RecurrentPasses passes;
     private final transient RecurrentCalls calls = new RecurrentCalls(this, this::permuteIfNWC);
-    private final transient TimeStepState betweenTimeSteps = new TimeStepState(stateMap);
+    private final transient TimeStepState betweenTimeSteps = new TimeStepState(() -> stateMap);
 
     SimpleRnnTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);

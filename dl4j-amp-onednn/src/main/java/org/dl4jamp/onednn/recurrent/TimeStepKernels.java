@@ -90,9 +90,9 @@ final class TimeStepKernels implements AutoCloseable {
     }
 
     private static void run(Kernel kernel, Slab one, Slab other, Slab target) {
-        kernel.bind(dnnl.DNNL_ARG_SRC_0, one.address())
-                .bind(dnnl.DNNL_ARG_SRC_1, other.address())
-                .bind(dnnl.DNNL_ARG_DST, target.address())
+        kernel.bind(dnnl.DNNL_ARG_SRC_0, one)
+                .bind(dnnl.DNNL_ARG_SRC_1, other)
+                .bind(dnnl.DNNL_ARG_DST, target)
                 .run();
     }
 
@@ -112,9 +112,7 @@ final class TimeStepKernels implements AutoCloseable {
     }
 
     private static void copy(Kernel kernel, Slab from, Slab to) {
-        kernel.bind(dnnl.DNNL_ARG_FROM, from.address())
-                .bind(dnnl.DNNL_ARG_TO, to.address())
-                .run();
+        kernel.bind(dnnl.DNNL_ARG_FROM, from).bind(dnnl.DNNL_ARG_TO, to).run();
     }
 
     @Override

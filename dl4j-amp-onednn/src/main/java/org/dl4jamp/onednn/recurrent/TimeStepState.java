@@ -2,6 +2,7 @@ package org.dl4jamp.onednn.recurrent;
 
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
@@ -9,25 +10,27 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * would leave as much memory behind that only the garbage collector frees, which sees small objects and doesn't hurry.
  */
 final class TimeStepState implements LastState {
-    private final Map<String, INDArray> state;
+    private final Supplier<Map<String, INDArray>> map;
     private RecurrentState unseen = RecurrentState.ZERO;
 
     /**
-     * @param state the layer's map, in which others may put other arrays
+     * @param map returns the layer's map, in which others may put other arrays, and in whose place others may put theirs
      */
-    TimeStepState(Map<String, INDArray> state) {
-        this.state = state;
+    TimeStepState(Supplier<Map<String, INDArray>> map) {
+        this.map = map;
     }
 
     @Override
     public void take(RecurrentState last) {
-        last.putInto(state);
+        last.putInto(map.get());
         unseen = last;
     }
 
     @Override
     public Optional<RecurrentState> room() {
-        return unseen.isZero() || !RecurrentState.in(state).isSameAs(unseen) ? Optional.empty() : Optional.of(unseen);
+        return unseen.isZero() || !RecurrentState.in(map.get()).isSameAs(unseen)
+                ? Optional.empty()
+                : Optional.of(unseen);
     }
 
     /** Somebody is given the arrays, and may keep them. */

@@ -5,6 +5,7 @@ import org.bytedeco.dnnl.lstm_backward;
 import org.bytedeco.dnnl.lstm_forward;
 import org.bytedeco.dnnl.memory;
 import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.Place;
 import org.dl4jamp.onednn.array.SequenceShape;
 import org.dl4jamp.onednn.array.Slab;
 import org.dl4jamp.onednn.array.Workspaces;
@@ -184,10 +185,10 @@ final class WholeLstm implements AutoCloseable {
             INDArray x, RecurrentParameters parameters, INDArray outputs, INDArray memories, SequenceMemory memory) {
         long block = shape.block();
         weights.reserve(inputWeightBytes + recurrentWeightBytes);
-        inputWeights.take(Slab.of(parameters.inputWeights()), weights.address());
-        recurrentWeights.take(Slab.of(parameters.recurrentWeights()), weights.address() + inputWeightBytes);
+        inputWeights.take(Slab.of(parameters.inputWeights()), weights.place(0));
+        recurrentWeights.take(Slab.of(parameters.recurrentWeights()), weights.place(inputWeightBytes));
         INDArray biases = memory.create(DataType.FLOAT, GATES * shape.units());
-        bias.take(Slab.of(parameters.bias()), Workspaces.address(biases));
+        bias.take(Slab.of(parameters.bias()), Place.of(biases));
         INDArray kept = memory.create(DataType.FLOAT, keptNumbers);
         INDArray last = memory.create(DataType.FLOAT, shape.minibatch(), shape.units());
         Slab memoryAfter = Slab.of(memories).plus(block);
@@ -197,25 +198,21 @@ final class WholeLstm implements AutoCloseable {
                 biases,
                 kept,
                 new RecurrentState(last, memoryAfter.vector(block).reshape(shape.minibatch(), shape.units())));
-        bind(forward, x, trace, weights.address() + inputWeightBytes).run();
+        bind(forward, x, trace, weights.place(inputWeightBytes)).run();
         return trace;
     }
 
-    private Kernel bind(Kernel kernel, INDArray x, Trace trace, long recurrent) {
+    private Kernel bind(Kernel kernel, INDArray x, Trace trace, Place recurrent) {
         long block = shape.block();
         return kernel.bind(dnnl.DNNL_ARG_SRC_LAYER, x)
                 .bind(dnnl.DNNL_ARG_SRC_ITER, trace.outputs())
                 .bind(dnnl.DNNL_ARG_SRC_ITER_C, trace.memories())
-                .bind(dnnl.DNNL_ARG_WEIGHTS_LAYER, weights.address())
+                .bind(dnnl.DNNL_ARG_WEIGHTS_LAYER, weights.place(0))
                 .bind(dnnl.DNNL_ARG_WEIGHTS_ITER, recurrent)
                 .bind(dnnl.DNNL_ARG_BIAS, trace.biases())
-                .bind(
-                        dnnl.DNNL_ARG_DST_LAYER,
-                        Slab.of(trace.outputs()).plus(block).address())
+                .bind(dnnl.DNNL_ARG_DST_LAYER, Slab.of(trace.outputs()).plus(block))
                 .bind(dnnl.DNNL_ARG_DST_ITER, trace.last().output())
-                .bind(
-                        dnnl.DNNL_ARG_DST_ITER_C,
-                        Slab.of(trace.memories()).plus(block).address())
+                .bind(dnnl.DNNL_ARG_DST_ITER_C, Slab.of(trace.memories()).plus(block))
                 .bind(dnnl.DNNL_ARG_WORKSPACE, trace.kept());
     }
 
@@ -237,8 +234,8 @@ final class WholeLstm implements AutoCloseable {
             INDArray inputGradient,
             SequenceMemory memory) {
         weights.reserve(inputWeightBytesBackward + recurrentWeightBytesBackward);
-        inputWeightsBackward.take(Slab.of(parameters.inputWeights()), weights.address());
-        long recurrent = weights.address() + inputWeightBytesBackward;
+        inputWeightsBackward.take(Slab.of(parameters.inputWeights()), weights.place(0));
+        Place recurrent = weights.place(inputWeightBytesBackward);
         recurrentWeightsBackward.take(Slab.of(parameters.recurrentWeights()), recurrent);
         // oneDNN adds to the gradients of parameters.
         INDArray inputWeightGradient = cleared(inputGradientNumbers, memory);
@@ -252,16 +249,14 @@ final class WholeLstm implements AutoCloseable {
                 .bind(dnnl.DNNL_ARG_DIFF_DST_ITER_C, noError)
                 .bind(dnnl.DNNL_ARG_DIFF_SRC_LAYER, inputGradient)
                 .bind(dnnl.DNNL_ARG_DIFF_SRC_ITER, unread)
-                .bind(
-                        dnnl.DNNL_ARG_DIFF_SRC_ITER_C,
-                        Slab.of(unread).plus(shape.block()).address())
+                .bind(dnnl.DNNL_ARG_DIFF_SRC_ITER_C, Slab.of(unread).plus(shape.block()))
                 .bind(dnnl.DNNL_ARG_DIFF_WEIGHTS_LAYER, inputWeightGradient)
                 .bind(dnnl.DNNL_ARG_DIFF_WEIGHTS_ITER, recurrentWeightGradient)
                 .bind(dnnl.DNNL_ARG_DIFF_BIAS, biasGradient)
                 .run();
-        inputWeights.give(Workspaces.address(inputWeightGradient), Slab.of(gradients.inputWeights()));
-        recurrentWeights.give(Workspaces.address(recurrentWeightGradient), Slab.of(gradients.recurrentWeights()));
-        bias.give(Workspaces.address(biasGradient), Slab.of(gradients.bias()));
+        inputWeights.give(Place.of(inputWeightGradient), Slab.of(gradients.inputWeights()));
+        recurrentWeights.give(Place.of(recurrentWeightGradient), Slab.of(gradients.recurrentWeights()));
+        bias.give(Place.of(biasGradient), Slab.of(gradients.bias()));
     }
 
     private static INDArray cleared(long numbers, SequenceMemory memory) {

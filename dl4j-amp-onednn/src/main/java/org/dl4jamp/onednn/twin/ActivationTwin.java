@@ -17,13 +17,14 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /**
  * An element-wise activation function of an array of any rank, computed in FP32 and rounded once. Functions that oneDNN hasn't are ND4J's.
  */
-final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner, AutoCloseable {
+final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner, OutputKeeper, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;
     private final transient ActivationFunction function;
 
     private transient FusedRelu fused;
+    private transient boolean outputStays;
 
     ActivationTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
@@ -37,10 +38,15 @@ final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner,
     }
 
     @Override
+    public void outputStays() {
+        outputStays = true;
+    }
+
+    @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
         if (fused != null && fused.takes(input)) {
-            return workspaceMgr.leverageTo(ArrayType.ACTIVATIONS, input);
+            return handedOn(workspaceMgr);
         }
         if (function.eltwise() == null) {
             INDArray values = unrounded(workspaceMgr, ArrayType.FF_WORKING_MEM);
@@ -52,6 +58,16 @@ final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner,
         INDArray output = Workspaces.like(x, workspaceMgr, ArrayType.ACTIVATIONS);
         function.forwardFrom(layerId(), x, output);
         return output;
+    }
+
+    /** The input, or a copy of it if somebody may write into what is handed on: the backward pass reads the input. */
+    private INDArray handedOn(LayerWorkspaceMgr workspaceMgr) {
+        if (outputStays || dataType == DataType.BFLOAT16) {
+            return workspaceMgr.leverageTo(ArrayType.ACTIVATIONS, input);
+        }
+        INDArray copy = Workspaces.like(input, workspaceMgr, ArrayType.ACTIVATIONS);
+        context.copies().copy(input, copy);
+        return copy;
     }
 
     /** A copy of the input that ND4J's functions may overwrite. */

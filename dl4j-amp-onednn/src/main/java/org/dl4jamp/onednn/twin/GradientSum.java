@@ -36,10 +36,7 @@ public final class GradientSum extends NDArray {
 
     @Override
     public INDArray addi(INDArray other) {
-        if (!layout.isThatOf(other)) {
-            return super.addi(other);
-        }
-        context.sums().add(other, this);
-        return this;
+        boolean added = layout.isThatOf(other) && context.sums().add(other, this);
+        return added ? this : super.addi(other);
     }
 }

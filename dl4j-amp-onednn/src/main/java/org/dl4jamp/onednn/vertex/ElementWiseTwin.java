@@ -3,6 +3,7 @@ package org.dl4jamp.onednn.vertex;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import org.bytedeco.dnnl.global.dnnl;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex.Op;
 import org.deeplearning4j.nn.workspace.ArrayType;
@@ -53,6 +54,11 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
     }
 
     @Override
+    Optional<INDArray> madeAlready(INDArray[] inputs) {
+        return sum != null && sum.isMade() ? Optional.of(inputs[sum.product()]) : Optional.empty();
+    }
+
+    @Override
     INDArray afterDl4j(INDArray output) {
         if (sum != null && sum.function() != null) {
             apply(sum.function(), Layout.of(output), output, output);
@@ -67,10 +73,12 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
     }
 
     @Override
+    Optional<long[]> outputShape(INDArray[] inputs) {
+        return Optional.of(inputs[0].shape());
+    }
+
+    @Override
     INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr) {
-        if (sum != null && sum.isMade()) {
-            return context().handOn(inputs[sum.product()], workspaceMgr);
-        }
         INDArray output = create(workspaceMgr, ArrayType.ACTIVATIONS, inputs[0].shape());
         boolean fused = training && relu != null;
         List<Eltwise> after = new ArrayList<>();

@@ -1,6 +1,7 @@
 package org.dl4jamp.onednn.vertex;
 
 import java.util.Arrays;
+import java.util.Optional;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.engine.VertexRequest;
@@ -38,10 +39,16 @@ final class MergeTwin extends VertexTwin {
     }
 
     @Override
-    INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr) {
+    Optional<long[]> outputShape(INDArray[] inputs) {
         long[] shape = inputs[0].shape().clone();
         shape[axis] = Arrays.stream(inputs).mapToLong(input -> input.size(axis)).sum();
-        INDArray output = create(workspaceMgr, ArrayType.ACTIVATIONS, shape);
+        return Optional.of(shape);
+    }
+
+    @Override
+    INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr) {
+        INDArray output =
+                create(workspaceMgr, ArrayType.ACTIVATIONS, outputShape(inputs).orElseThrow());
         long start = 0;
         for (INDArray input : inputs) {
             context().copies().copy(input, Workspaces.range(output, axis, start, input.size(axis)));

@@ -1,5 +1,6 @@
 package org.dl4jamp.onednn.vertex;
 
+import java.util.Optional;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.engine.VertexRequest;
@@ -28,6 +29,13 @@ final class SubsetTwin extends VertexTwin {
                 && inputs[0].rank() >= 2
                 && inputs[0].rank() <= 4
                 && first + length <= inputs[0].size(CHANNELS);
+    }
+
+    @Override
+    Optional<long[]> outputShape(INDArray[] inputs) {
+        long[] shape = inputs[0].shape().clone();
+        shape[CHANNELS] = length;
+        return Optional.of(shape);
     }
 
     @Override

@@ -1,18 +1,22 @@
 package org.dl4jamp.onednn.vertex;
 
 import java.util.Arrays;
+import java.util.Optional;
 import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.graph.vertex.BaseGraphVertex;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.array.Rejection;
 import org.dl4jamp.onednn.array.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.GradientSum;
 import org.dl4jamp.twin.DelegatingVertex;
 import org.dl4jamp.twin.Gate;
 import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 
@@ -22,11 +26,13 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
 
     private final transient VertexRequest request;
     private final transient OneDnnContext context;
+    private transient boolean ranOwn;
 
     VertexTwin(VertexRequest request, OneDnnContext context) {
         super(request.master());
         this.request = request;
         this.context = context;
+        request.gate().takePart(request.surroundings().turn(), false);
     }
 
     final OneDnnContext context() {
@@ -46,6 +52,16 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
     /** One gradient per input, each with memory of its own in {@link ArrayType#ACTIVATION_GRAD}. */
     abstract INDArray[] backward(INDArray[] inputs, INDArray epsilon, LayerWorkspaceMgr workspaceMgr);
 
+    /** The shape of the activations of inputs that are covered; empty if DL4J's vertex checks the gradient's. */
+    Optional<long[]> outputShape(INDArray[] inputs) {
+        return Optional.empty();
+    }
+
+    /** The activations, if the layer that makes one of the inputs has computed them along with it. */
+    Optional<INDArray> madeAlready(INDArray[] inputs) {
+        return Optional.empty();
+    }
+
     /** What is done, in place, to what DL4J's vertex has computed. */
     INDArray afterDl4j(INDArray output) {
         return output;
@@ -59,17 +75,43 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
 
     @Override
     public final INDArray doForward(boolean training, LayerWorkspaceMgr workspaceMgr) {
-        try (Gate.Inside inside = request.gate().enter()) {
-            return forwardInside(training, workspaceMgr);
+        try (Gate.Inside inside = request.gate().forward(request.surroundings().turn(), false)) {
+            ranOwn = inside.isOwn();
+            return ranOwn ? forwardOfMaster(training, workspaceMgr) : forwardInside(training, workspaceMgr);
+        }
+    }
+
+    /** In a pass of the network's own layers, which are FP32. */
+    private INDArray forwardOfMaster(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        if (request.type() == DataType.FLOAT) {
+            return master().doForward(training, workspaceMgr);
+        }
+        BaseGraphVertex master = (BaseGraphVertex) master();
+        DataType planned = master.getDataType();
+        master.setDataType(DataType.FLOAT);
+        try {
+            return master.doForward(training, workspaceMgr);
+        } finally {
+            master.setDataType(planned);
         }
     }
 
     private INDArray forwardInside(boolean training, LayerWorkspaceMgr workspaceMgr) {
         GraphVertex master = master();
+        if (!training && request.surroundings().check().leavesToDl4j(master.getInputs())) {
+            return master.doForward(false, workspaceMgr);
+        }
+        Optional<INDArray> ready = master.canDoForward() ? madeAlready(master.getInputs()) : Optional.empty();
+        if (ready.isPresent()) {
+            return inOrder(context.handOn(ready.get(), workspaceMgr), workspaceMgr);
+        }
         if (!master.canDoForward() || !isCovered(master.getInputs())) {
             return afterDl4j(master.doForward(training, workspaceMgr));
         }
-        INDArray output = forward(master.getInputs(), training, workspaceMgr);
+        return inOrder(forward(master.getInputs(), training, workspaceMgr), workspaceMgr);
+    }
+
+    private INDArray inOrder(INDArray output, LayerWorkspaceMgr workspaceMgr) {
         return request.surroundings().foreignConsumer()
                 ? context.copies().dense(output, workspaceMgr, ArrayType.ACTIVATIONS)
                 : output;
@@ -77,6 +119,9 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
 
     @Override
     public final Pair<Gradient, INDArray[]> doBackward(boolean tbptt, LayerWorkspaceMgr workspaceMgr) {
+        if (ranOwn) {
+            return master().doBackward(tbptt, workspaceMgr);
+        }
         try (Gate.Inside inside = request.gate().enter()) {
             return backwardInside(tbptt, workspaceMgr);
         }
@@ -87,7 +132,10 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
         if (!master.canDoBackward() || !isCovered(master.getInputs())) {
             return master.doBackward(tbptt, workspaceMgr);
         }
-        INDArray[] gradients = backward(master.getInputs(), epsilon(master), workspaceMgr);
+        INDArray epsilon = epsilon(master);
+        outputShape(master.getInputs())
+                .ifPresent(shape -> Rejection.ofEpsilon("of vertex \"" + request.name() + "\"", epsilon, shape));
+        INDArray[] gradients = backward(master.getInputs(), epsilon, workspaceMgr);
         for (int i = 0; i < gradients.length; i++) {
             if (request.surroundings().foreignProducer()) {
                 gradients[i] = context.copies().dense(gradients[i], workspaceMgr, ArrayType.ACTIVATION_GRAD);

@@ -21,12 +21,14 @@ import java.util.jar.JarOutputStream;
 import java.util.stream.Stream;
 import org.bytedeco.javacpp.Loader;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** {@link TrainingProgram} in JVMs of its own whose class paths lack something, or have another thing in its place. */
+@Tag("long")
 class ClassPathTest {
     private static final String PLATFORM = Loader.getPlatform();
 

@@ -34,7 +34,7 @@ class TimeStepStateTest {
 
     private final Random random = new Random(1);
     private final Map<String, INDArray> map = new HashMap<>();
-    private final TimeStepState state = new TimeStepState(map);
+    private final TimeStepState state = new TimeStepState(() -> map);
 
     private RecurrentState made() {
         return new RecurrentState(gaussian(random, 1, 2, 3), gaussian(random, 1, 2, 3));

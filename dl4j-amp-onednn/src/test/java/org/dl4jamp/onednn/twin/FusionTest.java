@@ -301,6 +301,7 @@ class FusionTest {
             ActivationTwin then = new ActivationTwin(Layers.dl4j(relu, null).conf(), type, context);
             first.fuse(fused);
             then.fuse(fused);
+            then.outputStays();
             INDArray master = params.dup().reshape(1, 20);
             first.setParamsViewArray(master);
             first.setParamTable(conf.initializer().init(norm.conf(), master, false));

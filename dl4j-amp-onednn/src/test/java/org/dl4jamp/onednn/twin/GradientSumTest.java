@@ -46,6 +46,15 @@ class GradientSumTest {
     }
 
     @Test
+    void addsAfterMixedPrecisionWasClosed() {
+        INDArray memory = channelsLast(first);
+        INDArray sum = GradientSum.of(memory, context);
+        context.close();
+        assertSame(sum, sum.addi(channelsLast(second)));
+        assertEquals(first.add(second), memory);
+    }
+
+    @Test
     void isTheArrayInAllElse() {
         INDArray sum = GradientSum.of(channelsLast(first), context);
         assertArrayEquals(first.shape(), sum.shape());

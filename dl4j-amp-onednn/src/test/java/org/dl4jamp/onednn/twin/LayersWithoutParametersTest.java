@@ -38,6 +38,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.activations.IActivation;
+import org.nd4j.linalg.activations.impl.ActivationELU;
 import org.nd4j.linalg.activations.impl.ActivationPReLU;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -45,6 +46,24 @@ import org.nd4j.linalg.factory.Nd4j;
 
 /** Activation and pooling layers. */
 class LayersWithoutParametersTest {
+    /** ND4J's derivative of ELU takes no notice of alpha. */
+    @Test
+    void eluHasItsTrueDerivativeWhateverItsAlpha() {
+        INDArray input = Layers.gaussian(new Random(1), 1, 4, 5);
+        try (EngineSession session = new OneDnnEngine().session(1, true)) {
+            for (double alpha : new double[] {0.5, 1, 2}) {
+                org.deeplearning4j.nn.api.Layer twin =
+                        Layers.twin(session, new ActivationLayer(new ActivationELU(alpha)), null, DataType.FLOAT);
+                INDArray gradient =
+                        Layers.run(twin, input, Nd4j.ones(DataType.FLOAT, 4, 5)).inputGradient();
+                for (long i = 0; i < input.length(); i++) {
+                    double x = input.getDouble(i);
+                    assertEquals(x > 0 ? 1 : alpha * Math.exp(x), gradient.getDouble(i), 1e-5, "alpha " + alpha);
+                }
+            }
+        }
+    }
+
     @ParameterizedTest
     @EnumSource(
             value = Activation.class,

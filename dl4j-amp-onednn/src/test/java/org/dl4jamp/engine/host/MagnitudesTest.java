@@ -13,84 +13,13 @@ import java.util.Random;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
-import org.dl4jamp.engine.StepKernels;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 
-class FiniteGradientsTest {
-    private final FiniteGradients known = new FiniteGradients();
-    private final StepKernels kernels = new HostStepKernels(StepKernels.nd4j(), known);
-
-    private static INDArray part(INDArray whole, long from, long to) {
-        return whole.get(NDArrayIndex.interval(from, to));
-    }
-
-    /** What is known is left unread: a NaN that came there later shows it. */
-    @Property(tries = 200)
-    void readsAllThatIsNotKnown(@ForAll long seed, @ForAll @IntRange(min = 8, max = 3000) int length) {
-        Random random = new Random(seed);
-        INDArray view = part(Nd4j.rand(DataType.FLOAT, length + 7), 3, 3 + length);
-        boolean[] unread = new boolean[length];
-        kernels.backwardBegins();
-        for (int from = random.nextInt(length); from < length; from += 1 + random.nextInt(length)) {
-            int to = from + 1 + random.nextInt(length - from);
-            boolean finite = random.nextInt(4) > 0;
-            known.written(part(view, from, to), finite);
-            for (int i = from; i < to; i++) {
-                unread[i] = finite;
-            }
-            from = to;
-        }
-        int bad = random.nextInt(length);
-        view.putScalar(bad, Float.NaN);
-        assertEquals(unread[bad], kernels.allFiniteAsWritten(view));
-        assertFalse(kernels.allFinite(view));
-        assertFalse(kernels.allFiniteAsWritten(view), "the answer is given once");
-    }
-
-    @Test
-    void whatWasKnownIsForgottenWhenItIsWrittenAgain() {
-        INDArray view = Nd4j.rand(DataType.FLOAT, 100);
-        kernels.backwardBegins();
-        known.written(view, true);
-        view.putScalar(40, Float.NEGATIVE_INFINITY);
-        known.written(view, false);
-        assertFalse(kernels.allFiniteAsWritten(view));
-    }
-
-    @Test
-    void whatWasKnownIsForgottenWhenABackwardPassBegins() {
-        INDArray view = Nd4j.rand(DataType.FLOAT, 100);
-        kernels.backwardBegins();
-        known.written(view, true);
-        kernels.backwardBegins();
-        view.putScalar(40, Float.NaN);
-        assertFalse(kernels.allFiniteAsWritten(view));
-    }
-
-    @Test
-    void nothingIsKnownOutsideOfBackwardPasses() {
-        INDArray view = Nd4j.rand(DataType.FLOAT, 100);
-        view.putScalar(99, Float.NaN);
-        known.written(view, true);
-        assertFalse(kernels.allFiniteAsWritten(view));
-    }
-
-    @Test
-    void whatIsKnownOfOtherGradientsTellsNothing() {
-        INDArray whole = Nd4j.rand(DataType.FLOAT, 100);
-        whole.putScalar(50, Float.NaN);
-        for (INDArray other :
-                List.of(part(whole, 0, 60), part(whole, 45, 100), whole, Nd4j.rand(DataType.FLOAT, 100))) {
-            kernels.backwardBegins();
-            known.written(other, true);
-            assertFalse(kernels.allFiniteAsWritten(part(whole, 40, 55)));
-        }
-    }
-
+class MagnitudesTest {
     @Property(tries = 60)
     void theLargestMagnitudeIsThatOfNd4j(@ForAll long seed, @ForAll @IntRange(min = 1, max = 150_000) int pairs) {
         Nd4j.getRandom().setSeed(seed);

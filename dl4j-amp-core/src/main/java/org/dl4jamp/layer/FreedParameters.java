@@ -1,0 +1,26 @@
+package org.dl4jamp.layer;
+
+import org.deeplearning4j.nn.api.Layer;
+import org.dl4jamp.AmpException;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** Refuses to compute with parameters whose memory has been freed: code that reads them by address would read whatever is there now. */
+public final class FreedParameters {
+    private FreedParameters() {}
+
+    /**
+     * Checks that a layer's parameters are still there.
+     *
+     * @param master the network's own layer
+     * @throws AmpException if they were freed
+     */
+    public static void refuse(Layer master) {
+        INDArray parameters = master.params();
+        if (parameters != null && parameters.wasClosed()) {
+            throw new AmpException(
+                    "Layer \"" + master.conf().getLayer().getLayerName()
+                            + "\" has no parameters any more: close() of the network, or of its parameter array, has freed them."
+                            + " A closed network computes no more; leave its mode with close(), and load or make another network");
+        }
+    }
+}

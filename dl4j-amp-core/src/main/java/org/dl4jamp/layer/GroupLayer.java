@@ -1,0 +1,105 @@
+package org.dl4jamp.layer;
+
+import java.util.function.Supplier;
+import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.api.MaskState;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.twin.Surroundings;
+import org.dl4jamp.twin.Twin;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** A wrapper of a layer that inference computes together with its neighbours in the passes where that's right, and by itself in the others. */
+public final class GroupLayer extends TwinLayer {
+    private static final long serialVersionUID = 1L;
+
+    /** The layer's part in its group. */
+    public interface Membership {
+        /**
+         * Returns whether the group's twin computes the layer in this pass.
+         *
+         * @param given the layer's input, as the network has set it
+         */
+        boolean isTogether(INDArray given);
+
+        /** Is called with what the layer hands on after it was computed together with the others. */
+        void handsOn(INDArray activations);
+    }
+
+    private final transient Membership membership;
+    private final transient Supplier<TwinLayer> maker;
+    private transient TwinLayer alone;
+
+    /**
+     * Takes what {@link TwinLayer} takes, with the group's twin.
+     *
+     * @param alone makes the wrapper that computes the layer by itself, when it's needed for the first time
+     */
+    public GroupLayer(
+            Layer master,
+            Twin twin,
+            DataType rounded,
+            DataType output,
+            Surroundings surroundings,
+            StepGuard guard,
+            Membership membership,
+            Supplier<TwinLayer> alone) {
+        super(master, twin, rounded, output, surroundings, new GradientScale(() -> 1, false), guard);
+        this.membership = membership;
+        this.maker = alone;
+    }
+
+    @Override
+    INDArray compute(boolean training, LayerWorkspaceMgr workspaceMgr, ForwardPass.Computation computation) {
+        INDArray given = input();
+        if (given != null && !membership.isTogether(given)) {
+            return computeAlone(given, training, workspaceMgr);
+        }
+        INDArray activations = super.compute(training, workspaceMgr, computation);
+        membership.handsOn(activations);
+        return activations;
+    }
+
+    private INDArray computeAlone(INDArray given, boolean training, LayerWorkspaceMgr workspaceMgr) {
+        if (alone == null) {
+            alone = maker.get();
+            alone.setMaskArray(getMaskArray());
+        }
+        alone.setInput(given, workspaceMgr);
+        return alone.activate(training, workspaceMgr);
+    }
+
+    @Override
+    public void setMaskArray(INDArray maskArray) {
+        super.setMaskArray(maskArray);
+        if (alone != null) {
+            alone.setMaskArray(maskArray);
+        }
+    }
+
+    @Override
+    public Pair<INDArray, MaskState> feedForwardMaskArray(
+            INDArray maskArray, MaskState currentMaskState, int minibatchSize) {
+        if (alone != null) {
+            alone.feedForwardMaskArray(maskArray, currentMaskState, minibatchSize);
+        }
+        return super.feedForwardMaskArray(maskArray, currentMaskState, minibatchSize);
+    }
+
+    @Override
+    void parametersSet() {
+        super.parametersSet();
+        if (alone != null) {
+            alone.parametersSet();
+        }
+    }
+
+    @Override
+    public void clear() {
+        super.clear();
+        if (alone != null) {
+            alone.clear();
+        }
+    }
+}

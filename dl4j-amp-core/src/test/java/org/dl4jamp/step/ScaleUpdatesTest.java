@@ -1,0 +1,114 @@
+package org.dl4jamp.step;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.Optional;
+import org.dl4jamp.AmpException;
+import org.dl4jamp.scale.DynamicLossScaler;
+import org.dl4jamp.scale.LossScalerState;
+import org.dl4jamp.scale.SharedLossScale;
+import org.junit.jupiter.api.Test;
+
+class ScaleUpdatesTest {
+    private static final Skip OVERFLOW = skip(Skip.Cause.OVERFLOW);
+
+    private final DynamicLossScaler scaler =
+            DynamicLossScaler.builder().initialScale(1024).growthInterval(2).build();
+    private final ScaleUpdates updates = ScaleUpdates.each(scaler);
+
+    private static Skip skip(Skip.Cause cause) {
+        return new Skip(cause, "what", Optional.empty());
+    }
+
+    @Test
+    void aScalerIsUpdatedAfterEachStepThatWasScaled() {
+        updates.count();
+        updates.taken();
+        assertEquals(1, scaler.state().growthTracker());
+        updates.count();
+        updates.taken();
+        assertEquals(2048, scaler.scale());
+        updates.count();
+        updates.skipped(OVERFLOW);
+        assertEquals(1024, scaler.scale());
+        assertFalse(updates.areLater());
+        assertSame(scaler, updates.scaler());
+    }
+
+    @Test
+    void aStepThatIsSkippedForAnotherReasonLeavesTheScalerAsItWas() {
+        LossScalerState before = scaler.state();
+        for (Skip.Cause cause : Skip.Cause.values()) {
+            if (cause != Skip.Cause.OVERFLOW) {
+                updates.count();
+                updates.skipped(skip(cause));
+                assertEquals(before, scaler.state(), cause.name());
+            }
+        }
+    }
+
+    @Test
+    void stepsOfAPauseLeaveTheScalerAsItWasUnlessAMicroBatchBeforeItWasScaled() {
+        LossScalerState before = scaler.state();
+        updates.taken();
+        assertEquals(before, scaler.state(), "no micro-batch was counted");
+        assertFalse(updates.arePaused());
+        updates.pause(true);
+        assertTrue(updates.arePaused());
+        updates.count();
+        updates.taken();
+        assertEquals(before, scaler.state());
+        updates.pause(false);
+        updates.count();
+        updates.pause(true);
+        updates.count();
+        updates.skipped(OVERFLOW);
+        assertEquals(512, scaler.scale());
+        updates.count();
+        updates.skipped(OVERFLOW);
+        assertEquals(512, scaler.scale(), "what was scaled belongs to the step before");
+    }
+
+    @Test
+    void restoredMicroBatchesCountAsScaled() {
+        updates.pause(true);
+        updates.restore();
+        updates.taken();
+        assertEquals(1, scaler.state().growthTracker());
+    }
+
+    @Test
+    void aSharedScalerIsUpdatedAtTheEndOfTheIteration() {
+        SharedLossScale shared = new SharedLossScale(scaler);
+        ScaleUpdates one = ScaleUpdates.together(scaler, shared, true);
+        ScaleUpdates other = ScaleUpdates.together(scaler, shared, true);
+        assertTrue(one.areLater());
+        one.begin("one");
+        one.count();
+        one.skipped(OVERFLOW);
+        AmpException e = assertThrows(AmpException.class, () -> one.begin("one"));
+        assertTrue(e.getMessage().contains("one is about to make a second step"), e::getMessage);
+        other.begin("other");
+        other.count();
+        other.taken();
+        assertEquals(1024, scaler.scale());
+        shared.update();
+        assertEquals(512, scaler.scale());
+        one.begin("one");
+    }
+
+    @Test
+    void aNetworkInFp32SaysNothingOfASharedScale() {
+        SharedLossScale shared = new SharedLossScale(scaler);
+        ScaleUpdates unscaled = ScaleUpdates.together(scaler, shared, false);
+        LossScalerState before = scaler.state();
+        unscaled.count();
+        unscaled.skipped(OVERFLOW);
+        shared.update();
+        assertEquals(before, scaler.state());
+    }
+}
