@@ -12,28 +12,35 @@ copy_working_tree() {
     cp --parents --preserve=mode -t "$destination" -- "${files[@]}"
 }
 
-# What the README's section "Use it" tells users to add, block by block: the XML that begins with <dependencyManagement> (management) or else the
-# rest of it (dependencies), or the lines for Gradle (gradle).
-readme_block() {
-    local wanted=$1 line section='' language='' block='' inside=false
+# Prints the blocks of code in a section of a document, of one language, that begin with a text.
+document_block() {
+    local file=$1 wanted_section=$2 wanted_language=$3 beginning=$4 line section='' language='' block='' inside=false
     while IFS= read -r line; do
-        case $line in
-            '## '*) section=${line#'## '} ;;
-            '```xml' | '```groovy') inside=true language=${line#'```'} block='' ;;
-            '```')
-                if $inside && [ "$section" = "Use it" ]; then
-                    case $language:$block in
-                        'xml:<dependencyManagement>'*) [ "$wanted" = management ] && printf '%s' "$block" ;;
-                        'xml:<dependency>'*) [ "$wanted" = dependencies ] && printf '%s' "$block" ;;
-                        groovy:*) [ "$wanted" = gradle ] && printf '%s' "$block" ;;
-                    esac
-                fi
-                inside=false
-                ;;
-            *) $inside && block+=$line$'\n' ;;
-        esac
-    done <README.md
-    return 0
+        if $inside && [ "$line" = '```' ]; then
+            inside=false
+            if [ "$section" = "$wanted_section" ] && [ "$language" = "$wanted_language" ]; then
+                case $block in
+                    "$beginning"*) printf '%s' "$block" ;;
+                esac
+            fi
+        elif $inside; then
+            block+=$line$'\n'
+        else
+            case $line in
+                '## '*) section=${line#'## '} ;;
+                '```'*) inside=true language=${line#'```'} block='' ;;
+            esac
+        fi
+    done <"$file"
+}
+
+# Prints what the README tells users to add: the BOM (management) or the dependencies; or the lines for Gradle of docs/install.md (gradle).
+readme_block() {
+    case $1 in
+        management) document_block README.md 'Add it' xml '<dependencyManagement>' ;;
+        dependencies) document_block README.md 'Add it' xml '<dependency>' ;;
+        gradle) document_block docs/install.md Gradle groovy '' ;;
+    esac
 }
 
 # One dependency of DL4J or ND4J, which the user has already.

@@ -177,10 +177,11 @@ public final class BenchCommand implements Callable<Integer> {
     private void write(List<CaseFigures> done) throws IOException {
         if (json != null) {
             Object figures = BenchmarkCases.isGroup(caseName) ? done : done.get(0);
-            Files.writeString(json, JSON.writeValueAsString(figures) + System.lineSeparator());
+            String text = JSON.writeValueAsString(figures) + System.lineSeparator();
+            writable("--json", json, () -> Files.writeString(json, text));
         }
         if (markdown != null) {
-            MarkdownReport.write(markdown, place(), MarkdownReport.of(done));
+            writable("--markdown", markdown, () -> MarkdownReport.write(markdown, place(), MarkdownReport.of(done)));
         }
     }
 
@@ -257,17 +258,28 @@ public final class BenchCommand implements Callable<Integer> {
         }
     }
 
+    /** Something that is done with a file. */
+    private interface FileAction {
+        void run() throws IOException;
+    }
+
     private void requireWritable(String option, Path file) {
         if (file == null) {
             return;
         }
         boolean isNew = Files.notExists(file);
-        try {
+        writable(option, file, () -> {
             Files.newOutputStream(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND)
                     .close();
             if (isNew) {
                 Files.delete(file);
             }
+        });
+    }
+
+    private void writable(String option, Path file, FileAction action) {
+        try {
+            action.run();
         } catch (IOException e) {
             throw new ParameterException(spec.commandLine(), option + " " + file + ": can't be written (" + e + ")", e);
         }
