@@ -3,6 +3,7 @@ package org.dl4jamp;
 import org.deeplearning4j.nn.api.OptimizationAlgorithm;
 import org.dl4jamp.network.AmpNetwork;
 import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** What a network must be for mixed precision. */
 final class Preconditions {
@@ -28,14 +29,16 @@ final class Preconditions {
         if (!network.isInitialized()) {
             throw new AmpException("network: it isn't initialized; call init() first");
         }
-        if (network.model().params().wasClosed()) {
+        // DL4J 1.0.0-M1.1 has null for no parameters.
+        INDArray parameters = network.model().params();
+        if (parameters != null && parameters.wasClosed()) {
             throw new AmpException(
                     "network: it is closed, and its parameters are gone; load it, or init() another one");
         }
-        if (network.model().numParams() == 0) {
+        if (parameters == null || network.model().numParams() == 0) {
             throw new AmpException("network: it has no parameters, so there is nothing to " + purpose);
         }
-        DataType type = network.model().params().dataType();
+        DataType type = parameters.dataType();
         if (type != DataType.FLOAT) {
             throw new AmpException(
                     "network: its parameters are " + type + ", but master weights have to be FLOAT; configure it with"
