@@ -2,10 +2,15 @@ package org.dl4jamp;
 
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Model;
-import org.dl4jamp.checkpoint.CarriedConfig;
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.config.CarriedConfig;
 import org.dl4jamp.dl4j.PassInProgress;
 import org.dl4jamp.engine.Engines;
 import org.dl4jamp.inference.InferenceGuard;
+import org.dl4jamp.install.Guards;
+import org.dl4jamp.install.InferenceInstallation;
+import org.dl4jamp.install.Preconditions;
+import org.dl4jamp.install.Removal;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.policy.InferencePlan;
 import org.dl4jamp.policy.InferencePlanner;
@@ -13,6 +18,9 @@ import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.policy.PrecisionPlanner;
 import org.dl4jamp.policy.WithoutFusions;
+import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.precision.OptLevel;
+import org.dl4jamp.precision.Precision;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -112,11 +120,7 @@ public final class InferenceMode implements AutoCloseable {
      * @throws AmpException if it's neither a MultiLayerNetwork nor a ComputationGraph
      */
     public static Optional<InferenceMode> of(Model network) {
-        AmpNetwork view = AmpNetwork.of(network);
-        if (!view.isInitialized()) {
-            return Optional.empty();
-        }
-        return Guards.find(view, InferenceGuard.class).map(guard -> (InferenceMode) guard.owner());
+        return Guards.ofInference(AmpNetwork.of(network)).map(guard -> (InferenceMode) guard.owner());
     }
 
     /** The settings in force. */

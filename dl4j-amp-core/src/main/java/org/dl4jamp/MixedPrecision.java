@@ -9,13 +9,24 @@ import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.checkpoint.AmpState;
-import org.dl4jamp.checkpoint.CarriedConfig;
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.config.CarriedConfig;
+import org.dl4jamp.config.PartialGroup;
 import org.dl4jamp.dl4j.PassInProgress;
+import org.dl4jamp.install.Guards;
+import org.dl4jamp.install.Installation;
+import org.dl4jamp.install.Pauses;
+import org.dl4jamp.install.Preconditions;
+import org.dl4jamp.install.Removal;
+import org.dl4jamp.install.ResolvedConfig;
+import org.dl4jamp.install.SavedStep;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.policy.PrecisionPlan;
+import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.LossScaler;
 import org.dl4jamp.step.ScaleUpdates;
 import org.dl4jamp.step.TrainingStep;
@@ -138,12 +149,7 @@ public final class MixedPrecision implements AutoCloseable {
 
     /** The mixed precision of a network, empty if it isn't enabled. */
     public static Optional<MixedPrecision> of(Model network) {
-        AmpNetwork view = AmpNetwork.of(network);
-        if (!view.isInitialized()) {
-            return Optional.empty();
-        }
-        return TrainingStep.of(view.updater())
-                .or(() -> Guards.find(view, TrainingStep.class))
+        return Guards.ofTraining(AmpNetwork.of(network))
                 .map(TrainingStep::owner)
                 .map(MixedPrecision.class::cast);
     }
@@ -300,7 +306,7 @@ public final class MixedPrecision implements AutoCloseable {
      * @throws AmpException if mixed precision is closed, if another thread has begun a pause that isn't over, or if it's called within a pass of the network; nothing has changed then
      */
     public Pause pause() {
-        return pauses.begin();
+        return new Pause(pauses.begin());
     }
 
     /** Whether there is a {@linkplain #pause() pause} that isn't over. */

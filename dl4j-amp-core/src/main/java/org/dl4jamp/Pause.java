@@ -1,5 +1,8 @@
 package org.dl4jamp;
 
+import org.dl4jamp.install.Pauses;
+import org.dl4jamp.precision.AmpException;
+
 /**
  * A while in which a network with mixed precision computes in FP32, see {@link MixedPrecision#pause()}:
  *
@@ -10,10 +13,10 @@ package org.dl4jamp;
  * </pre>
  */
 public final class Pause implements AutoCloseable {
-    private final Pauses pauses;
+    private final Pauses.Begun begun;
 
-    Pause(Pauses pauses) {
-        this.pauses = pauses;
+    Pause(Pauses.Begun begun) {
+        this.begun = begun;
     }
 
     /**
@@ -24,6 +27,6 @@ public final class Pause implements AutoCloseable {
      */
     @Override
     public void close() {
-        pauses.end(this);
+        begun.end();
     }
 }

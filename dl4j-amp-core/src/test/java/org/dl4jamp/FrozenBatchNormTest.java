@@ -1,5 +1,7 @@
 package org.dl4jamp;
 
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.StaticLossScaler;
 import org.nd4j.linalg.api.ndarray.INDArray;
 

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.api.ndarray.INDArray;

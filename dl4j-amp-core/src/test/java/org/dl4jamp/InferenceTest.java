@@ -1,5 +1,7 @@
 package org.dl4jamp;
 
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Nested;
 
 /** Inference mode on the portable engine. */

@@ -5,6 +5,8 @@ import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Assumptions;
 import org.nd4j.linalg.dataset.DataSet;
 

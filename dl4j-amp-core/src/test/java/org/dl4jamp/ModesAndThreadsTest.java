@@ -1,5 +1,8 @@
 package org.dl4jamp;
 
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.precision.Precision;
+
 class ModesAndThreadsTest extends ModesAndThreadsContract {
     @Override
     protected AmpConfig config() {

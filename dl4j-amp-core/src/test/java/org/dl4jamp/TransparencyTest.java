@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.nd4j.evaluation.regression.RegressionEvaluation;

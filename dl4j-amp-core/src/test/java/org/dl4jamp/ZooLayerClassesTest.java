@@ -26,6 +26,8 @@ import org.deeplearning4j.zoo.model.UNet;
 import org.deeplearning4j.zoo.model.VGG16;
 import org.deeplearning4j.zoo.model.Xception;
 import org.deeplearning4j.zoo.model.YOLO2;
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;

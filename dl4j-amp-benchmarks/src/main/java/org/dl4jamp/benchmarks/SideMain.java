@@ -3,8 +3,6 @@ package org.dl4jamp.benchmarks;
 import java.io.IOException;
 import java.nio.file.Path;
 import org.deeplearning4j.nn.api.NeuralNetwork;
-import org.dl4jamp.AmpException;
-import org.dl4jamp.Precision;
 import org.dl4jamp.benchmarks.blueprint.Loss;
 import org.dl4jamp.benchmarks.blueprint.Model;
 import org.dl4jamp.benchmarks.dl4j.BenchmarkCase;
@@ -21,6 +19,8 @@ import org.dl4jamp.benchmarks.side.SideJob;
 import org.dl4jamp.benchmarks.side.Training;
 import org.dl4jamp.benchmarks.side.UnavailableException;
 import org.dl4jamp.engine.Engines;
+import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.precision.Precision;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** The main program of all sides but PyTorch's. */

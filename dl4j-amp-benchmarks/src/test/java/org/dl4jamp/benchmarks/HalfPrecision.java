@@ -4,9 +4,9 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Locale;
 import java.util.Optional;
-import org.dl4jamp.AmpException;
-import org.dl4jamp.Precision;
 import org.dl4jamp.engine.Engines;
+import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.precision.Precision;
 
 /**
  * BFLOAT16 where oneDNN computes it on this CPU, natively or by way of FP32, and FP32 in its place where it doesn't: so the same tests run

@@ -10,10 +10,10 @@ import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
-import org.dl4jamp.AmpConfig;
 import org.dl4jamp.MixedPrecision;
-import org.dl4jamp.Precision;
+import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.engine.ComputeEngine;
+import org.dl4jamp.precision.Precision;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**

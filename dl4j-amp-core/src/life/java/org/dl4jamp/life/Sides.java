@@ -3,8 +3,8 @@ package org.dl4jamp.life;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
-import org.dl4jamp.AmpConfig;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.config.AmpConfig;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** What is the same for both kinds of network. */

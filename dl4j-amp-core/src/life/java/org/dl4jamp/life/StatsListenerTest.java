@@ -18,7 +18,7 @@ import org.deeplearning4j.ui.model.stats.api.StatsType;
 import org.deeplearning4j.ui.model.stats.impl.DefaultStatsUpdateConfiguration;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Networks;
-import org.dl4jamp.Precision;
+import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.dataset.DataSet;

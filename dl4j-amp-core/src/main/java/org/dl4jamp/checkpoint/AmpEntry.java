@@ -9,13 +9,14 @@ import java.util.zip.CRC32;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipException;
 import java.util.zip.ZipFile;
-import org.dl4jamp.AmpException;
+import org.dl4jamp.config.JsonFields;
+import org.dl4jamp.precision.AmpException;
 
 /**
  * The entry of a model zip that holds the {@link AmpState}. DL4J's ModelSerializer reads only the entries that it
  * knows.
  */
-final class AmpEntry {
+public final class AmpEntry {
     static final String NAME = "amp.json";
 
     private AmpEntry() {}

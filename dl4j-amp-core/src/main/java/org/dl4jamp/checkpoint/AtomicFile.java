@@ -16,7 +16,7 @@ import java.nio.file.StandardOpenOption;
  * Writes a file so that at every moment, whatever fails, either the whole old one or the whole new one is there: as an
  * {@link UnfinishedFile} beside it, flushed to the device, then renamed.
  */
-final class AtomicFile {
+public final class AtomicFile {
     /** As many as Linux follows. */
     private static final int MOST_LINKS = 40;
 

@@ -8,13 +8,13 @@ import java.util.zip.CRC32;
 import java.util.zip.CheckedInputStream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
-import org.dl4jamp.AmpException;
+import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /** The entry of a model zip that holds the gradients of micro-batches that wait for more, in the form in which DL4J writes parameters. */
-final class GradientsEntry {
+public final class GradientsEntry {
     static final String NAME = "ampGradients.bin";
 
     private GradientsEntry() {}

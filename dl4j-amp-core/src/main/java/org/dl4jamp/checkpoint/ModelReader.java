@@ -14,13 +14,13 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.util.ModelSerializer;
-import org.dl4jamp.AmpException;
-import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.precision.AmpException;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.dataset.api.preprocessor.Normalizer;
 
 /**
- * Restores networks of one of DL4J's kinds, in mixed precision if they were when they were written.
+ * Restores networks of one of DL4J's kinds, in mixed precision if they were when they were written. Internal: it may
+ * change with any version.
  *
  * @param <N> the kind
  * @param network DL4J's call that restores a network
@@ -29,44 +29,50 @@ import org.nd4j.linalg.dataset.api.preprocessor.Normalizer;
  */
 // DL4J's own calls return a raw Normalizer.
 @SuppressWarnings("rawtypes")
-record ModelReader<N extends Model>(
+public record ModelReader<N extends Model>(
         Dl4jCall<N> network, Dl4jCall<Pair<N, Normalizer>> withNormalizer, BiConsumer<N, AmpState> enable) {
-    static final ModelReader<MultiLayerNetwork> MULTI_LAYER = new ModelReader<>(
-            ModelSerializer::restoreMultiLayerNetwork,
-            ModelSerializer::restoreMultiLayerNetworkAndNormalizer,
-            MixedPrecision::enable);
+    /** Returns the reader of networks that are a sequence of layers. */
+    public static ModelReader<MultiLayerNetwork> multiLayer(BiConsumer<MultiLayerNetwork, AmpState> enable) {
+        return new ModelReader<>(
+                ModelSerializer::restoreMultiLayerNetwork,
+                ModelSerializer::restoreMultiLayerNetworkAndNormalizer,
+                enable);
+    }
 
-    static final ModelReader<ComputationGraph> GRAPH = new ModelReader<>(
-            ModelSerializer::restoreComputationGraph,
-            ModelSerializer::restoreComputationGraphAndNormalizer,
-            MixedPrecision::enable);
+    /** Returns the reader of graphs. */
+    public static ModelReader<ComputationGraph> graph(BiConsumer<ComputationGraph, AmpState> enable) {
+        return new ModelReader<>(
+                ModelSerializer::restoreComputationGraph,
+                ModelSerializer::restoreComputationGraphAndNormalizer,
+                enable);
+    }
 
     /** One of DL4J's calls that restore from a zip. */
-    interface Dl4jCall<R> {
+    public interface Dl4jCall<R> {
         R from(File zip, boolean loadUpdater) throws IOException;
     }
 
-    /** Such a call that knows whether to restore the updater's state. */
+    /** Such a call, with the choice whether to restore the updater's state already made. */
     interface Dl4jRestore<R> {
         R from(File zip) throws IOException;
     }
 
-    N read(File file, boolean loadUpdater) throws IOException {
+    public N read(File file, boolean loadUpdater) throws IOException {
         return restore(file, String.valueOf(file), zip -> network.from(zip, loadUpdater), enable);
     }
 
     /** Reads a stream to its end and closes it. */
-    N read(InputStream stream, boolean loadUpdater) throws IOException {
+    public N read(InputStream stream, boolean loadUpdater) throws IOException {
         return restore(stream, zip -> network.from(zip, loadUpdater), enable);
     }
 
     /** A network and its normalizer, or null in place of that. */
-    Pair<N, Normalizer> readWithNormalizer(File file, boolean loadUpdater) throws IOException {
+    public Pair<N, Normalizer> readWithNormalizer(File file, boolean loadUpdater) throws IOException {
         return restore(file, String.valueOf(file), zip -> withNormalizer.from(zip, loadUpdater), this::enableFirst);
     }
 
     /** Reads a stream to its end and closes it. */
-    Pair<N, Normalizer> readWithNormalizer(InputStream stream, boolean loadUpdater) throws IOException {
+    public Pair<N, Normalizer> readWithNormalizer(InputStream stream, boolean loadUpdater) throws IOException {
         return restore(stream, zip -> withNormalizer.from(zip, loadUpdater), this::enableFirst);
     }
 

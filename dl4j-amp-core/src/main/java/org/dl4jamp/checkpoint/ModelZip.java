@@ -20,7 +20,7 @@ import org.nd4j.linalg.factory.Nd4j;
  * and an entry that's added to a zip afterwards costs a second copy of it. The entries are DL4J's, byte by byte and in
  * its order.
  */
-final class ModelZip {
+public final class ModelZip {
     private ModelZip() {}
 
     /**

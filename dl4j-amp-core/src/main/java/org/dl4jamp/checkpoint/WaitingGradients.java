@@ -1,7 +1,7 @@
 package org.dl4jamp.checkpoint;
 
 import java.util.Optional;
-import org.dl4jamp.AmpException;
+import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**

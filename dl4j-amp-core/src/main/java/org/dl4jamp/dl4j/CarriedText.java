@@ -18,7 +18,7 @@ import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
 import org.deeplearning4j.nn.conf.layers.samediff.SameDiffVertex;
-import org.dl4jamp.AmpException;
+import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.learning.config.IUpdater;
 
 /**

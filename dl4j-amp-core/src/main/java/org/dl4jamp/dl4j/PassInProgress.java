@@ -6,7 +6,7 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.solvers.BaseOptimizer;
-import org.dl4jamp.AmpException;
+import org.dl4jamp.precision.AmpException;
 
 /**
  * Knows whether code that runs was called by a network between its forward pass and the step, such as a listener's {@code onForwardPass}. To put other

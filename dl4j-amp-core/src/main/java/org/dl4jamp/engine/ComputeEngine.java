@@ -2,9 +2,9 @@ package org.dl4jamp.engine;
 
 import java.util.Optional;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
-import org.dl4jamp.Precision;
 import org.dl4jamp.policy.EngineAbility;
 import org.dl4jamp.policy.InferenceGroup;
+import org.dl4jamp.precision.Precision;
 import org.dl4jamp.twin.Casting;
 import org.dl4jamp.twin.Handover;
 import org.dl4jamp.twin.Twin;
@@ -65,7 +65,7 @@ public interface ComputeEngine extends EngineAbility {
         /**
          * Makes a twin of a layer.
          *
-         * @throws org.dl4jamp.AmpException naming the layer, if it can't be made although {@link EngineAbility#cannot} had nothing against it
+         * @throws org.dl4jamp.precision.AmpException naming the layer, if it can't be made although {@link EngineAbility#cannot} had nothing against it
          */
         Twin twin(TwinRequest request);
 

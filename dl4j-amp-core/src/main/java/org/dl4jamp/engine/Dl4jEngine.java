@@ -2,7 +2,7 @@ package org.dl4jamp.engine;
 
 import java.util.Optional;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.dl4jamp.Precision;
+import org.dl4jamp.precision.Precision;
 import org.dl4jamp.twin.Twin;
 
 /** Leaves every layer to DL4J, in FP32: what the plan's column says of single layers, asked for by name. Not found on the class path, and never chosen. */

@@ -5,9 +5,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
-import org.dl4jamp.AmpConfig;
-import org.dl4jamp.AmpException;
-import org.dl4jamp.Precision;
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.precision.Precision;
 
 /** Finds the engines on the class path and chooses one. */
 public final class Engines {

@@ -10,7 +10,7 @@ import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.dl4jamp.Precision;
+import org.dl4jamp.precision.Precision;
 
 /** What {@link ServiceLoader} finds. An engine whose class can't be loaded has a stand-in that is unavailable and says why. */
 final class FoundEngines {

@@ -2,8 +2,8 @@ package org.dl4jamp.engine;
 
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Layer;
-import org.dl4jamp.Precision;
 import org.dl4jamp.policy.PrecisionPlan;
+import org.dl4jamp.precision.Precision;
 import org.dl4jamp.twin.Surroundings;
 import org.nd4j.linalg.api.buffer.DataType;
 

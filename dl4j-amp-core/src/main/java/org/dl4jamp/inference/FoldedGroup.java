@@ -5,10 +5,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.WeakHashMap;
 import org.deeplearning4j.nn.api.Layer;
-import org.dl4jamp.AmpException;
 import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.layer.GroupLayer;
 import org.dl4jamp.policy.InferenceGroup;
+import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.ndarray.INDArray;
 

@@ -1,8 +1,8 @@
 package org.dl4jamp.inference;
 
-import org.dl4jamp.AmpException;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.StepGuard;
+import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.twin.Gate;
 import org.nd4j.linalg.api.ndarray.INDArray;
 

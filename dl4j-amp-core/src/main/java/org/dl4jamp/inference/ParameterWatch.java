@@ -1,14 +1,12 @@
 package org.dl4jamp.inference;
 
-import java.nio.IntBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
+import org.bytedeco.javacpp.indexer.FloatIndexer;
 import org.deeplearning4j.nn.api.Layer;
-import org.dl4jamp.AmpException;
-import org.dl4jamp.engine.host.FlatFloats;
 import org.dl4jamp.layer.FreedParameters;
+import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.api.ops.DynamicCustomOp;
@@ -21,15 +19,12 @@ final class ParameterWatch {
     /** How many numbers of each parameter array are compared. */
     static final int SAMPLE = 64;
 
-    /** How many numbers one buffer is over. */
-    private static final long BUFFER = 1 << 28;
-
     private final Layer master;
     private final boolean inHost;
     private INDArray parameters;
     private long[] positions;
     private int[] sample;
-    private IntBuffer[] host;
+    private FloatIndexer host;
 
     /**
      * @param master a layer with parameters
@@ -69,7 +64,7 @@ final class ParameterWatch {
         }
         int[] values = new int[positions.length];
         for (int i = 0; i < values.length; i++) {
-            values[i] = host[(int) (positions[i] / BUFFER)].get((int) (positions[i] % BUFFER));
+            values[i] = Float.floatToRawIntBits(host.get(parameters.offset() + positions[i]));
         }
         return values;
     }
@@ -87,17 +82,10 @@ final class ParameterWatch {
         }
     }
 
-    /** Buffers over the parameters, made once: each takes a call of native code. Null if the numbers aren't in the host's memory, one after the other. */
-    private IntBuffer[] host() {
-        Optional<FlatFloats> flat = inHost ? FlatFloats.of(parameters) : Optional.empty();
-        return flat.map(numbers -> {
-                    IntBuffer[] buffers = new IntBuffer[(int) ((numbers.length() + BUFFER - 1) / BUFFER)];
-                    Arrays.setAll(
-                            buffers,
-                            i -> numbers.bits(i * BUFFER, (int) Math.min(BUFFER, numbers.length() - i * BUFFER)));
-                    return buffers;
-                })
-                .orElse(null);
+    /** Returns null if the numbers aren't in the host's memory, one after the other. */
+    private FloatIndexer host() {
+        boolean adjacent = parameters.rank() > 0 && parameters.stride(parameters.rank() - 1) == 1;
+        return inHost && adjacent && parameters.data().indexer() instanceof FloatIndexer floats ? floats : null;
     }
 
     private void requireSameArray() {

@@ -1,7 +1,7 @@
 package org.dl4jamp.layer;
 
 import org.deeplearning4j.nn.api.Layer;
-import org.dl4jamp.AmpException;
+import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** Refuses to compute with parameters whose memory has been freed: code that reads them by address would read whatever is there now. */

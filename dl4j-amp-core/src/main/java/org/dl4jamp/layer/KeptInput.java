@@ -3,7 +3,7 @@ package org.dl4jamp.layer;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.AmpException;
+import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;

@@ -19,7 +19,7 @@ public interface StepGuard {
     /**
      * Called by each layer before it computes in training, forward or backward.
      *
-     * @throws org.dl4jamp.AmpException if the network isn't to be trained now
+     * @throws org.dl4jamp.precision.AmpException if the network isn't to be trained now
      */
     default void trains() {}
 

@@ -11,10 +11,10 @@ import org.deeplearning4j.nn.graph.vertex.BaseGraphVertex;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.optimize.api.TrainingListener;
-import org.dl4jamp.AmpException;
 import org.dl4jamp.dl4j.HookedUpdater;
 import org.dl4jamp.dl4j.ListenerLists;
 import org.dl4jamp.policy.NetworkGraph;
+import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** What mixed precision needs of a network, be it a MultiLayerNetwork or a ComputationGraph. */

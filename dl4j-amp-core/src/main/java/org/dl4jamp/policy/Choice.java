@@ -1,6 +1,8 @@
 package org.dl4jamp.policy;
 
 import java.util.Optional;
+import org.dl4jamp.precision.LayerFamily;
+import org.dl4jamp.precision.LayerKind;
 
 /**
  * What is wanted of one node and what it gets, before activations are looked at.

@@ -9,6 +9,7 @@ import java.util.Optional;
 import java.util.Set;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.dl4jamp.precision.LayerFamily;
 import org.nd4j.linalg.activations.IActivation;
 
 /**

@@ -25,10 +25,13 @@ import org.deeplearning4j.nn.conf.layers.misc.RepeatVector;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.deeplearning4j.nn.conf.layers.wrapper.BaseWrapperLayer;
+import org.dl4jamp.precision.LayerFamily;
+import org.dl4jamp.precision.LayerKind;
+import org.dl4jamp.precision.SensitiveActivation;
 import org.nd4j.linalg.activations.IActivation;
 
 /**
- * What half precision means to each layer and vertex of DL4J, as {@link org.dl4jamp.OptLevel#O1} sees it.
+ * What half precision means to each layer and vertex of DL4J, as {@link org.dl4jamp.precision.OptLevel#O1} sees it.
  *
  * <p>The kind of a class is in one table; activation function and kind of pooling can turn it into {@link LayerKind#FULL}. Subclasses of DL4J's
  * classes take the kind of the nearest class in the table, wrappers that of the layer they wrap, and classes that are not DL4J's are FULL.

@@ -1,18 +1,18 @@
 package org.dl4jamp.policy;
 
 import static java.util.Map.entry;
-import static org.dl4jamp.policy.LayerFamily.BATCH_NORM;
-import static org.dl4jamp.policy.LayerFamily.ELEMENT_WISE;
-import static org.dl4jamp.policy.LayerFamily.FIXED_TYPE;
-import static org.dl4jamp.policy.LayerFamily.LOOKUP;
-import static org.dl4jamp.policy.LayerFamily.LOSS;
-import static org.dl4jamp.policy.LayerFamily.OUTPUT;
-import static org.dl4jamp.policy.LayerFamily.POOLING;
-import static org.dl4jamp.policy.LayerFamily.PRETRAINED;
-import static org.dl4jamp.policy.LayerFamily.PRODUCTS;
-import static org.dl4jamp.policy.LayerFamily.SHAPE;
-import static org.dl4jamp.policy.LayerFamily.STATISTICS;
-import static org.dl4jamp.policy.LayerFamily.WRAPPER;
+import static org.dl4jamp.precision.LayerFamily.BATCH_NORM;
+import static org.dl4jamp.precision.LayerFamily.ELEMENT_WISE;
+import static org.dl4jamp.precision.LayerFamily.FIXED_TYPE;
+import static org.dl4jamp.precision.LayerFamily.LOOKUP;
+import static org.dl4jamp.precision.LayerFamily.LOSS;
+import static org.dl4jamp.precision.LayerFamily.OUTPUT;
+import static org.dl4jamp.precision.LayerFamily.POOLING;
+import static org.dl4jamp.precision.LayerFamily.PRETRAINED;
+import static org.dl4jamp.precision.LayerFamily.PRODUCTS;
+import static org.dl4jamp.precision.LayerFamily.SHAPE;
+import static org.dl4jamp.precision.LayerFamily.STATISTICS;
+import static org.dl4jamp.precision.LayerFamily.WRAPPER;
 
 import java.util.Map;
 import org.deeplearning4j.nn.conf.graph.AttentionVertex;
@@ -51,6 +51,7 @@ import org.deeplearning4j.nn.conf.layers.util.MaskLayer;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.deeplearning4j.nn.conf.layers.variational.VariationalAutoencoder;
 import org.deeplearning4j.nn.conf.ocnn.OCNNOutputLayer;
+import org.dl4jamp.precision.LayerFamily;
 
 /** The family of every layer and vertex class of DL4J. A test fails if one has no line of its own here. */
 final class LayerTable {

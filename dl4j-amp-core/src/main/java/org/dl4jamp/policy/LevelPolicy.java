@@ -2,7 +2,9 @@ package org.dl4jamp.policy;
 
 import java.util.Optional;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.dl4jamp.OptLevel;
+import org.dl4jamp.precision.LayerFamily;
+import org.dl4jamp.precision.LayerKind;
+import org.dl4jamp.precision.OptLevel;
 
 /** What an opt level asks of a layer that no rule is about. */
 final class LevelPolicy {

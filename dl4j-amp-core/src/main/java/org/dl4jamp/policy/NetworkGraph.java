@@ -17,7 +17,7 @@ import org.deeplearning4j.nn.conf.graph.GraphVertex;
 import org.deeplearning4j.nn.conf.graph.LayerVertex;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.params.EmptyParamInitializer;
-import org.dl4jamp.AmpException;
+import org.dl4jamp.precision.AmpException;
 
 /**
  * The layers and vertices of a network and what feeds them, as its configuration has it. Immutable, though the configurations that its nodes refer

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.dl4jamp.precision.LayerKind;
 
 /**
  * Which of a network's activations are kept in half precision.

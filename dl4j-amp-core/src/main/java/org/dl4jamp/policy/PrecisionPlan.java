@@ -3,8 +3,9 @@ package org.dl4jamp.policy;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Optional;
-import org.dl4jamp.AmpException;
-import org.dl4jamp.Precision;
+import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.precision.LayerKind;
+import org.dl4jamp.precision.Precision;
 
 /**
  * Which layer and vertex of a network runs in which precision, on which engine, and why. Immutable.

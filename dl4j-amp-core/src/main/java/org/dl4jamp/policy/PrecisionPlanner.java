@@ -7,9 +7,12 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.dl4jamp.AmpException;
-import org.dl4jamp.OptLevel;
-import org.dl4jamp.Precision;
+import org.dl4jamp.config.PrecisionRule;
+import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.precision.LayerFamily;
+import org.dl4jamp.precision.LayerKind;
+import org.dl4jamp.precision.OptLevel;
+import org.dl4jamp.precision.Precision;
 
 /**
  * Decides which layer of a network computes in which precision, and in which precision activations are kept in between.

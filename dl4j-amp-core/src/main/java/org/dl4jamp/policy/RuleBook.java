@@ -6,7 +6,8 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.dl4jamp.AmpException;
+import org.dl4jamp.config.PrecisionRule;
+import org.dl4jamp.precision.AmpException;
 
 /** The user's rules for one network: every one of them is about at least one of its layers. */
 final class RuleBook {

@@ -3,7 +3,7 @@ package org.dl4jamp.policy;
 import java.util.Optional;
 import org.deeplearning4j.nn.conf.graph.GraphVertex;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.dl4jamp.Precision;
+import org.dl4jamp.precision.Precision;
 
 /**
  * An engine of which the planner is told all but what it computes in one pass in training: inference has groups of its own.

@@ -1,6 +1,6 @@
 package org.dl4jamp.scale;
 
-import org.dl4jamp.AmpException;
+import org.dl4jamp.precision.AmpException;
 
 /**
  * Finds the loss scale while training: large enough that small gradients survive half precision, and smaller as soon as

@@ -34,7 +34,7 @@ public interface LossScaler {
     /**
      * Takes over a state that a scaler of the same kind returned from {@link #state()}.
      *
-     * @throws org.dl4jamp.AmpException if the state is of another kind of scaler or holds values that this scaler can't have; the scaler is
+     * @throws org.dl4jamp.precision.AmpException if the state is of another kind of scaler or holds values that this scaler can't have; the scaler is
      *     then as it was
      */
     void restore(LossScalerState state);

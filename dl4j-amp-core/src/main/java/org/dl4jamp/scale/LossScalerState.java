@@ -2,7 +2,7 @@ package org.dl4jamp.scale;
 
 import java.io.Serializable;
 import java.util.Comparator;
-import org.dl4jamp.AmpException;
+import org.dl4jamp.precision.AmpException;
 
 /**
  * The state of a {@link LossScaler}, as it's written beside a saved model.

@@ -1,6 +1,6 @@
 package org.dl4jamp.scale;
 
-import org.dl4jamp.AmpException;
+import org.dl4jamp.precision.AmpException;
 
 /**
  * No loss scaling: the scale is one and stays one. What {@code GradScaler(enabled=False)} is in PyTorch, and right for

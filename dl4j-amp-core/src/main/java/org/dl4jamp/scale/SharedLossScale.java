@@ -1,7 +1,7 @@
 package org.dl4jamp.scale;
 
 import java.util.IdentityHashMap;
-import org.dl4jamp.AmpException;
+import org.dl4jamp.precision.AmpException;
 
 /**
  * One loss scale for several networks that are trained together, updated once per iteration:

@@ -1,6 +1,6 @@
 package org.dl4jamp.scale;
 
-import org.dl4jamp.AmpException;
+import org.dl4jamp.precision.AmpException;
 
 /** Which numbers can be loss scales: gradients are multiplied in single precision, by the scale and by its reciprocal, which would be infinite below the smallest normal float. */
 final class SinglePrecision {

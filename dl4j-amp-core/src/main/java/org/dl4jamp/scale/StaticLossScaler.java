@@ -1,6 +1,6 @@
 package org.dl4jamp.scale;
 
-import org.dl4jamp.AmpException;
+import org.dl4jamp.precision.AmpException;
 
 /**
  * One loss scale for the whole training, for people who know theirs: the fixed "scaling factor" of Micikevicius et al.

@@ -15,6 +15,9 @@ import org.dl4jamp.dl4j.OptimizerStep;
 import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.WorkEvent;
+import org.dl4jamp.gradient.Clipping;
+import org.dl4jamp.gradient.EffectiveBatch;
+import org.dl4jamp.gradient.GradientParts;
 import org.dl4jamp.network.AmpNetwork;
 import org.nd4j.linalg.api.ndarray.INDArray;
 

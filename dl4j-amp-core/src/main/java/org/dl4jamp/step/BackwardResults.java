@@ -5,6 +5,10 @@ import java.util.function.LongToDoubleFunction;
 import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.WorkEvent;
+import org.dl4jamp.gradient.GradientGroup;
+import org.dl4jamp.gradient.GradientParts;
+import org.dl4jamp.gradient.PenalizedGradient;
+import org.dl4jamp.gradient.Skip;
 import org.dl4jamp.network.AmpNetwork;
 
 /** Takes the gradients of each backward pass into its group of micro-batches, with the penalty's, unless something isn't finite. */

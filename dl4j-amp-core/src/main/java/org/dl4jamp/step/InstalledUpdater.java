@@ -2,12 +2,12 @@ package org.dl4jamp.step;
 
 import java.util.function.Function;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
-import org.dl4jamp.AmpException;
 import org.dl4jamp.dl4j.HookedUpdater;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.UnscalingVertex;
 import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.network.AmpNetwork;
+import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.factory.Nd4j;
 

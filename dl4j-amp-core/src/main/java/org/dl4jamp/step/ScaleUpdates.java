@@ -1,7 +1,8 @@
 package org.dl4jamp.step;
 
 import java.util.Optional;
-import org.dl4jamp.AmpException;
+import org.dl4jamp.gradient.Skip;
+import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.LossScaler;
 import org.dl4jamp.scale.SharedLossScale;
 import org.dl4jamp.scale.SharedLossScale.Verdict;
@@ -76,7 +77,7 @@ public final class ScaleUpdates {
      * Hears that gradients of a step are there.
      *
      * @param network whose step it is, for the message
-     * @throws org.dl4jamp.AmpException if there mustn't be one now
+     * @throws org.dl4jamp.precision.AmpException if there mustn't be one now
      */
     void begin(String network) {
         shared.ifPresent(scale -> scale.begin(this, network));

@@ -1,6 +1,7 @@
 package org.dl4jamp.step;
 
-import org.dl4jamp.AmpException;
+import org.dl4jamp.gradient.Skip;
+import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.LossScaler;
 import org.slf4j.Logger;
 

@@ -1,9 +1,11 @@
 package org.dl4jamp.step;
 
 import java.util.OptionalDouble;
-import org.dl4jamp.AmpException;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.WorkEvent;
+import org.dl4jamp.gradient.Culprit;
+import org.dl4jamp.gradient.GradientParts;
+import org.dl4jamp.precision.AmpException;
 import org.slf4j.Logger;
 
 /** Gradients that an updater is given by anybody but DL4J's optimizer. Nothing was scaled for them, so the scaler doesn't hear of it if they aren't finite, and the limit of consecutive skips is their own. */

@@ -3,8 +3,8 @@ package org.dl4jamp.twin;
 import java.util.Map;
 import java.util.WeakHashMap;
 import java.util.concurrent.locks.ReentrantLock;
-import org.dl4jamp.AmpException;
 import org.dl4jamp.dl4j.PassInProgress;
+import org.dl4jamp.precision.AmpException;
 
 /**
  * Lets one thread at a time compute in the wrappers of a network, and decides for each pass who computes it. DL4J's networks hold their monitor in {@code fit} and {@code output},

@@ -29,8 +29,9 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.MultiLayerUpdater;
 import org.deeplearning4j.util.ModelSerializer;
-import org.dl4jamp.AmpConfig;
-import org.dl4jamp.AmpException;
+import org.dl4jamp.AmpModelSerializer;
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.NoLossScaler;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -66,12 +67,12 @@ class AmpModelSerializerTest {
 
     @Test
     void plainDl4jReadsTheZipAndFindsEverything() throws IOException {
-        AmpModelSerializer.writeModel(net, STATE, zip.toFile(), true, normalizer);
+        ModelWriter.write(net, STATE, zip.toFile(), true, normalizer);
         assertSameBits(net, ModelSerializer.restoreMultiLayerNetwork(zip.toFile(), true));
         assertSameBits(net, MultiLayerNetwork.load(zip.toFile(), true));
         assertEquals(normalizer, ModelSerializer.restoreNormalizerFromFile(zip.toFile()));
 
-        AmpModelSerializer.writeModel(graph, STATE, zip.toFile(), true, normalizer);
+        ModelWriter.write(graph, STATE, zip.toFile(), true, normalizer);
         assertSameBits(graph, ModelSerializer.restoreComputationGraph(zip.toFile(), true));
         assertEquals(
                 normalizer,
@@ -81,7 +82,7 @@ class AmpModelSerializerTest {
 
     @Test
     void theStateIsReadBackWithTheNetwork() throws IOException {
-        AmpModelSerializer.writeModel(net, STATE, zip.toFile(), true, normalizer);
+        ModelWriter.write(net, STATE, zip.toFile(), true, normalizer);
         List<AmpState> enabled = new ArrayList<>();
         MultiLayerNetwork restored = ModelReader.restore(
                 zip.toFile(),
@@ -95,7 +96,7 @@ class AmpModelSerializerTest {
 
     @Test
     void theStateSurvivesDl4jAddingANormalizerOrAnObject() throws IOException {
-        AmpModelSerializer.writeModel(net, STATE, zip.toFile(), true, null);
+        ModelWriter.write(net, STATE, zip.toFile(), true, null);
         ModelSerializer.addNormalizerToModel(zip.toFile(), normalizer);
         ModelSerializer.addObjectToFile(zip.toFile(), "note", "kept");
         assertEquals("kept", ModelSerializer.getObjectFromFile(zip.toFile(), "note"));
@@ -112,7 +113,7 @@ class AmpModelSerializerTest {
                 throw new AssertionError("closed");
             }
         };
-        AmpModelSerializer.writeModel(net, STATE, stream, true, normalizer);
+        ModelWriter.write(net, STATE, stream, true, normalizer);
         assertSameBits(
                 net, ModelSerializer.restoreMultiLayerNetwork(new ByteArrayInputStream(stream.toByteArray()), true));
         Files.write(zip, stream.toByteArray());
@@ -155,7 +156,7 @@ class AmpModelSerializerTest {
     @Test
     void aFileIsReplacedAndNothingIsLeftBesideIt() throws IOException {
         Files.writeString(zip, "old");
-        AmpModelSerializer.writeModel(net, STATE, zip.toFile(), true, null);
+        ModelWriter.write(net, STATE, zip.toFile(), true, null);
         assertSameBits(net, ModelSerializer.restoreMultiLayerNetwork(zip.toFile(), true));
         assertEquals(Set.of("model.zip"), namesIn(folder));
     }
@@ -164,7 +165,7 @@ class AmpModelSerializerTest {
     void anybodyMayReadTheFileWhoMayReadOneThatDl4jWrites() throws IOException {
         Path plain = folder.resolve("plain.zip");
         ModelSerializer.writeModel(net, plain.toFile(), true);
-        AmpModelSerializer.writeModel(net, STATE, zip.toFile(), true, null);
+        ModelWriter.write(net, STATE, zip.toFile(), true, null);
         if (Files.getFileStore(folder).supportsFileAttributeView("posix")) {
             Set<PosixFilePermission> expected = Files.getPosixFilePermissions(plain);
             assertEquals(expected, Files.getPosixFilePermissions(zip));
@@ -175,27 +176,24 @@ class AmpModelSerializerTest {
     void aLinkStaysALink() throws IOException {
         Path link = Files.createSymbolicLink(folder.resolve("latest.zip"), zip);
         Files.writeString(zip, "old");
-        AmpModelSerializer.writeModel(net, STATE, link.toFile(), true, null);
+        ModelWriter.write(net, STATE, link.toFile(), true, null);
         assertTrue(Files.isSymbolicLink(link));
         assertSameBits(net, ModelSerializer.restoreMultiLayerNetwork(zip.toFile(), true));
     }
 
     @Test
     void aFailureInTheMiddleOfWritingLeavesTheOldFileWhole() throws IOException {
-        AmpModelSerializer.writeModel(net, STATE, zip.toFile(), true, null);
+        ModelWriter.write(net, STATE, zip.toFile(), true, null);
         byte[] before = Files.readAllBytes(zip);
         MultiLayerNetwork failing = failsAfterItsParameters(net);
         for (Optional<AmpState> state : List.of(STATE, Optional.<AmpState>empty())) {
             assertThrows(
-                    IllegalStateException.class,
-                    () -> AmpModelSerializer.writeModel(failing, state, zip.toFile(), true, null));
+                    IllegalStateException.class, () -> ModelWriter.write(failing, state, zip.toFile(), true, null));
             assertArrayEquals(before, Files.readAllBytes(zip));
             assertEquals(Set.of("model.zip"), namesIn(folder));
         }
         Path other = folder.resolve("new.zip");
-        assertThrows(
-                IllegalStateException.class,
-                () -> AmpModelSerializer.writeModel(failing, STATE, other.toFile(), true, null));
+        assertThrows(IllegalStateException.class, () -> ModelWriter.write(failing, STATE, other.toFile(), true, null));
         assertEquals(Set.of("model.zip"), namesIn(folder));
     }
 
@@ -209,7 +207,7 @@ class AmpModelSerializerTest {
                 throw new IOException("No space left on device");
             }
         };
-        assertThrows(IOException.class, () -> AmpModelSerializer.writeModel(net, STATE, full, true, null));
+        assertThrows(IOException.class, () -> ModelWriter.write(net, STATE, full, true, null));
         assertEquals(before, namesIn(temporary, "dl4j-amp"));
     }
 
@@ -218,7 +216,7 @@ class AmpModelSerializerTest {
         Files.writeString(zip, "old");
         Optional<AmpState> state = Optional.of(
                 new AmpState(AmpConfig.builder().keepFull(layer -> true).build(), new NoLossScaler().state(), 0, 0, 0));
-        assertThrows(AmpException.class, () -> AmpModelSerializer.writeModel(net, state, zip.toFile(), true, null));
+        assertThrows(AmpException.class, () -> ModelWriter.write(net, state, zip.toFile(), true, null));
         assertEquals("old", Files.readString(zip));
     }
 
@@ -232,7 +230,7 @@ class AmpModelSerializerTest {
 
     @Test
     void aTruncatedZipIsRejectedAndNamed() throws IOException {
-        AmpModelSerializer.writeModel(net, STATE, zip.toFile(), true, null);
+        ModelWriter.write(net, STATE, zip.toFile(), true, null);
         byte[] whole = Files.readAllBytes(zip);
         for (int length : new int[] {0, 1, whole.length / 2, whole.length - 1}) {
             Files.write(zip, Arrays.copyOf(whole, length));
@@ -244,7 +242,7 @@ class AmpModelSerializerTest {
 
     @Test
     void aCorruptEntryIsRejectedAndNamed() throws IOException {
-        AmpModelSerializer.writeModel(net, STATE, zip.toFile(), true, null);
+        ModelWriter.write(net, STATE, zip.toFile(), true, null);
         replaceEntry("{\"formatVersion\":1,");
         AmpException e =
                 assertThrows(AmpException.class, () -> AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()));
@@ -255,7 +253,7 @@ class AmpModelSerializerTest {
 
     @Test
     void anEntryThatIsOtherJsonThanWasWrittenIsRejectedAndNamed() throws IOException {
-        AmpModelSerializer.writeModel(net, STATE, zip.toFile(), true, null);
+        ModelWriter.write(net, STATE, zip.toFile(), true, null);
         try (FileSystem entries = FileSystems.newFileSystem(zip, Map.of("noCompression", "true"))) {
             Files.write(entries.getPath(AmpEntry.NAME), STATE.orElseThrow().toJson());
         }
@@ -271,7 +269,7 @@ class AmpModelSerializerTest {
 
     @Test
     void aDamagedEntryIsRejectedAndNamed() throws IOException {
-        AmpModelSerializer.writeModel(net, STATE, zip.toFile(), true, null);
+        ModelWriter.write(net, STATE, zip.toFile(), true, null);
         byte[] bytes = Files.readAllBytes(zip);
         int entry = new String(bytes, StandardCharsets.ISO_8859_1).indexOf(AmpEntry.NAME);
         Arrays.fill(bytes, entry + 40, entry + 80, (byte) 0x55);
@@ -283,7 +281,7 @@ class AmpModelSerializerTest {
 
     @Test
     void anEntryThatIsTooLargeIsRejectedWithoutReadingAllOfIt() throws IOException {
-        AmpModelSerializer.writeModel(net, STATE, zip.toFile(), true, null);
+        ModelWriter.write(net, STATE, zip.toFile(), true, null);
         replaceEntry(" ".repeat(3 << 20));
         AmpException e =
                 assertThrows(AmpException.class, () -> AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()));
@@ -292,12 +290,12 @@ class AmpModelSerializerTest {
 
     @Test
     void aModelThatDl4jCannotRestoreIsNamed() throws IOException {
-        AmpModelSerializer.writeModel(graph, STATE, zip.toFile(), true, null);
+        ModelWriter.write(graph, STATE, zip.toFile(), true, null);
         AmpException otherKind =
                 assertThrows(AmpException.class, () -> AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()));
         assertTrue(otherKind.getMessage().startsWith(zip + ": corrupt, or a model of"), otherKind.getMessage());
 
-        AmpModelSerializer.writeModel(net, STATE, zip.toFile(), true, null);
+        ModelWriter.write(net, STATE, zip.toFile(), true, null);
         byte[] bytes = Files.readAllBytes(zip);
         Arrays.fill(bytes, 100, 140, (byte) 0x55);
         Files.write(zip, bytes);
@@ -311,7 +309,7 @@ class AmpModelSerializerTest {
 
     @Test
     void aNewerEntryAsksForAnUpgrade() throws IOException {
-        AmpModelSerializer.writeModel(graph, STATE, zip.toFile(), true, null);
+        ModelWriter.write(graph, STATE, zip.toFile(), true, null);
         replaceEntry("{\"formatVersion\":2,\"anything\":\"new\"}");
         AmpException e =
                 assertThrows(AmpException.class, () -> AmpModelSerializer.restoreComputationGraph(zip.toFile()));
@@ -322,7 +320,7 @@ class AmpModelSerializerTest {
 
     @Test
     void whatMixedPrecisionRejectsIsNamedByItsFile() throws IOException {
-        AmpModelSerializer.writeModel(net, STATE, zip.toFile(), true, null);
+        ModelWriter.write(net, STATE, zip.toFile(), true, null);
         AmpException e = assertThrows(
                 AmpException.class,
                 () -> ModelReader.restore(

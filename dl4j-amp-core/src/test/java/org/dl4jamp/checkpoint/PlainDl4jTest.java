@@ -17,7 +17,8 @@ import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
-import org.dl4jamp.AmpConfig;
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.config.CarriedConfig;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -46,8 +47,8 @@ class PlainDl4jTest {
         INDArray afterOneStep = net.params().dup();
         INDArray graphAfterOneStep = graph.params().dup();
         Optional<AmpState> state = Optional.of(AmpStateTest.STATE);
-        AmpModelSerializer.writeModel(net, state, folder.resolve("net.zip").toFile(), true, null);
-        AmpModelSerializer.writeModel(graph, state, folder.resolve("graph.zip").toFile(), true, null);
+        ModelWriter.write(net, state, folder.resolve("net.zip").toFile(), true, null);
+        ModelWriter.write(graph, state, folder.resolve("graph.zip").toFile(), true, null);
         net.fit(batch);
         graph.fit(batch);
 

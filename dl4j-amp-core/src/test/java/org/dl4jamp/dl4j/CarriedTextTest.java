@@ -8,8 +8,8 @@ import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
-import org.dl4jamp.AmpException;
 import org.dl4jamp.Networks;
+import org.dl4jamp.precision.AmpException;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.dataset.DataSet;
 

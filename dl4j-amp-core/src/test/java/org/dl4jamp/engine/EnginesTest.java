@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.util.List;
-import org.dl4jamp.AmpException;
-import org.dl4jamp.Precision;
 import org.dl4jamp.engine.nd4j.Nd4jEngine;
+import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.factory.Nd4j;
 

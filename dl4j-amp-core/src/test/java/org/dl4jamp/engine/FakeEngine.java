@@ -2,7 +2,7 @@ package org.dl4jamp.engine;
 
 import java.util.Optional;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.dl4jamp.Precision;
+import org.dl4jamp.precision.Precision;
 
 /** Engines for the tests of the choice between engines; they compute nothing. */
 abstract class FakeEngine implements ComputeEngine {

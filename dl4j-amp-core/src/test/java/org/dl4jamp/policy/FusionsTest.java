@@ -14,8 +14,10 @@ import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.preprocessor.FeedForwardToCnnPreProcessor;
-import org.dl4jamp.OptLevel;
-import org.dl4jamp.Precision;
+import org.dl4jamp.config.PrecisionRule;
+import org.dl4jamp.precision.LayerKind;
+import org.dl4jamp.precision.OptLevel;
+import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
 

@@ -1,7 +1,7 @@
 package org.dl4jamp.policy;
 
-import static org.dl4jamp.Precision.FLOAT;
-import static org.dl4jamp.Precision.HALF;
+import static org.dl4jamp.precision.Precision.FLOAT;
+import static org.dl4jamp.precision.Precision.HALF;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 

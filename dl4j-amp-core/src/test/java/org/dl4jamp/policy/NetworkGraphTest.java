@@ -21,7 +21,7 @@ import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.preprocessor.CnnToFeedForwardPreProcessor;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
-import org.dl4jamp.AmpException;
+import org.dl4jamp.precision.AmpException;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
 

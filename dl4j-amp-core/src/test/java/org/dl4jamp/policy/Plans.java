@@ -11,8 +11,9 @@ import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
-import org.dl4jamp.OptLevel;
-import org.dl4jamp.Precision;
+import org.dl4jamp.config.PrecisionRule;
+import org.dl4jamp.precision.OptLevel;
+import org.dl4jamp.precision.Precision;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 

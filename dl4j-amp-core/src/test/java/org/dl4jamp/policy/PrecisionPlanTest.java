@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.NoSuchElementException;
-import org.dl4jamp.OptLevel;
+import org.dl4jamp.precision.OptLevel;
 import org.junit.jupiter.api.Test;
 
 class PrecisionPlanTest {

@@ -1,8 +1,8 @@
 package org.dl4jamp.policy;
 
-import static org.dl4jamp.Precision.BFLOAT16;
-import static org.dl4jamp.Precision.FLOAT;
-import static org.dl4jamp.Precision.HALF;
+import static org.dl4jamp.precision.Precision.BFLOAT16;
+import static org.dl4jamp.precision.Precision.FLOAT;
+import static org.dl4jamp.precision.Precision.HALF;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -20,8 +20,10 @@ import org.deeplearning4j.nn.conf.layers.LossLayer;
 import org.deeplearning4j.nn.conf.layers.PReLULayer;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.preprocessor.RnnToFeedForwardPreProcessor;
-import org.dl4jamp.OptLevel;
-import org.dl4jamp.Precision;
+import org.dl4jamp.config.PrecisionRule;
+import org.dl4jamp.precision.LayerKind;
+import org.dl4jamp.precision.OptLevel;
+import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
 

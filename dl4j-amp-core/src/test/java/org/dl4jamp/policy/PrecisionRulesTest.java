@@ -1,7 +1,7 @@
 package org.dl4jamp.policy;
 
-import static org.dl4jamp.Precision.FLOAT;
-import static org.dl4jamp.Precision.HALF;
+import static org.dl4jamp.precision.Precision.FLOAT;
+import static org.dl4jamp.precision.Precision.HALF;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -18,9 +18,11 @@ import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
-import org.dl4jamp.AmpException;
-import org.dl4jamp.OptLevel;
-import org.dl4jamp.Precision;
+import org.dl4jamp.config.PrecisionRule;
+import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.precision.LayerKind;
+import org.dl4jamp.precision.OptLevel;
+import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 
 class PrecisionRulesTest {

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
-import org.dl4jamp.AmpException;
+import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.SharedLossScale.Verdict;
 import org.junit.jupiter.api.Test;
 

@@ -7,7 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Optional;
-import org.dl4jamp.AmpException;
+import org.dl4jamp.gradient.Skip;
+import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.scale.LossScalerState;
 import org.dl4jamp.scale.SharedLossScale;

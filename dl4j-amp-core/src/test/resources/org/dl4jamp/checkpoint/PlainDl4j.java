@@ -16,7 +16,7 @@ import org.nd4j.linalg.factory.Nd4j;
 public class PlainDl4j {
     public static void main(String[] arguments) throws Exception {
         try {
-            Class.forName("org.dl4jamp.AmpConfig");
+            Class.forName("org.dl4jamp.config.AmpConfig");
             throw new AssertionError("dl4j-amp is on the class path");
         } catch (ClassNotFoundException e) {
             // as it should be

@@ -11,10 +11,10 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
-import org.dl4jamp.AmpConfig;
-import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
-import org.dl4jamp.ServesOneNetwork;
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.install.ServesOneNetwork;
+import org.dl4jamp.precision.AmpException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

@@ -3,9 +3,9 @@ package org.dl4jamp.listeners;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.List;
-import org.dl4jamp.Precision;
-import org.dl4jamp.policy.LayerKind;
 import org.dl4jamp.policy.PrecisionPlan;
+import org.dl4jamp.precision.LayerKind;
+import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 
 /** What is said where no layer computes in half precision: nothing of mixed precision. */

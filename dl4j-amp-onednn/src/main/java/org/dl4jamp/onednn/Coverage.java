@@ -14,16 +14,16 @@ import org.deeplearning4j.nn.conf.layers.recurrent.LastTimeStep;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.deeplearning4j.nn.conf.layers.wrapper.BaseWrapperLayer;
 import org.deeplearning4j.util.TimeSeriesUtils;
-import org.dl4jamp.Precision;
 import org.dl4jamp.onednn.embedding.EmbeddingLayers;
+import org.dl4jamp.onednn.linear.ProductLayers;
 import org.dl4jamp.onednn.normalization.NormalizationLayers;
 import org.dl4jamp.onednn.output.OutputLayers;
 import org.dl4jamp.onednn.pooling.PoolingLayers;
-import org.dl4jamp.onednn.product.ProductLayers;
 import org.dl4jamp.onednn.recurrent.RecurrentLayers;
 import org.dl4jamp.onednn.shape.ShapeLayers;
 import org.dl4jamp.onednn.twin.ElementWiseLayers;
 import org.dl4jamp.onednn.twin.LayerKernels;
+import org.dl4jamp.precision.Precision;
 
 /** Which layers have a twin. */
 final class Coverage {

@@ -6,16 +6,16 @@ import org.deeplearning4j.nn.conf.graph.GraphVertex;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.dl4jamp.Precision;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.nd4j.Nd4jEngine;
 import org.dl4jamp.onednn.embedding.EmbeddingLayers;
+import org.dl4jamp.onednn.linear.ProductLayers;
 import org.dl4jamp.onednn.output.OutputLayers;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnLibrary;
-import org.dl4jamp.onednn.product.ProductLayers;
 import org.dl4jamp.onednn.vertex.VertexCoverage;
 import org.dl4jamp.policy.NetworkGraph;
+import org.dl4jamp.precision.Precision;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**

@@ -1,8 +1,8 @@
 package org.dl4jamp.onednn;
 
-import org.dl4jamp.AmpConfig;
 import org.dl4jamp.InferencePassesContract;
-import org.dl4jamp.Precision;
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Nested;
 
 class InferencePassesTest {

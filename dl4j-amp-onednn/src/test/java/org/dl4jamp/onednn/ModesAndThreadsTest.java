@@ -1,8 +1,8 @@
 package org.dl4jamp.onednn;
 
-import org.dl4jamp.AmpConfig;
 import org.dl4jamp.ModesAndThreadsContract;
-import org.dl4jamp.Precision;
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.precision.Precision;
 
 /** In FP32, where a pass of two sets of layers differs from stock DL4J's by far more than roundings do. */
 class ModesAndThreadsTest extends ModesAndThreadsContract {

@@ -32,13 +32,13 @@ import org.deeplearning4j.nn.conf.weightnoise.DropConnect;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.transferlearning.TransferLearning;
-import org.dl4jamp.AmpConfig;
 import org.dl4jamp.MixedPrecision;
-import org.dl4jamp.OptLevel;
-import org.dl4jamp.Precision;
-import org.dl4jamp.onednn.array.AlignedMemory;
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.onednn.memory.AlignedMemory;
 import org.dl4jamp.onednn.primitive.OneDnnLibrary;
 import org.dl4jamp.policy.PrecisionPlan;
+import org.dl4jamp.precision.OptLevel;
+import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -415,7 +415,8 @@ class OneDnnNetworksTest {
     @Test
     void doesntComputeHalf() {
         Exception refusal = assertThrows(
-                org.dl4jamp.AmpException.class, () -> MixedPrecision.enable(network(sine()), onOneDnn(Precision.HALF)));
+                org.dl4jamp.precision.AmpException.class,
+                () -> MixedPrecision.enable(network(sine()), onOneDnn(Precision.HALF)));
         assertTrue(refusal.getMessage().contains("not HALF"), refusal.getMessage());
     }
 

@@ -29,12 +29,13 @@ class RoomsTest {
             Set.of(ENGINE),
             rooms("recurrent"),
             rooms("output"),
-            rooms("product"),
+            rooms("linear"),
             rooms("normalization", "pooling", "embedding", "shape", "vertex"),
             rooms("twin"),
-            rooms("function"),
+            rooms("activation"),
+            rooms("weights"),
             rooms("primitive"),
-            rooms("array"));
+            rooms("memory", "host"));
 
     /** Without those of tests, which use what they test from everywhere. */
     private static final JavaClasses CLASSES = new ClassFileImporter()

@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import org.bytedeco.dnnl.global.dnnl;
-import org.dl4jamp.Precision;
 import org.dl4jamp.onednn.primitive.OneDnnLibrary;
+import org.dl4jamp.precision.Precision;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.slf4j.LoggerFactory;
 

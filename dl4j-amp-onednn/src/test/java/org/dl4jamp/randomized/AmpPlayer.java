@@ -3,13 +3,13 @@ package org.dl4jamp.randomized;
 import java.io.File;
 import java.io.IOException;
 import java.util.List;
-import org.dl4jamp.AmpConfig;
+import org.dl4jamp.AmpModelSerializer;
 import org.dl4jamp.InferenceMode;
 import org.dl4jamp.MixedPrecision;
-import org.dl4jamp.PartialGroup;
 import org.dl4jamp.Pause;
-import org.dl4jamp.Precision;
-import org.dl4jamp.checkpoint.AmpModelSerializer;
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.config.PartialGroup;
+import org.dl4jamp.precision.Precision;
 
 /** Mixed precision, which computes in FP32, on an engine. */
 final class AmpPlayer extends Player {

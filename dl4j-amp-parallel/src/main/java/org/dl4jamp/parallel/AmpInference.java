@@ -5,9 +5,9 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.parallelism.ParallelInference;
 import org.deeplearning4j.parallelism.inference.InferenceMode;
 import org.deeplearning4j.parallelism.inference.LoadBalanceMode;
-import org.dl4jamp.AmpConfig;
-import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**

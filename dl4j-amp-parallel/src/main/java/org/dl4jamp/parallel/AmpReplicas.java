@@ -8,10 +8,10 @@ import org.deeplearning4j.parallelism.ParallelWrapper;
 import org.deeplearning4j.parallelism.factory.DefaultTrainerContext;
 import org.deeplearning4j.parallelism.factory.SymmetricTrainerContext;
 import org.deeplearning4j.parallelism.factory.TrainerContext;
-import org.dl4jamp.AmpConfig;
-import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
-import org.dl4jamp.checkpoint.CarriedConfig;
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.config.CarriedConfig;
+import org.dl4jamp.precision.AmpException;
 
 /**
  * Mixed precision in every replica of a {@link ParallelWrapper}, from its first iteration on.
@@ -24,7 +24,7 @@ import org.dl4jamp.checkpoint.CarriedConfig;
  * </pre>
  *
  * <p>Replica 0 is the network that the wrapper was built with. It's enabled by {@code installIn}, unless it is already, and stays so between the fits, for
- * {@code output} and for {@link org.dl4jamp.checkpoint.AmpModelSerializer}; {@link #close()} gives it back. DL4J makes the other replicas anew in each
+ * {@code output} and for {@link org.dl4jamp.AmpModelSerializer}; {@link #close()} gives it back. DL4J makes the other replicas anew in each
  * fit: each goes on with its own scaler state and counters, and a new one begins with the scale of replica 0.
  *
  * <p>A replica that throws, such as one that gives up after too many skipped steps, ends {@code fit} with what it has thrown, in all training modes.

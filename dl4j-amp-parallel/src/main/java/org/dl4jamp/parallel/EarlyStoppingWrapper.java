@@ -4,7 +4,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import org.deeplearning4j.parallelism.EarlyStoppingParallelTrainer;
 import org.deeplearning4j.parallelism.ParallelWrapper;
-import org.dl4jamp.AmpException;
+import org.dl4jamp.precision.AmpException;
 
 /** Reads the wrapper that DL4J's early stopping trainer builds for itself and keeps in a private field. */
 final class EarlyStoppingWrapper {

@@ -4,10 +4,10 @@ import java.util.Optional;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
-import org.dl4jamp.AmpConfig;
-import org.dl4jamp.AmpException;
 import org.dl4jamp.InferenceMode;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.precision.AmpException;
 
 /** How replicas are enabled, and which models can be. */
 final class Enabling {

@@ -6,8 +6,8 @@ import java.util.Optional;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.parallelism.InplaceParallelInference;
 import org.deeplearning4j.parallelism.inference.LoadBalanceMode;
-import org.dl4jamp.AmpConfig;
 import org.dl4jamp.InferenceMode;
+import org.dl4jamp.config.AmpConfig;
 import org.nd4j.linalg.factory.Nd4j;
 
 /** DL4J's inference in the caller's thread, over replicas that share the network's parameters, in inference mode in mixed precision. */

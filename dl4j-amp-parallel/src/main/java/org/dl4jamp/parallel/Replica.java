@@ -3,9 +3,9 @@ package org.dl4jamp.parallel;
 import java.util.Optional;
 import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.Model;
-import org.dl4jamp.AmpConfig;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.checkpoint.AmpState;
+import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.scale.LossScalerState;
 
 /**
@@ -101,7 +101,7 @@ final class Replica {
     /**
      * Closes the mixed precision if it's this replica's, and keeps the state.
      *
-     * @throws org.dl4jamp.AmpException within a pass of the network; nothing has changed then
+     * @throws org.dl4jamp.precision.AmpException within a pass of the network; nothing has changed then
      */
     void end() {
         MixedPrecision ending;

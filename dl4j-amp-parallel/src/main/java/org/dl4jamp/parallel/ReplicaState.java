@@ -1,8 +1,8 @@
 package org.dl4jamp.parallel;
 
 import org.dl4jamp.MixedPrecision;
-import org.dl4jamp.Precision;
 import org.dl4jamp.checkpoint.AmpState;
+import org.dl4jamp.precision.Precision;
 
 /**
  * What became of one replica, in all fits of its wrapper.

@@ -13,10 +13,10 @@ import org.deeplearning4j.parallelism.ParallelWrapper;
 import org.deeplearning4j.parallelism.factory.SymmetricTrainerContext;
 import org.deeplearning4j.parallelism.factory.TrainerContext;
 import org.deeplearning4j.parallelism.trainer.Trainer;
-import org.dl4jamp.AmpConfig;
-import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.checkpoint.AmpState;
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.LossScalerState;
 
 /**

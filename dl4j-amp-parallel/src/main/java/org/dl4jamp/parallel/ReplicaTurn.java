@@ -10,9 +10,9 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.optimize.api.TrainingListener;
-import org.dl4jamp.AmpException;
-import org.dl4jamp.ServesOneNetwork;
 import org.dl4jamp.checkpoint.AmpState;
+import org.dl4jamp.install.ServesOneNetwork;
+import org.dl4jamp.precision.AmpException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

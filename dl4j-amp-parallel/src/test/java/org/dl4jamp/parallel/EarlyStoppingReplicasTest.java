@@ -16,9 +16,9 @@ import org.deeplearning4j.earlystopping.termination.MaxEpochsTerminationConditio
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.deeplearning4j.parallelism.EarlyStoppingParallelTrainer;
-import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
-import org.dl4jamp.Precision;
+import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;

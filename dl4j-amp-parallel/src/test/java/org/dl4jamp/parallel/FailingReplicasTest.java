@@ -17,9 +17,9 @@ import org.deeplearning4j.optimize.solvers.accumulation.BasicGradientsAccumulato
 import org.deeplearning4j.optimize.solvers.accumulation.LocalHandler;
 import org.deeplearning4j.parallelism.ParallelWrapper;
 import org.deeplearning4j.parallelism.ParallelWrapper.TrainingMode;
-import org.dl4jamp.AmpConfig;
-import org.dl4jamp.AmpException;
-import org.dl4jamp.Precision;
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -11,7 +11,7 @@ import java.util.Scanner;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.parallelism.ParallelWrapper;
 import org.deeplearning4j.parallelism.ParallelWrapper.TrainingMode;
-import org.dl4jamp.AmpConfig;
+import org.dl4jamp.config.AmpConfig;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;

@@ -3,8 +3,8 @@ package org.dl4jamp.spark;
 import org.apache.spark.TaskContext;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.spark.api.TrainingHook;
-import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.dataset.api.DataSet;
 import org.nd4j.linalg.dataset.api.MultiDataSet;
 

@@ -1,6 +1,6 @@
 package org.dl4jamp.spark;
 
-import org.dl4jamp.Precision;
+import org.dl4jamp.precision.Precision;
 
 /**
  * What one executor did in mixed precision.

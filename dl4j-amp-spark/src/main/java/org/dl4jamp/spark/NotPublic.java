@@ -1,7 +1,7 @@
 package org.dl4jamp.spark;
 
 import java.lang.reflect.Field;
-import org.dl4jamp.AmpException;
+import org.dl4jamp.precision.AmpException;
 
 /** Access to fields of DL4J's classes that have no public way to them. */
 final class NotPublic {

@@ -5,7 +5,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
-import org.dl4jamp.AmpException;
+import org.dl4jamp.precision.AmpException;
 import org.nd4j.parameterserver.distributed.conf.VoidConfiguration;
 import org.nd4j.parameterserver.distributed.v2.ModelParameterServer;
 import org.nd4j.parameterserver.distributed.v2.transport.impl.AeronUdpTransport;

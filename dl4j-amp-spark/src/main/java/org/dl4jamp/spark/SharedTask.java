@@ -9,9 +9,9 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.TaskKilledException;
 import org.apache.spark.util.TaskCompletionListener;
 import org.deeplearning4j.nn.api.Model;
-import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.checkpoint.AmpState;
+import org.dl4jamp.precision.AmpException;
 
 /**
  * A task of shared gradients. The network lives on after the task, and so does its mixed precision.

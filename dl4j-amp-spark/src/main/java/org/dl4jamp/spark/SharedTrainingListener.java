@@ -14,9 +14,9 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.deeplearning4j.optimize.api.TrainingListener;
-import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
-import org.dl4jamp.ServesOneNetwork;
+import org.dl4jamp.install.ServesOneNetwork;
+import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**

@@ -5,10 +5,10 @@ import org.apache.spark.api.java.JavaSparkContext;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.deeplearning4j.spark.api.TrainingHook;
-import org.dl4jamp.AmpConfig;
-import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.checkpoint.AmpState;
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.precision.AmpException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

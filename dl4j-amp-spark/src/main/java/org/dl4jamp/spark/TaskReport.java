@@ -4,8 +4,8 @@ import java.io.Serializable;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.dl4jamp.MixedPrecision;
-import org.dl4jamp.Precision;
 import org.dl4jamp.checkpoint.AmpState;
+import org.dl4jamp.precision.Precision;
 
 /**
  * What the mixed precision of one task did.

@@ -3,11 +3,11 @@ package org.dl4jamp.spark;
 import java.io.Serializable;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Model;
-import org.dl4jamp.AmpConfig;
-import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
-import org.dl4jamp.checkpoint.CarriedConfig;
-import org.dl4jamp.checkpoint.SerializedConfig;
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.config.CarriedConfig;
+import org.dl4jamp.config.SerializedConfig;
+import org.dl4jamp.precision.AmpException;
 
 /**
  * The settings that {@link SparkAmp} was given, which travel to the tasks with its hook and its listener.

@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import org.apache.spark.TaskKilledException;
-import org.dl4jamp.AmpException;
+import org.dl4jamp.precision.AmpException;
 
 /**
  * A task's turn to train in this executor, which has one network. Left to themselves, DL4J has one of the tasks that run at the same time train with the data of all, while the others wait for it: for ever,

@@ -19,10 +19,10 @@ import org.deeplearning4j.spark.api.RDDTrainingApproach;
 import org.deeplearning4j.spark.api.TrainingHook;
 import org.deeplearning4j.spark.impl.multilayer.SparkDl4jMultiLayer;
 import org.deeplearning4j.spark.impl.paramavg.ParameterAveragingTrainingMaster;
-import org.dl4jamp.AmpConfig;
-import org.dl4jamp.AmpException;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.checkpoint.AmpState;
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.precision.AmpException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledForJreRange;
@@ -131,7 +131,7 @@ class BadInputTest {
             assertTrue(advice.contains("--jars"), advice);
         }
         assertEquals(Optional.empty(), MissingClasses.advice("java.lang.ClassNotFoundException: com.example.A", "h"));
-        assertEquals(Optional.empty(), MissingClasses.advice("org.dl4jamp.AmpException: lossScaler", "h"));
+        assertEquals(Optional.empty(), MissingClasses.advice("org.dl4jamp.precision.AmpException: lossScaler", "h"));
     }
 
     private static void fit(JavaSparkContext context, SparkAmp amp, JavaRDD<DataSet> data, StorageLevel level) {

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.deeplearning4j.nn.api.NeuralNetwork;
 import org.dl4jamp.MixedPrecision;
-import org.dl4jamp.Precision;
 import org.dl4jamp.benchmarks.HalfPrecision;
 import org.dl4jamp.benchmarks.blueprint.Blueprint;
 import org.dl4jamp.benchmarks.blueprint.Model;
@@ -14,6 +13,7 @@ import org.dl4jamp.benchmarks.blueprint.Operation;
 import org.dl4jamp.benchmarks.blueprint.Parameter;
 import org.dl4jamp.benchmarks.side.Inference;
 import org.dl4jamp.benchmarks.side.Task;
+import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;

@@ -6,11 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.dl4jamp.Precision;
 import org.dl4jamp.benchmarks.HalfPrecision;
 import org.dl4jamp.benchmarks.blueprint.Loss;
 import org.dl4jamp.benchmarks.side.Training;
 import org.dl4jamp.benchmarks.side.UnavailableException;
+import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;

@@ -7,9 +7,9 @@ import org.deeplearning4j.nn.conf.layers.BaseRecurrentLayer;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
-import org.dl4jamp.Precision;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.Engines;
+import org.dl4jamp.precision.Precision;
 import org.nd4j.linalg.factory.Nd4j;
 
 /** The portable engine: HALF and BFLOAT16 wherever ND4J runs. */

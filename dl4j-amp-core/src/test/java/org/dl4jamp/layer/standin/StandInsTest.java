@@ -19,10 +19,10 @@ import org.deeplearning4j.nn.layers.recurrent.LSTM;
 import org.deeplearning4j.nn.layers.recurrent.LastTimeStepLayer;
 import org.deeplearning4j.nn.layers.recurrent.MaskZeroLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
-import org.dl4jamp.AmpConfig;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Networks;
-import org.dl4jamp.Precision;
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.precision.Precision;
 import org.dl4jamp.twin.Substitute;
 import org.junit.jupiter.api.Test;
 

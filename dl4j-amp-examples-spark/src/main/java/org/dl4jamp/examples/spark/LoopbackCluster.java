@@ -17,7 +17,7 @@ import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
 import java.util.stream.Collectors;
 import org.apache.spark.SparkConf;
-import org.dl4jamp.AmpException;
+import org.dl4jamp.precision.AmpException;
 
 /**
  * A standalone Spark cluster on loopback: a master and some workers of one core, each a process of its own, and each worker's executor another. No Spark has to be installed: a folder with one jar

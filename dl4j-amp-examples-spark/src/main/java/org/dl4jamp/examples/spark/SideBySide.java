@@ -3,7 +3,7 @@ package org.dl4jamp.examples.spark;
 import java.io.PrintWriter;
 import java.util.Locale;
 import org.apache.spark.api.java.JavaSparkContext;
-import org.dl4jamp.AmpConfig;
+import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.examples.cli.PrecisionOptions;
 import org.dl4jamp.examples.cli.Progress;
 import org.dl4jamp.spark.SparkAmp;

@@ -1,6 +1,6 @@
 package org.dl4jamp.examples.feature;
 
-import org.dl4jamp.AmpConfig;
+import org.dl4jamp.config.AmpConfig;
 
 /** Shows one feature by a small training. */
 @FunctionalInterface

@@ -3,7 +3,7 @@ package org.dl4jamp.examples.feature;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
-import org.dl4jamp.AmpConfig;
+import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.examples.cli.OutputFile;
 import org.dl4jamp.examples.cli.PrecisionOptions;
 import org.nd4j.linalg.learning.config.Sgd;

@@ -1,8 +1,8 @@
 package org.dl4jamp.examples.feature;
 
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
-import org.dl4jamp.AmpConfig;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.listeners.AmpListener;
 import org.nd4j.linalg.learning.config.Adam;
 

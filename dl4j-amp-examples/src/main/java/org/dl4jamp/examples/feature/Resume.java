@@ -6,9 +6,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.util.ModelSerializer;
-import org.dl4jamp.AmpConfig;
+import org.dl4jamp.AmpModelSerializer;
 import org.dl4jamp.MixedPrecision;
-import org.dl4jamp.checkpoint.AmpModelSerializer;
+import org.dl4jamp.config.AmpConfig;
 import org.nd4j.linalg.learning.config.Adam;
 
 /** The file is a plain DL4J model with one entry more: loss scale, counters and settings, so training goes on as if nothing had happened. */

@@ -8,10 +8,10 @@ import java.util.stream.IntStream;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.parallelism.ParallelWrapper.TrainingMode;
-import org.dl4jamp.AmpConfig;
 import org.dl4jamp.MixedPrecision;
-import org.dl4jamp.Precision;
+import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.examples.cli.PrecisionOptions;
+import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 

@@ -6,9 +6,9 @@ import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.EmbeddingLayer;
 import org.deeplearning4j.nn.conf.layers.EmbeddingSequenceLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.dl4jamp.Precision;
-import org.dl4jamp.onednn.function.ActivationFunction;
+import org.dl4jamp.onednn.activation.ActivationFunction;
 import org.dl4jamp.onednn.twin.LayerKernels;
+import org.dl4jamp.precision.Precision;
 
 /** Layers that look rows of a table up. Their inputs are indices, which must not be rounded. */
 public final class EmbeddingLayers {

@@ -8,8 +8,8 @@ import java.util.stream.LongStream;
 import org.bytedeco.javacpp.FloatPointer;
 import org.bytedeco.javacpp.indexer.FloatIndexer;
 import org.deeplearning4j.exception.DL4JInvalidInputException;
-import org.dl4jamp.onednn.array.Handle;
-import org.dl4jamp.onednn.array.Workspaces;
+import org.dl4jamp.onednn.memory.Handle;
+import org.dl4jamp.onednn.memory.Workspaces;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**

@@ -5,7 +5,7 @@ import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.feedforward.embedding.EmbeddingSequenceLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.onednn.array.Rejection;
+import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;

@@ -4,7 +4,7 @@ import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.layer_normalization_backward;
 import org.bytedeco.dnnl.layer_normalization_forward;
 import org.bytedeco.dnnl.memory;
-import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.Work;

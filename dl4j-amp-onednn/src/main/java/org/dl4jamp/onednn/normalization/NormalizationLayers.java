@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Optional;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
-import org.dl4jamp.onednn.array.ChannelAxis;
+import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.twin.LayerKernels;
 
 /** Layers that normalize. */

@@ -2,8 +2,8 @@ package org.dl4jamp.onednn.normalization;
 
 import java.lang.ref.Reference;
 import org.bytedeco.javacpp.FloatPointer;
-import org.dl4jamp.onednn.array.Handle;
-import org.dl4jamp.onednn.array.Workspaces;
+import org.dl4jamp.onednn.memory.Handle;
+import org.dl4jamp.onednn.memory.Workspaces;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**

@@ -6,8 +6,8 @@ import org.deeplearning4j.nn.conf.layers.BaseOutputLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
-import org.dl4jamp.Precision;
 import org.dl4jamp.onednn.twin.LayerKernels;
+import org.dl4jamp.precision.Precision;
 
 /** Output layers that multiply by weights. */
 public final class OutputLayers {

@@ -5,7 +5,7 @@ import java.util.function.Supplier;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.softmax_forward;
-import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;

@@ -2,8 +2,8 @@ package org.dl4jamp.onednn.output;
 
 import java.nio.FloatBuffer;
 import java.util.Optional;
-import org.dl4jamp.engine.host.FlatFloats;
-import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.host.FlatFloats;
+import org.dl4jamp.onednn.memory.Layout;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.lossfunctions.ILossFunction;

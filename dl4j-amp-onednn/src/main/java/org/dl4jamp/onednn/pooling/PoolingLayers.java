@@ -11,9 +11,9 @@ import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.layers.Subsampling1DLayer;
 import org.deeplearning4j.nn.conf.layers.Subsampling3DLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
-import org.dl4jamp.Precision;
-import org.dl4jamp.onednn.array.ChannelAxis;
+import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.twin.LayerKernels;
+import org.dl4jamp.precision.Precision;
 
 /** Layers that take a maximum or an average. */
 public final class PoolingLayers {

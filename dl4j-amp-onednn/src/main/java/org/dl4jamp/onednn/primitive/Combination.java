@@ -8,8 +8,8 @@ import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.post_ops;
 import org.bytedeco.dnnl.primitive_attr;
-import org.dl4jamp.onednn.array.Layout;
-import org.dl4jamp.onednn.array.Place;
+import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.memory.Place;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 

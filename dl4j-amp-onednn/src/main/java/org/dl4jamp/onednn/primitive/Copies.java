@@ -5,8 +5,8 @@ import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.reorder;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.onednn.array.Layout;
-import org.dl4jamp.onednn.array.Workspaces;
+import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.memory.Workspaces;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 

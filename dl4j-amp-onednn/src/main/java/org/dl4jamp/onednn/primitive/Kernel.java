@@ -11,11 +11,11 @@ import org.bytedeco.dnnl.primitive_desc_base;
 import org.bytedeco.dnnl.reorder;
 import org.bytedeco.javacpp.LongPointer;
 import org.bytedeco.javacpp.Pointer;
-import org.dl4jamp.AmpException;
 import org.dl4jamp.engine.WorkEvent;
-import org.dl4jamp.onednn.array.Handle;
-import org.dl4jamp.onednn.array.Place;
-import org.dl4jamp.onednn.array.Slab;
+import org.dl4jamp.onednn.memory.Handle;
+import org.dl4jamp.onednn.memory.Place;
+import org.dl4jamp.onednn.memory.Slab;
+import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**

@@ -3,7 +3,7 @@ package org.dl4jamp.onednn.primitive;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Supplier;
-import org.dl4jamp.onednn.array.Resources;
+import org.dl4jamp.onednn.memory.Resources;
 
 /**
  * What was made for the shapes used last; what falls out is closed.

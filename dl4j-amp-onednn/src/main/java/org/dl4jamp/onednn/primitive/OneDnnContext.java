@@ -10,11 +10,11 @@ import org.bytedeco.dnnl.stream;
 import org.bytedeco.javacpp.PointerScope;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.AmpException;
-import org.dl4jamp.onednn.array.ActivationMemory;
-import org.dl4jamp.onednn.array.AlignedMemory;
-import org.dl4jamp.onednn.array.LentGradients;
-import org.dl4jamp.onednn.array.Workspaces;
+import org.dl4jamp.onednn.memory.ActivationMemory;
+import org.dl4jamp.onednn.memory.AlignedMemory;
+import org.dl4jamp.onednn.memory.LentGradients;
+import org.dl4jamp.onednn.memory.Workspaces;
+import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** What the twins of one network share: the stream that their kernels run in, the memory that kernels have in turn, and its copies and sums. */

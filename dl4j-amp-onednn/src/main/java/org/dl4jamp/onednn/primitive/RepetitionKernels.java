@@ -5,7 +5,7 @@ import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.primitive;
 import org.bytedeco.dnnl.primitive_desc;
-import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.memory.Layout;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**

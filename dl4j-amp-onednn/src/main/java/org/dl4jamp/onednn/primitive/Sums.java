@@ -2,7 +2,7 @@ package org.dl4jamp.onednn.primitive;
 
 import java.util.List;
 import org.bytedeco.dnnl.global.dnnl;
-import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.memory.Layout;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** Sums of gradients, which DL4J's graph asks for, maybe after the network was closed. */

@@ -1,10 +1,12 @@
 package org.dl4jamp.onednn.recurrent;
 
 import org.deeplearning4j.nn.conf.layers.LSTM;
-import org.dl4jamp.onednn.array.SequenceShape;
-import org.dl4jamp.onednn.array.Slab;
-import org.dl4jamp.onednn.function.CellFunction;
+import org.dl4jamp.onednn.activation.CellFunction;
+import org.dl4jamp.onednn.memory.SequenceShape;
+import org.dl4jamp.onednn.memory.Slab;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.TimeStepKernels;
+import org.dl4jamp.onednn.weights.RecurrentWeights;
 import org.nd4j.linalg.activations.impl.ActivationSigmoid;
 import org.nd4j.linalg.activations.impl.ActivationTanH;
 import org.nd4j.linalg.api.buffer.DataType;

@@ -1,6 +1,6 @@
 package org.dl4jamp.onednn.recurrent;
 
-import org.dl4jamp.onednn.array.Slab;
+import org.dl4jamp.onednn.memory.Slab;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** What a recurrent layer computes, for one shape of its input. */

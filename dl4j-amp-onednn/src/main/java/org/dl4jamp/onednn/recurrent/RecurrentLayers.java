@@ -8,9 +8,9 @@ import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
-import org.dl4jamp.Precision;
-import org.dl4jamp.onednn.function.ActivationFunction;
+import org.dl4jamp.onednn.activation.ActivationFunction;
 import org.dl4jamp.onednn.twin.LayerKernels;
+import org.dl4jamp.precision.Precision;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.activations.impl.ActivationRReLU;
 

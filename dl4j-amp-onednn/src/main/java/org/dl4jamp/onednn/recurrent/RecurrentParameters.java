@@ -6,7 +6,7 @@ import org.deeplearning4j.exception.DL4JInvalidInputException;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.params.LSTMParamInitializer;
-import org.dl4jamp.onednn.array.Rejection;
+import org.dl4jamp.onednn.memory.Rejection;
 import org.nd4j.common.base.Preconditions;
 import org.nd4j.linalg.api.ndarray.INDArray;
 

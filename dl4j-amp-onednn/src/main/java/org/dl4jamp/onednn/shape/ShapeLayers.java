@@ -13,7 +13,7 @@ import org.deeplearning4j.nn.conf.layers.convolutional.Cropping1D;
 import org.deeplearning4j.nn.conf.layers.convolutional.Cropping2D;
 import org.deeplearning4j.nn.conf.layers.convolutional.Cropping3D;
 import org.deeplearning4j.nn.conf.layers.misc.RepeatVector;
-import org.dl4jamp.onednn.array.ChannelAxis;
+import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.twin.LayerKernels;
 
 /** Layers that move, repeat, cut and pad numbers without computing with them. */

@@ -2,7 +2,7 @@ package org.dl4jamp.onednn.twin;
 
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.onednn.array.Layout;
+import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.twin.Casting;
 import org.nd4j.linalg.api.buffer.DataType;

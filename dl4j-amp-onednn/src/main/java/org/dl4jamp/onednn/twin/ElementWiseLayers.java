@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.Optional;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.DropoutLayer;
-import org.dl4jamp.Precision;
-import org.dl4jamp.onednn.function.ActivationFunction;
+import org.dl4jamp.onednn.activation.ActivationFunction;
+import org.dl4jamp.precision.Precision;
 
 /** Layers that make one value of one value. */
 public final class ElementWiseLayers {

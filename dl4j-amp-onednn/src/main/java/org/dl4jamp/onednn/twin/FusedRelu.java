@@ -1,6 +1,6 @@
 package org.dl4jamp.onednn.twin;
 
-import org.dl4jamp.onednn.array.LentGradients;
+import org.dl4jamp.onednn.memory.LentGradients;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**

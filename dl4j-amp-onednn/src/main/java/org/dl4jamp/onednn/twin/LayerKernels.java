@@ -4,9 +4,9 @@ import java.util.Optional;
 import java.util.function.Function;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.dl4jamp.Precision;
-import org.dl4jamp.onednn.array.ChannelAxis;
+import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.precision.Precision;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**

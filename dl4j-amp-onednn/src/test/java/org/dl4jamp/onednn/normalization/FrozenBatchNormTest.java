@@ -1,9 +1,9 @@
 package org.dl4jamp.onednn.normalization;
 
-import org.dl4jamp.AmpConfig;
 import org.dl4jamp.FrozenBatchNormClaims;
-import org.dl4jamp.Precision;
+import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.onednn.Agreement;
+import org.dl4jamp.precision.Precision;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** FP32 in another order of summands. */

@@ -25,7 +25,7 @@ import org.dl4jamp.onednn.Layers;
 import org.dl4jamp.onednn.OneDnnEngine;
 import org.dl4jamp.onednn.Passes;
 import org.dl4jamp.onednn.Types;
-import org.dl4jamp.onednn.array.AlignedMemory;
+import org.dl4jamp.onednn.memory.AlignedMemory;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;

@@ -30,7 +30,7 @@ import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.onednn.Layers;
 import org.dl4jamp.onednn.OneDnnEngine;
 import org.dl4jamp.onednn.Types;
-import org.dl4jamp.onednn.array.SequenceShape;
+import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.junit.jupiter.api.Test;
 import org.nd4j.common.primitives.Pair;

@@ -32,7 +32,7 @@ import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.onednn.OneDnnEngine;
 import org.dl4jamp.onednn.Types;
-import org.dl4jamp.onednn.array.Workspaces;
+import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.twin.Gate;
 import org.dl4jamp.twin.Surroundings;
 import org.junit.jupiter.api.Test;

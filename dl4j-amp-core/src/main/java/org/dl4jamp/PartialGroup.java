@@ -1,9 +1,0 @@
-package org.dl4jamp;
-
-/** What becomes of micro-batches at the end of an epoch that are too few for a step, with {@link AmpConfig.Builder#accumulate(int, PartialGroup)}. */
-public enum PartialGroup {
-    /** They make a step, whose gradient is the mean over their own examples. */
-    APPLY,
-    /** They wait for the first ones of the next epoch. */
-    CARRY_OVER
-}

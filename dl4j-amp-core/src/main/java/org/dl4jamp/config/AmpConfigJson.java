@@ -1,0 +1,216 @@
+package org.dl4jamp.config;
+
+import java.nio.charset.StandardCharsets;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.precision.LayerKind;
+import org.dl4jamp.precision.OptLevel;
+import org.dl4jamp.precision.Precision;
+import org.dl4jamp.scale.DynamicLossScaler;
+import org.dl4jamp.scale.LossScaler;
+import org.dl4jamp.scale.NoLossScaler;
+import org.dl4jamp.scale.StaticLossScaler;
+import org.nd4j.shade.jackson.databind.node.ArrayNode;
+import org.nd4j.shade.jackson.databind.node.ObjectNode;
+
+/**
+ * {@link AmpConfig} as JSON. The settings of a loss scaler are part of it, the scale that it has reached is not.
+ *
+ * <pre>
+ * {"formatVersion": 1, "precision": "HALF", "optLevel": "O1", "engine": "auto",
+ *  "rules": [{"kind": "FULL", "name": "bn_.*"}, {"kind": "LOWER", "class": "org.deeplearning4j.nn.conf.layers.DenseLayer"}],
+ *  "lossScaler": {"kind": "static", "scale": 1024.0},
+ *  "maxConsecutiveSkips": 50}
+ * </pre>
+ *
+ * <p>{@code lossScaler} is absent if dl4j-amp is to choose, and so are {@code gradientPenalty} with {@code coefficient} and {@code radius}, {@code accumulate} with {@code microBatches} and {@code
+ * partialGroup}, {@code clipGradientNorm} and {@code clipGradientValue}, if there are none, and {@code measureGradientNorm} unless it's {@code true}.
+ */
+public final class AmpConfigJson {
+    private static final int FORMAT_VERSION = 1;
+
+    private AmpConfigJson() {}
+
+    /**
+     * Writes settings.
+     *
+     * @throws AmpException if a rule by predicate or a loss scaler that isn't dl4j-amp's is among them: code can't be
+     *     written down
+     */
+    public static ObjectNode write(AmpConfig config) {
+        ObjectNode json = JsonFields.MAPPER
+                .createObjectNode()
+                .put("formatVersion", FORMAT_VERSION)
+                .put("precision", config.precision().name())
+                .put("optLevel", config.optLevel().name())
+                .put("engine", config.engine());
+        ArrayNode rules = json.putArray("rules");
+        for (PrecisionRule rule : config.rules()) {
+            rules.add(write(rule));
+        }
+        config.lossScaler().ifPresent(scaler -> json.set("lossScaler", write(scaler)));
+        config.gradientPenalty().ifPresent(penalty -> json.putObject("gradientPenalty")
+                .put("coefficient", penalty.coefficient())
+                .put("radius", penalty.radius()));
+        if (config.accumulate() > 1) {
+            json.putObject("accumulate")
+                    .put("microBatches", config.accumulate())
+                    .put("partialGroup", config.partialGroup().name());
+        }
+        config.clipGradientNorm().ifPresent(norm -> json.put("clipGradientNorm", norm));
+        config.clipGradientValue().ifPresent(value -> json.put("clipGradientValue", value));
+        if (config.measuresGradientNorm()) {
+            json.put("measureGradientNorm", true);
+        }
+        return json.put("maxConsecutiveSkips", config.maxConsecutiveSkips());
+    }
+
+    /** What {@link #write} returns, as text in ASCII. */
+    public static String text(AmpConfig config) {
+        return JsonFields.text(write(config));
+    }
+
+    private static ObjectNode write(PrecisionRule rule) {
+        ObjectNode json =
+                JsonFields.MAPPER.createObjectNode().put("kind", rule.kind().name());
+        if (rule instanceof PrecisionRule.ByName byName) {
+            return json.put("name", byName.pattern().pattern());
+        } else if (rule instanceof PrecisionRule.ByClass byClass) {
+            return json.put("class", byClass.type().getName());
+        }
+        throw new AmpException(
+                rule.describe() + ": a predicate is code, which can't be saved with a network or carried by its"
+                        + " configuration; name the layers or their class instead, or save with DL4J's own ModelSerializer and give the"
+                        + " settings to MixedPrecision.enable");
+    }
+
+    private static ObjectNode write(LossScaler scaler) {
+        ObjectNode json = JsonFields.MAPPER.createObjectNode();
+        if (scaler instanceof DynamicLossScaler dynamic) {
+            return json.put("kind", DynamicLossScaler.KIND)
+                    .put("initialScale", dynamic.initialScale())
+                    .put("growthFactor", dynamic.growthFactor())
+                    .put("backoffFactor", dynamic.backoffFactor())
+                    .put("growthInterval", dynamic.growthInterval())
+                    .put("minScale", dynamic.minScale())
+                    .put("maxScale", dynamic.maxScale())
+                    .put("hysteresis", dynamic.hysteresis());
+        } else if (scaler instanceof StaticLossScaler) {
+            return json.put("kind", StaticLossScaler.KIND).put("scale", scaler.scale());
+        } else if (scaler instanceof NoLossScaler) {
+            return json.put("kind", NoLossScaler.KIND);
+        }
+        throw new AmpException("lossScaler(" + scaler.getClass().getName()
+                + "): only the scalers of org.dl4jamp.scale can be saved with"
+                + " a network or carried by its configuration; use one of them, or save with DL4J's own ModelSerializer and give the"
+                + " settings to MixedPrecision.enable");
+    }
+
+    /**
+     * Reads what {@link #write} wrote.
+     *
+     * @throws AmpException if anything is missing, left over, out of range or newer, or if the class of a rule can't be
+     *     loaded
+     */
+    public static AmpConfig read(JsonFields json) {
+        json.formatVersion(FORMAT_VERSION);
+        try {
+            AmpConfig.Builder builder = AmpConfig.builder()
+                    .precision(json.constant("precision", Precision.class))
+                    .optLevel(json.constant("optLevel", OptLevel.class))
+                    .engine(json.text("engine"))
+                    .maxConsecutiveSkips(json.integer("maxConsecutiveSkips"));
+            for (JsonFields rule : json.objects("rules")) {
+                readRule(rule, builder);
+            }
+            if (json.has("lossScaler")) {
+                builder.lossScaler(readScaler(json.object("lossScaler")));
+            }
+            if (json.has("gradientPenalty")) {
+                JsonFields penalty = json.object("gradientPenalty");
+                builder.gradientPenalty(GradientPenalty.of(penalty.number("coefficient"), penalty.number("radius")));
+                penalty.end();
+            }
+            if (json.has("accumulate")) {
+                JsonFields accumulate = json.object("accumulate");
+                builder.accumulate(
+                        accumulate.integer("microBatches"), accumulate.constant("partialGroup", PartialGroup.class));
+                accumulate.end();
+            }
+            if (json.has("clipGradientNorm")) {
+                builder.clipGradientNorm(json.number("clipGradientNorm"));
+            }
+            if (json.has("clipGradientValue")) {
+                builder.clipGradientValue(json.number("clipGradientValue"));
+            }
+            if (json.has("measureGradientNorm")) {
+                builder.measureGradientNorm(json.flag("measureGradientNorm"));
+            }
+            json.end();
+            return builder.build();
+        } catch (AmpException e) {
+            throw e.getMessage().startsWith(json.where())
+                    ? e
+                    : new AmpException(json.where() + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** Reads what {@link #write} wrote, from the text of it. */
+    public static AmpConfig read(String json, String where) {
+        return read(JsonFields.parse(json.getBytes(StandardCharsets.UTF_8), where));
+    }
+
+    private static void readRule(JsonFields json, AmpConfig.Builder builder) {
+        LayerKind kind = json.constant("kind", LayerKind.class);
+        if (kind != LayerKind.LOWER && kind != LayerKind.FULL) {
+            throw json.wrong("kind", "LOWER or FULL");
+        }
+        if (json.has("class")) {
+            Class<? extends Layer> type = layerClass(json);
+            builder = kind == LayerKind.LOWER ? builder.lower(type) : builder.keepFull(type);
+        } else {
+            String name = json.text("name");
+            builder = kind == LayerKind.LOWER ? builder.lower(name) : builder.keepFull(name);
+        }
+        json.end();
+    }
+
+    private static Class<? extends Layer> layerClass(JsonFields json) {
+        String name = json.text("class");
+        ClassLoader context = Thread.currentThread().getContextClassLoader();
+        try {
+            ClassLoader loader = context != null ? context : AmpConfigJson.class.getClassLoader();
+            return Class.forName(name, false, loader).asSubclass(Layer.class);
+        } catch (ClassNotFoundException | LinkageError e) {
+            throw new AmpException(
+                    json.where() + ": class " + AmpException.quote(name) + " can't be loaded (" + AmpException.quote(e)
+                            + "); put it on the class path",
+                    e);
+        } catch (ClassCastException e) {
+            throw new AmpException(
+                    json.where() + ": class " + AmpException.quote(name) + " is not a DL4J layer configuration", e);
+        }
+    }
+
+    private static LossScaler readScaler(JsonFields json) {
+        String kind = json.text("kind");
+        LossScaler scaler =
+                switch (kind) {
+                    case DynamicLossScaler.KIND ->
+                        DynamicLossScaler.builder()
+                                .initialScale(json.number("initialScale"))
+                                .growthFactor(json.number("growthFactor"))
+                                .backoffFactor(json.number("backoffFactor"))
+                                .growthInterval(json.integer("growthInterval"))
+                                .minScale(json.number("minScale"))
+                                .maxScale(json.number("maxScale"))
+                                .hysteresis(json.integer("hysteresis"))
+                                .build();
+                    case StaticLossScaler.KIND -> new StaticLossScaler(json.number("scale"));
+                    case NoLossScaler.KIND -> new NoLossScaler();
+                    default -> throw json.wrong("kind", "dynamic, static or none");
+                };
+        json.end();
+        return scaler;
+    }
+}

@@ -1,0 +1,95 @@
+package org.dl4jamp.config;
+
+import java.util.Optional;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
+import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.dl4j.CarriedText;
+import org.dl4jamp.precision.AmpException;
+
+/**
+ * Settings of mixed precision inside a DL4J configuration, where they outlive JSON, YAML, {@code clone()} and DL4J's
+ * model zip.
+ *
+ * <pre>
+ * conf = CarriedConfig.attach(conf, AmpConfig.builder().precision(Precision.HALF).build());
+ * CarriedConfig.read(MultiLayerConfiguration.fromJson(conf.toJson()));       // those settings
+ * </pre>
+ *
+ * <p>They travel as the parameter name of a constraint on one layer, which plain DL4J keeps, writes, reads, and never
+ * applies. One thing loses them: DL4J's {@code TransferLearning} forgets the constraints of layers that it fine-tunes or
+ * freezes; attach the settings to its result.
+ */
+public final class CarriedConfig {
+    private CarriedConfig() {}
+
+    /**
+     * A copy of a configuration that carries the settings, instead of any that it carried before. The configuration
+     * itself stays as it is.
+     *
+     * @throws AmpException if the settings hold a rule by predicate or a user-written loss scaler
+     */
+    public static MultiLayerConfiguration attach(MultiLayerConfiguration configuration, AmpConfig config) {
+        AmpException.ifNull(configuration, "configuration", "a MultiLayerConfiguration");
+        return CarriedText.attach(configuration, text(config));
+    }
+
+    /**
+     * A copy of a configuration that carries the settings, instead of any that it carried before. The configuration
+     * itself stays as it is.
+     *
+     * @throws AmpException if the settings hold a rule by predicate or a user-written loss scaler, or if the graph has
+     *     no layers
+     */
+    public static ComputationGraphConfiguration attach(ComputationGraphConfiguration configuration, AmpConfig config) {
+        AmpException.ifNull(configuration, "configuration", "a ComputationGraphConfiguration");
+        return CarriedText.attach(configuration, text(config));
+    }
+
+    /**
+     * The settings that a configuration carries, with a loss scaler of their own.
+     *
+     * @return empty if it carries none
+     * @throws AmpException if they are corrupt or newer than this dl4j-amp, or name a layer class that can't be loaded
+     */
+    public static Optional<AmpConfig> read(MultiLayerConfiguration configuration) {
+        AmpException.ifNull(configuration, "configuration", "a MultiLayerConfiguration");
+        return CarriedText.read(configuration).map(CarriedConfig::config);
+    }
+
+    /**
+     * The settings that a configuration carries, with a loss scaler of their own.
+     *
+     * @return empty if it carries none
+     * @throws AmpException if they are corrupt or newer than this dl4j-amp, or name a layer class that can't be loaded
+     */
+    public static Optional<AmpConfig> read(ComputationGraphConfiguration configuration) {
+        AmpException.ifNull(configuration, "configuration", "a ComputationGraphConfiguration");
+        return CarriedText.read(configuration).map(CarriedConfig::config);
+    }
+
+    /**
+     * The settings that a network's configuration carries, with a loss scaler of their own.
+     *
+     * @param network a {@link MultiLayerNetwork} or {@link ComputationGraph}
+     * @return empty if it carries none
+     * @throws AmpException as {@link #read(MultiLayerConfiguration)}
+     */
+    public static Optional<AmpConfig> of(Model network) {
+        AmpException.ifNull(network, "network", "a MultiLayerNetwork or a ComputationGraph");
+        return network instanceof MultiLayerNetwork layers
+                ? read(layers.getLayerWiseConfigurations())
+                : read(((ComputationGraph) network).getConfiguration());
+    }
+
+    private static String text(AmpConfig config) {
+        AmpException.ifNull(config, "config", "an AmpConfig, such as AmpConfig.defaults()");
+        return AmpConfigJson.text(config);
+    }
+
+    private static AmpConfig config(String text) {
+        return AmpConfigJson.read(text, "the dl4j-amp settings that the configuration carries");
+    }
+}

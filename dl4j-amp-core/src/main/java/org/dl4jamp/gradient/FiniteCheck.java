@@ -1,0 +1,54 @@
+package org.dl4jamp.gradient;
+
+import java.util.Arrays;
+import java.util.Optional;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.api.ops.impl.indexaccum.FirstIndex;
+import org.nd4j.linalg.api.ops.impl.reduce.longer.MatchCondition;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.indexing.conditions.Conditions;
+
+/** Looks for infinities and NaN where a step has failed. */
+public final class FiniteCheck {
+    private FiniteCheck() {}
+
+    /** Whether all elements of an array are finite. */
+    static boolean isFinite(INDArray array) {
+        return Nd4j.getExecutioner()
+                        .exec(new MatchCondition(array, Conditions.notFinite()))
+                        .getLong(0)
+                == 0;
+    }
+
+    /**
+     * Where the first infinity or NaN is, and which.
+     *
+     * @return text such as {@code NaN at [0, 3]}; empty if all elements are finite or there is no array
+     */
+    public static Optional<String> firstNonFinite(INDArray array) {
+        if (array == null || !array.dataType().isFPType()) {
+            return Optional.empty();
+        }
+        // ND4J takes NaN in HALF for finite.
+        INDArray numbers = array.dataType() == DataType.HALF ? array.castTo(DataType.FLOAT) : array;
+        if (isFinite(numbers)) {
+            return Optional.empty();
+        }
+        INDArray flat = numbers.dup('c').reshape(array.length());
+        long first = Nd4j.getExecutioner()
+                .exec(new FirstIndex(flat, Conditions.notFinite()))
+                .getLong(0);
+        return Optional.of(flat.getDouble(first) + " at " + Arrays.toString(position(first, array.shape())));
+    }
+
+    private static long[] position(long index, long[] shape) {
+        long[] position = new long[shape.length];
+        long rest = index;
+        for (int axis = shape.length - 1; axis >= 0; axis--) {
+            position[axis] = rest % shape[axis];
+            rest /= shape[axis];
+        }
+        return position;
+    }
+}

@@ -1,0 +1,207 @@
+package org.dl4jamp.gradient;
+
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.function.LongToDoubleFunction;
+import org.dl4jamp.engine.StepKernels;
+import org.dl4jamp.precision.AmpException;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+
+/**
+ * The micro-batches whose gradients make one step: the gradients of all but the last are moved into an array of their own, to which those of the last are added
+ * where they are, in the network's view. A group of one has no such array.
+ *
+ * <p>Why not have the layers add to what is in the view: whoever looks at gradients between backward pass and step, such as a listener, would see sums, the loss scale is
+ * taken out of what a layer has just written, DL4J's own layers write over what is there, and so does everybody who asks for gradients between two micro-batches.
+ */
+public final class GradientGroup {
+    /**
+     * How far the group is, for whoever asks from another thread.
+     *
+     * @param microBatches how many were taken
+     * @param examples how many they have together
+     * @param failure why they are to be left out, if they are
+     */
+    private record Progress(int microBatches, long examples, Optional<Skip> failure) {
+        static final Progress NONE = new Progress(0, 0, Optional.empty());
+
+        Progress with(int more, Optional<Skip> skip) {
+            // An overflow is what the scaler has to hear of.
+            boolean tells = failure.isEmpty()
+                    || (skip.isPresent()
+                            && skip.get().overflow()
+                            && !failure.get().overflow());
+            return new Progress(microBatches + 1, examples + more, tells ? skip : failure);
+        }
+    }
+
+    private final int size;
+    private final boolean measuresNorm;
+    private final LongToDoubleFunction divisor;
+    private INDArray sum;
+    private GradientParts partsOfSum;
+    private GradientParts.Parted parted;
+    private volatile Progress taken = Progress.NONE;
+    private OptionalDouble norm = OptionalDouble.empty();
+
+    /**
+     * @param size how many micro-batches make a step, at least 1
+     * @param measuresNorm whether the norm of a group of one is to be known; of several it's known anyway
+     * @param divisor what makes means of sums over that many examples
+     */
+    public GradientGroup(int size, boolean measuresNorm, LongToDoubleFunction divisor) {
+        this.size = size;
+        this.divisor = divisor;
+        this.measuresNorm = measuresNorm;
+    }
+
+    /** How many micro-batches make a step. */
+    public int size() {
+        return size;
+    }
+
+    /** Whether there are several micro-batches in a step. */
+    public boolean collects() {
+        return size > 1;
+    }
+
+    /** Whether the next micro-batch is the last one. */
+    private boolean endsWithNext() {
+        // More may have been restored.
+        return taken.microBatches() >= size - 1;
+    }
+
+    /**
+     * The gradients of a micro-batch after {@link #take}.
+     *
+     * @param finite whether all of them are finite
+     * @param inView whether the view still holds sums; if not, zeros are in their place
+     */
+    public record Taken(boolean finite, boolean inView) {}
+
+    /**
+     * Takes the gradients of one more micro-batch. Those of the last one become those of the whole group.
+     *
+     * @param examples how many the micro-batch has
+     * @return what became of them; where they aren't finite they are still in the view, so that one can see which
+     */
+    public Taken take(GradientParts parts, GradientParts.Parted gradients, int examples, StepKernels kernels) {
+        boolean alone = endsWithNext() && isEmpty();
+        if (failure().isPresent() || (alone && !measuresNorm)) {
+            return new Taken(kernels.allFinite(gradients.all()), true);
+        }
+        boolean updates = gradients.updates().stream().allMatch(kernels::allFinite);
+        if (endsWithNext()) {
+            double ofMeans = divisor.applyAsDouble(taken.examples() + examples);
+            double known = alone ? gradients.norm(kernels, ofMeans) : add(parts, gradients, kernels) / ofMeans;
+            norm = OptionalDouble.of(known);
+            return new Taken(updates && Double.isFinite(known), true);
+        }
+        GradientParts.Parted to = sum(parts, gradients.all());
+        if (kernels.move(gradients.sums(), to.sums(), isEmpty())) {
+            return new Taken(updates, false);
+        }
+        for (int i = 0; i < to.sums().size(); i++) {
+            gradients.sums().get(i).assign(to.sums().get(i));
+        }
+        return new Taken(false, true);
+    }
+
+    @SuppressWarnings("ReferenceEquality")
+    private GradientParts.Parted sum(GradientParts parts, INDArray like) {
+        if (sum == null || sum.length() != like.length()) {
+            try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+                sum = Nd4j.create(like.dataType(), like.length());
+            }
+            partsOfSum = null;
+        }
+        if (partsOfSum != parts) {
+            partsOfSum = parts;
+            parted = parts.of(sum);
+        }
+        return parted;
+    }
+
+    /**
+     * Counts a micro-batch that was taken.
+     *
+     * @param more its examples
+     * @param skip why the whole group is to be left out, if it is
+     */
+    public void count(int more, Optional<Skip> skip) {
+        taken = taken.with(more, skip);
+    }
+
+    /** Returns whether the last micro-batch was counted. */
+    public boolean isComplete() {
+        return taken.microBatches() >= size;
+    }
+
+    /** Why the group is to be left out. */
+    public Optional<Skip> failure() {
+        return taken.failure();
+    }
+
+    /** What the group is made of, for the step; the norm is only known when the last micro-batch was taken. */
+    public EffectiveBatch batch() {
+        return new EffectiveBatch(taken.examples(), norm);
+    }
+
+    /** Whether there is no micro-batch in it yet. */
+    public boolean isEmpty() {
+        return taken.microBatches() == 0;
+    }
+
+    /** Adds the gradients of a group that ends early to zeros in the network's view. */
+    public void giveTo(GradientParts parts, GradientParts.Parted gradients, StepKernels kernels) {
+        if (failure().isEmpty()) {
+            double ofSums = add(parts, gradients, kernels);
+            norm = OptionalDouble.of(ofSums / divisor.applyAsDouble(taken.examples()));
+        }
+    }
+
+    /** Adds the group's sums to gradients, and returns the norm of the sums of all. */
+    private double add(GradientParts parts, GradientParts.Parted gradients, StepKernels kernels) {
+        return kernels.add(sum(parts, gradients.all()).sums(), gradients.sums());
+    }
+
+    /** A copy of a group that isn't complete, empty if it hasn't begun. */
+    public Optional<WaitingGroup> waiting() {
+        Progress now = taken;
+        if (now.microBatches() == 0) {
+            return Optional.empty();
+        }
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            Optional<INDArray> copy = now.failure().isEmpty() ? Optional.of(sum.dup()) : Optional.empty();
+            return Optional.of(new WaitingGroup(now.microBatches(), now.examples(), copy, now.failure()));
+        }
+    }
+
+    /**
+     * Goes on with a copy of a group.
+     *
+     * @param parameters how many the network has
+     * @throws AmpException if they aren't as many as the group has gradients
+     */
+    public void restore(WaitingGroup waiting, long parameters) {
+        long sums =
+                waiting.sums().map(INDArray::length).orElse(waiting.failure().isPresent() ? parameters : 0);
+        if (sums != parameters) {
+            throw new AmpException("waiting: " + sums + " gradients, but the network has " + parameters
+                    + " parameters; restore it with the state that was saved with it, or without what waits");
+        }
+        taken = new Progress(waiting.microBatches(), waiting.examples(), waiting.failure());
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            sum = waiting.sums().map(INDArray::dup).orElse(null);
+        }
+        partsOfSum = null;
+    }
+
+    /** Begins with the next group. */
+    public void clear() {
+        taken = Progress.NONE;
+        norm = OptionalDouble.empty();
+    }
+}

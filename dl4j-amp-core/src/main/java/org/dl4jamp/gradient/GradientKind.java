@@ -1,0 +1,71 @@
+package org.dl4jamp.gradient;
+
+import org.deeplearning4j.nn.api.TrainingConfig;
+import org.deeplearning4j.nn.conf.layers.BaseLayer;
+import org.deeplearning4j.nn.conf.layers.CenterLossOutputLayer;
+import org.deeplearning4j.nn.params.CenterLossParamInitializer;
+import org.deeplearning4j.nn.updater.UpdaterBlock;
+import org.nd4j.linalg.learning.config.IUpdater;
+import org.nd4j.linalg.learning.config.NoOp;
+
+/**
+ * The kinds of numbers in a network's gradient view. DL4J tells them by two things: whether it divides a parameter's by the minibatch ({@code updaterDivideByMinibatch}), and which updater the
+ * parameter has.
+ */
+public enum GradientKind {
+    /** A gradient that is a sum over examples. DL4J divides it by the minibatch. */
+    SUM(true, true),
+    /** A gradient that DL4J takes as it is: its layer has done what there is to do. */
+    MEAN(true, false),
+    /** An update of one batch, which DL4J divides by the minibatch and subtracts: that of center loss's centers. */
+    UPDATE_OF_BATCH(false, true),
+    /** An update, which DL4J subtracts as it is: that of batch normalization's running statistics. */
+    UPDATE(false, false);
+
+    private final boolean gradient;
+    private final boolean divided;
+
+    GradientKind(boolean gradient, boolean divided) {
+        this.gradient = gradient;
+        this.divided = divided;
+    }
+
+    /** Returns the kind of a parameter's. */
+    public static GradientKind of(UpdaterBlock.ParamState parameter) {
+        TrainingConfig layer = parameter.getLayer().getConfig();
+        String name = parameter.getParamName();
+        boolean divides = parameter.getLayer().updaterDivideByMinibatch(name);
+        if (!(layer.getUpdaterByParam(name) instanceof NoOp)) {
+            return divides ? SUM : MEAN;
+        }
+        if (!divides) {
+            return UPDATE;
+        }
+        // A user may want gradients to be subtracted as they are. A layer that wants it, whatever the user has set,
+        // makes updates itself.
+        return isCenter(layer, name) || (layer instanceof BaseLayer base && !isSetToNoOp(base, name))
+                ? UPDATE_OF_BATCH
+                : SUM;
+    }
+
+    private static boolean isCenter(TrainingConfig layer, String name) {
+        return layer instanceof CenterLossOutputLayer && name.equals(CenterLossParamInitializer.CENTER_KEY);
+    }
+
+    private static boolean isSetToNoOp(BaseLayer layer, String name) {
+        IUpdater set = layer.getBiasUpdater() != null && layer.initializer().isBiasParam(layer, name)
+                ? layer.getBiasUpdater()
+                : layer.getIUpdater();
+        return set instanceof NoOp;
+    }
+
+    /** Whether it's learned from: it counts in the norm, is clipped, and is what an updater makes an update of. */
+    boolean isGradient() {
+        return gradient;
+    }
+
+    /** Whether it's divided by the minibatch. */
+    boolean isDivided() {
+        return divided;
+    }
+}

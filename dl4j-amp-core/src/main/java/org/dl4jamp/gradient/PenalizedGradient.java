@@ -1,0 +1,187 @@
+package org.dl4jamp.gradient;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.BackpropType;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.dl4j.ListenerLists;
+import org.dl4jamp.engine.StepKernels;
+import org.dl4jamp.network.AmpNetwork;
+import org.dl4jamp.precision.AmpException;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.api.rng.Random;
+import org.nd4j.linalg.factory.Nd4j;
+
+/**
+ * Adds the gradient of a penalty on their norm, {@code GradientPenalty}, to the gradients of a step:
+ *
+ * <pre>
+ * g  = gradients of the step                      w, g are remembered
+ * w += radius · g / ‖g‖
+ * h  = gradients of the same batch                with the random numbers of g
+ * w  = what it was, bit for bit
+ * gradients = (1 - a) · g + a · h                 a = coefficient / radius
+ * </pre>
+ *
+ * <p>The network itself makes the second pass, with what it holds of the batch between its first pass and the updater. Since DL4J's optimizer doesn't call for it, it isn't scaled: its gradients
+ * are right at once, however large or small they are.
+ */
+public final class PenalizedGradient {
+    private final double coefficient;
+    private final double radius;
+    private final Model model;
+    private boolean drawsNumbers;
+    private INDArray parameters;
+    private INDArray gradients;
+
+    /**
+     * @param coefficient how much the norm counts
+     * @param radius how far the weights are moved for the second gradient
+     * @param model a network
+     * @throws AmpException if the network is trained with truncated backpropagation through time
+     */
+    public PenalizedGradient(double coefficient, double radius, Model model) {
+        this.coefficient = coefficient;
+        this.radius = radius;
+        this.model = model;
+        if (AmpNetwork.of(model).backpropType() == BackpropType.TruncatedBPTT) {
+            throw new AmpException(
+                    "gradientPenalty: the network is trained with truncated backpropagation through time,"
+                            + " where the first pass moves the recurrent state that the second one would have to begin with;"
+                            + " use BackpropType.Standard, or leave the penalty out");
+        }
+    }
+
+    /**
+     * Adds the penalty's gradient. Parameters, score and listeners are as before when it returns.
+     *
+     * @param of the network's gradients, finite; if something isn't finite on the way they are undefined afterwards
+     * @param parts what they consist of
+     * @param divisor what makes means of those among them that are sums
+     * @param kernels look for what isn't finite
+     * @return what wasn't finite, empty if the gradients are those of loss and penalty
+     */
+    public Optional<String> addTo(GradientParts.Parted of, GradientParts parts, double divisor, StepKernels kernels) {
+        double score = model.score();
+        try {
+            parameters = copy(model.params(), parameters);
+            gradients = copy(of.all(), gradients);
+            Parts others = new Parts(
+                    of.means(), divisor, of.updates(), parts.of(gradients).updates());
+            return ListenerLists.inSilence(
+                    model, () -> drawsNumbers ? redoAndAdd(of.all(), others, kernels) : add(of.all(), others, kernels));
+        } finally {
+            Score.set(model, score);
+        }
+    }
+
+    /**
+     * What isn't a sum over examples, or no gradient at all.
+     *
+     * @param means gradients in the network's view that nobody divides
+     * @param divisor what makes means of the others
+     * @param updates what is no gradient, in the network's view
+     * @param first the same among the gradients of the first pass, which are remembered
+     */
+    private record Parts(List<INDArray> means, double divisor, List<INDArray> updates, List<INDArray> first) {
+        /** Makes of what is in the view the direction of the true gradient. */
+        void leaveDirection() {
+            means.forEach(mean -> mean.muli(divisor));
+            updates.forEach(update -> update.assign(0));
+        }
+
+        void putUpdatesBack() {
+            for (int i = 0; i < updates.size(); i++) {
+                updates.get(i).assign(first.get(i));
+            }
+        }
+    }
+
+    private static INDArray copy(INDArray from, INDArray to) {
+        if (to != null && to.length() == from.length()) {
+            return to.assign(from.reshape(to.shape()));
+        }
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            return from.dup();
+        }
+    }
+
+    private Optional<String> add(INDArray view, Parts parts, StepKernels kernels) {
+        Random random = Nd4j.getRandom();
+        long root = random.rootState();
+        long node = random.nodeState();
+        Optional<String> notFinite = addDifference(view, parts, kernels);
+        if (root == random.rootState() && node == random.nodeState()) {
+            return notFinite;
+        }
+        // Dropout or noise: the first gradient was made with other numbers, and the difference would be theirs.
+        drawsNumbers = true;
+        return redoAndAdd(view, parts, kernels);
+    }
+
+    /** Makes both gradients, with the same random numbers. */
+    private Optional<String> redoAndAdd(INDArray view, Parts parts, StepKernels kernels) {
+        Random random = Nd4j.getRandom();
+        long root = random.rootState();
+        long node = random.nodeState();
+        run();
+        if (!kernels.allFinite(view) || !Double.isFinite(model.score())) {
+            return Optional.of("loss or gradients of the pass that is repeated for the gradient penalty");
+        }
+        parts.putUpdatesBack();
+        gradients = copy(view, gradients);
+        random.setStates(root, node);
+        return addDifference(view, parts, kernels);
+    }
+
+    private Optional<String> addDifference(INDArray view, Parts parts, StepKernels kernels) {
+        makeUphill(view, parts);
+        // What is no gradient, and what is the same in both, has no difference.
+        parts.putUpdatesBack();
+        view.subi(gradients).muli(coefficient / radius).addi(gradients);
+        return kernels.allFinite(view) && Double.isFinite(model.score())
+                ? Optional.empty()
+                : Optional.of("loss or gradients of the gradient penalty's second pass");
+    }
+
+    /** Makes the gradients a radius away along the remembered ones; where these are zero that's here. */
+    private void makeUphill(INDArray view, Parts parts) {
+        view.assign(gradients);
+        parts.leaveDirection();
+        double largest = view.amaxNumber().doubleValue();
+        INDArray current = model.params();
+        try {
+            if (largest > 0) {
+                // Squares of what is divided by the largest neither overflow nor vanish.
+                view.divi(largest);
+                view.muli(radius / view.norm2Number().doubleValue());
+                current.addi(view.reshape(current.shape()));
+            }
+            view.assign(gradients);
+            run();
+        } finally {
+            current.assign(parameters);
+        }
+    }
+
+    private void run() {
+        if (model instanceof ComputationGraph graph) {
+            INDArray[] features = graph.getInputMaskArrays();
+            INDArray[] labels = graph.getLabelMaskArrays();
+            if (anyOf(features) || anyOf(labels)) {
+                // A graph has cleared its layers after the first pass.
+                graph.setLayerMaskArrays(features, labels);
+            }
+        }
+        model.computeGradientAndScore(LayerWorkspaceMgr.noWorkspaces());
+    }
+
+    private static boolean anyOf(INDArray[] masks) {
+        return masks != null && Arrays.stream(masks).anyMatch(Objects::nonNull);
+    }
+}

@@ -1,0 +1,18 @@
+package org.dl4jamp.gradient;
+
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+
+/** What a network says its loss is. */
+public final class Score {
+    private Score() {}
+
+    public static void set(Model model, double score) {
+        if (model instanceof MultiLayerNetwork network) {
+            network.setScore(score);
+        } else {
+            ((ComputationGraph) model).setScore(score);
+        }
+    }
+}

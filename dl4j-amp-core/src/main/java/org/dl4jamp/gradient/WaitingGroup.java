@@ -1,0 +1,14 @@
+package org.dl4jamp.gradient;
+
+import java.util.Optional;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * A group of micro-batches that isn't complete.
+ *
+ * @param microBatches how many there are
+ * @param examples how many they have together
+ * @param sums their gradients, a number for each parameter; empty if the group will be left out
+ * @param failure why it will be left out, if it will
+ */
+public record WaitingGroup(int microBatches, long examples, Optional<INDArray> sums, Optional<Skip> failure) {}

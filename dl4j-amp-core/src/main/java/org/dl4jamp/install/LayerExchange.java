@@ -1,0 +1,122 @@
+package org.dl4jamp.install;
+
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
+import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
+import org.dl4jamp.dl4j.RecurrentState;
+import org.dl4jamp.layer.TwinLayer;
+import org.dl4jamp.layer.standin.StandIn;
+import org.dl4jamp.layer.standin.StandIns;
+import org.dl4jamp.network.AmpNetwork;
+import org.dl4jamp.network.LayerPlace;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** A layer's place in a network, where a wrapper's stand-in takes its place, and gives it back for a while or for good. Recurrent state goes to the layer that computes. */
+final class LayerExchange implements Exchange {
+    /**
+     * Who may stand in the place.
+     *
+     * @param layer what the network is given
+     * @param computes the layer that computes for it
+     */
+    private record Occupant(Layer layer, Layer computes) {}
+
+    private final AmpNetwork network;
+    private final LayerPlace place;
+    private final TwinLayer wrapper;
+    private final Supplier<Optional<TwinLayer>> wrapperInPause;
+    private final Occupant own;
+    private Occupant mixed;
+    private Occupant inPause;
+    private Occupant present;
+    private INDArray gradients;
+
+    /**
+     * @param wrapperInPause the wrapper that the layer has to have in a pause, too; empty if it needs none
+     */
+    LayerExchange(
+            AmpNetwork network, LayerPlace place, TwinLayer wrapper, Supplier<Optional<TwinLayer>> wrapperInPause) {
+        this.network = network;
+        this.place = place;
+        this.wrapper = wrapper;
+        this.wrapperInPause = wrapperInPause;
+        this.own = new Occupant(wrapper.master(), wrapper.master());
+        this.present = own;
+    }
+
+    @Override
+    public void putIn() {
+        if (mixed == null) {
+            mixed = occupant(wrapper);
+        } else if (wrapper.master().getGradientsViewArray() != gradients) {
+            wrapper.setBackpropGradientsViewArray(wrapper.master().getGradientsViewArray());
+        }
+        exchange(mixed);
+    }
+
+    @Override
+    public void pause() {
+        if (inPause == null) {
+            inPause = wrapperInPause.get().map(this::occupant).orElse(own);
+        }
+        gradients = wrapper.master().getGradientsViewArray();
+        exchange(inPause);
+    }
+
+    @Override
+    public void putBack() {
+        exchange(own);
+    }
+
+    /** A wrapper's stand-in, which has the state of the layer that computes when it's made. */
+    private Occupant occupant(TwinLayer of) {
+        shareRecurrentState(present.computes(), of.twin().compute());
+        return new Occupant(StandIns.layer(of), of.twin().compute());
+    }
+
+    private void exchange(Occupant next) {
+        moveRecurrentState(present.computes(), next.computes());
+        placeOf(present.layer()).ifPresent(found -> found.replace().accept(next.layer()));
+        if (StandIn.behind(present.layer()) instanceof TwinLayer leaving) {
+            // A graph gives layers their inputs long before their turn.
+            leaving.handOver(next.layer());
+        }
+        present = next;
+    }
+
+    /** A pass of another thread may be within one of the two layers meanwhile. */
+    private static void shareRecurrentState(Layer from, Layer to) {
+        if (from instanceof BaseWrapperLayer fromWrapper && to instanceof BaseWrapperLayer toWrapper) {
+            shareRecurrentState(fromWrapper.getUnderlying(), toWrapper.getUnderlying());
+        }
+        if (from != to && from instanceof BaseRecurrentLayer<?> source && to instanceof BaseRecurrentLayer<?> target) {
+            RecurrentState.share(source, target);
+        }
+    }
+
+    private static void moveRecurrentState(Layer from, Layer to) {
+        if (from instanceof BaseWrapperLayer fromWrapper && to instanceof BaseWrapperLayer toWrapper) {
+            moveRecurrentState(fromWrapper.getUnderlying(), toWrapper.getUnderlying());
+        }
+        if (from != to && from instanceof BaseRecurrentLayer<?> source && to instanceof BaseRecurrentLayer<?> target) {
+            // To ask for it has a twin leave the arrays as they are from now on.
+            Map<String, INDArray> state = source.rnnGetPreviousState();
+            if (!RecurrentState.isShared(source, target)) {
+                target.rnnSetPreviousState(state);
+                target.rnnSetTBPTTState(source.rnnGetTBPTTState());
+            }
+        }
+    }
+
+    /** Where a layer stands now: others may have put it into a wrapper of theirs, which then stays. */
+    private Optional<LayerPlace> placeOf(Layer layer) {
+        return place.current().get() == layer
+                ? Optional.of(place)
+                : network.layers().stream()
+                        .filter(other -> other.current().get() == layer)
+                        .findFirst();
+    }
+}

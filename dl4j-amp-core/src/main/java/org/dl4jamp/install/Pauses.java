@@ -1,0 +1,114 @@
+package org.dl4jamp.install;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import org.deeplearning4j.nn.api.Model;
+import org.dl4jamp.dl4j.PassInProgress;
+import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.step.ScaleUpdates;
+import org.dl4jamp.step.TrainingStep;
+
+/** The pauses of a network's mixed precision that aren't over, one within the other, all of one thread. What reads or changes them holds the network's monitor. */
+public final class Pauses {
+    private final TrainingStep step;
+    private final ScaleUpdates scale;
+    private final Installation installation;
+    private final Deque<Begun> open = new ArrayDeque<>();
+    private volatile Thread thread;
+    private boolean over;
+
+    public Pauses(TrainingStep step, ScaleUpdates scale, Installation installation) {
+        this.step = step;
+        this.scale = scale;
+        this.installation = installation;
+    }
+
+    /** One pause. */
+    public final class Begun {
+        private Begun() {}
+
+        /** Ends it. */
+        public void end() {
+            Pauses.this.end(this);
+        }
+    }
+
+    private Model network() {
+        return step.network();
+    }
+
+    /** Returns whether a pause is open. */
+    public boolean areThereAny() {
+        return thread != null;
+    }
+
+    /** Begins a pause, within the one that is open if there is one. */
+    public Begun begin() {
+        PassInProgress.refuse("MixedPrecision.pause", network());
+        synchronized (network()) {
+            if (over) {
+                throw new AmpException("pause: this mixed precision is closed, so its network computes in FP32 anyway;"
+                        + " leave the pause out, or ask MixedPrecision.of(network) for the one in force");
+            }
+            requireOwnThread("pause");
+            if (open.isEmpty()) {
+                step.gate().shut("paused", network(), () -> {
+                    // Another thread may have been first while this one waited.
+                    requireOwnThread("pause");
+                    installation.pause();
+                    scale.pause(true);
+                    thread = Thread.currentThread();
+                });
+            }
+            Begun pause = new Begun();
+            open.push(pause);
+            return pause;
+        }
+    }
+
+    @SuppressWarnings("ReferenceEquality")
+    private void end(Begun pause) {
+        PassInProgress.refuse("Pause.close", network());
+        synchronized (network()) {
+            if (over) {
+                throw new AmpException(
+                        "Pause.close: the mixed precision that was paused is closed, and with it its pauses;"
+                                + " close a pause before that");
+            }
+            if (!open.contains(pause)) {
+                throw new AmpException(
+                        "Pause.close: this pause is closed already; close each once, as try-with-resources does");
+            }
+            requireOwnThread("Pause.close");
+            if (open.peek() != pause) {
+                throw new AmpException("Pause.close: of " + open.size()
+                        + " pauses, one within the other, this one isn't the last that was begun;"
+                        + " close the others before it, as try-with-resources does");
+            }
+            if (open.size() == 1) {
+                step.gate().open("resumed", () -> {
+                    installation.resume();
+                    scale.pause(false);
+                    thread = null;
+                });
+            }
+            open.pop();
+        }
+    }
+
+    @SuppressWarnings("ReferenceEquality")
+    private void requireOwnThread(String call) {
+        if (thread != null && thread != Thread.currentThread()) {
+            throw new AmpException(call + ": the network is in a pause of thread \"" + thread.getName()
+                    + "\", and this is \"" + Thread.currentThread().getName()
+                    + "\"; a pause is begun, nested and closed by one thread. Wait until that one has closed it");
+        }
+    }
+
+    /** Ends all pauses, when mixed precision is closed. */
+    public void end() {
+        over = true;
+        open.clear();
+        thread = null;
+    }
+}

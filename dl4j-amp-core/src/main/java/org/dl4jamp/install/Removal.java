@@ -1,0 +1,52 @@
+package org.dl4jamp.install;
+
+import org.deeplearning4j.nn.api.Model;
+import org.dl4jamp.dl4j.PassInProgress;
+import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.twin.Gate;
+
+/** Takes something out of a network, once, and not before everybody who computes with it is done. */
+public final class Removal {
+    private final String call;
+    private final Model network;
+    private final Gate gate;
+    private final Runnable removal;
+    private volatile boolean done;
+
+    /**
+     * @param call what users call for it
+     * @param gate what everybody passes who computes
+     * @param removal what is to be done, while nobody does
+     */
+    public Removal(String call, Model network, Gate gate, Runnable removal) {
+        this.call = call;
+        this.network = network;
+        this.gate = gate;
+        this.removal = removal;
+    }
+
+    public boolean isDone() {
+        return done;
+    }
+
+    /**
+     * Does it, unless it's done already.
+     *
+     * @throws AmpException within a pass of the network; nothing has changed then
+     */
+    public void run() {
+        if (done) {
+            return;
+        }
+        PassInProgress.refuse(call, network);
+        // DL4J's networks hold their monitor in fit and output; for other passes the gate waits.
+        synchronized (network) {
+            if (!done) {
+                gate.close(network, () -> {
+                    done = true;
+                    removal.run();
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+package org.dl4jamp.install;
+
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.BackpropType;
+import org.dl4jamp.checkpoint.AmpState;
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.config.GivenScaler;
+import org.dl4jamp.config.PartialGroup;
+import org.dl4jamp.engine.Engines;
+import org.dl4jamp.gradient.Clipping;
+import org.dl4jamp.gradient.GradientTerms;
+import org.dl4jamp.gradient.PenalizedGradient;
+import org.dl4jamp.network.AmpNetwork;
+import org.dl4jamp.policy.NetworkGraph;
+import org.dl4jamp.policy.PrecisionPlan;
+import org.dl4jamp.policy.PrecisionPlanner;
+import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.precision.OptLevel;
+import org.dl4jamp.precision.Precision;
+import org.dl4jamp.scale.DynamicLossScaler;
+import org.dl4jamp.scale.LossScaler;
+import org.dl4jamp.scale.NoLossScaler;
+import org.dl4jamp.scale.SharedLossScale;
+import org.dl4jamp.step.ScaleUpdates;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What settings come down to for one network in this process. The network isn't touched yet.
+ *
+ * @param config the settings
+ * @param engine what computes, in what, and why
+ * @param plan which layer runs in which precision
+ * @param scaler the network's own, or a shared one
+ */
+public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionPlan plan, LossScaler scaler) {
+    private static final Logger LOG = LoggerFactory.getLogger("org.dl4jamp.MixedPrecision");
+
+    public static ResolvedConfig of(AmpConfig config, NetworkGraph graph) {
+        Engines.Choice engine = Engines.choose(config.engine(), config.precision());
+        Precision precision = config.optLevel() == OptLevel.O0 ? Precision.FLOAT : engine.precision();
+        PrecisionPlan plan = PrecisionPlanner.plan(
+                graph, precision, config.optLevel(), config.rules(), engine.engine(), engine.reason());
+        return new ResolvedConfig(config, engine, plan, scaler(config, plan));
+    }
+
+    private static LossScaler scaler(AmpConfig config, PrecisionPlan plan) {
+        return plan.anyHalf()
+                ? config.givenScaler().map(GivenScaler::ofNetwork).orElseGet(() -> defaultScaler(config, plan))
+                : new NoLossScaler();
+    }
+
+    /**
+     * Who tells the scaler of a network's steps.
+     *
+     * @throws AmpException if the scale is shared and the network makes several steps in an iteration
+     */
+    public ScaleUpdates scaleUpdates(AmpNetwork network) {
+        return config.givenScaler()
+                .flatMap(GivenScaler::together)
+                .map(shared -> together(shared, network))
+                .orElseGet(() -> ScaleUpdates.each(scaler));
+    }
+
+    private ScaleUpdates together(SharedLossScale shared, AmpNetwork network) {
+        if (network.backpropType() == BackpropType.TruncatedBPTT) {
+            throw new AmpException(
+                    "sharedLossScale: the network is trained with truncated backpropagation through time,"
+                            + " which makes a step of each segment within one call of fit, before SharedLossScale.update() can be called;"
+                            + " use BackpropType.Standard, or sharedLossScaler(scaler), which is updated after each step");
+        }
+        return ScaleUpdates.together(scaler, shared, plan.anyHalf());
+    }
+
+    private static LossScaler defaultScaler(AmpConfig config, PrecisionPlan plan) {
+        boolean scales = plan.precision() == Precision.HALF && config.optLevel() != OptLevel.O3;
+        return scales ? DynamicLossScaler.builder().build() : new NoLossScaler();
+    }
+
+    public String engineName() {
+        return engine.engine().name();
+    }
+
+    /** Whether there are gradients in HALF. */
+    public boolean hasHalfGradients() {
+        return plan.precision() == Precision.HALF;
+    }
+
+    /** Whether parameters keep their FP32 digits. */
+    public boolean masterWeights() {
+        return config.optLevel() != OptLevel.O3;
+    }
+
+    /**
+     * What becomes of gradients on their way to the updater.
+     *
+     * @param network whose gradients
+     */
+    public GradientTerms gradientTerms(Model network) {
+        return new GradientTerms(
+                config.gradientPenalty()
+                        .map(penalty -> new PenalizedGradient(penalty.coefficient(), penalty.radius(), network)),
+                config.accumulate(),
+                config.partialGroup() == PartialGroup.APPLY,
+                new Clipping(config.clipGradientNorm(), config.clipGradientValue()),
+                config.measuresGradientNorm());
+    }
+
+    /**
+     * Gives the scaler the state that was saved, unless another precision has brought another kind of scaler.
+     *
+     * @throws AmpException if the scaler can't have that state
+     */
+    void restoreScaler(AmpState state) {
+        boolean sameKind = scaler.state().kind().equals(state.scaler().kind());
+        boolean ofSettings = plan.anyHalf() && config.lossScaler().isPresent();
+        if (sameKind || ofSettings) {
+            scaler.restore(state.scaler());
+        } else {
+            LOG.info(
+                    "The loss scale isn't restored: the network was saved in another precision, and in {} the loss scaler is {}",
+                    plan.precision(),
+                    scaler);
+        }
+    }
+
+    /** Says in the log what was chosen, louder if that isn't what the settings make one expect. */
+    public void announce() {
+        if (config.optLevel() == OptLevel.O0) {
+            LOG.info("Mixed precision is at O0: the network trains in FP32");
+        } else if (!engine.precision().isHalf()) {
+            boolean left = plan.rows().stream().noneMatch(row -> row.engine().equals(engineName()));
+            LOG.info(
+                    "The network trains in FP32{}: {}",
+                    left ? "" : " on engine \"" + engineName() + "\"",
+                    engine.reason());
+        } else if (!plan.anyHalf()) {
+            LOG.warn(
+                    "No layer of the network can run in {}, so it trains in FP32. The plan says why:\n{}",
+                    engine.precision(),
+                    plan);
+        } else {
+            LOG.debug(
+                    "Mixed precision is on: {} on engine \"{}\", since {}",
+                    plan.precision(),
+                    engineName(),
+                    plan.note());
+        }
+        if (!plan.anyHalf() && config.lossScaler().isPresent()) {
+            LOG.info(
+                    "The loss isn't scaled by {}: no layer computes in half precision",
+                    config.lossScaler().get());
+        }
+    }
+}

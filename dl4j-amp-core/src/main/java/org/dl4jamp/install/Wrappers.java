@@ -1,0 +1,107 @@
+package org.dl4jamp.install;
+
+import java.util.function.Supplier;
+import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.api.layers.IOutputLayer;
+import org.dl4jamp.engine.TwinRequest;
+import org.dl4jamp.layer.GradientScale;
+import org.dl4jamp.layer.GroupLayer;
+import org.dl4jamp.layer.LossScalingLayer;
+import org.dl4jamp.layer.RecurrentTwinLayer;
+import org.dl4jamp.layer.StepGuard;
+import org.dl4jamp.layer.TwinLayer;
+import org.dl4jamp.network.AmpNetwork;
+import org.dl4jamp.policy.PrecisionPlan;
+import org.dl4jamp.twin.Casting;
+import org.dl4jamp.twin.Surroundings;
+import org.dl4jamp.twin.Twin;
+import org.nd4j.linalg.api.buffer.DataType;
+
+/** The wrappers of a plan's layers, for training and for inference. */
+final class Wrappers {
+    /** What the plan calls the engine of a layer that is left as it is. */
+    static final String UNTOUCHED = "dl4j";
+
+    private final AmpNetwork network;
+    private final PrecisionPlan plan;
+    private final StepGuard guard;
+
+    Wrappers(AmpNetwork network, PrecisionPlan plan, StepGuard guard) {
+        this.network = network;
+        this.plan = plan;
+        this.guard = guard;
+    }
+
+    /** How many parameters the largest layer in lower precision has. */
+    long largestLayer() {
+        return network.layers().stream()
+                .filter(place -> plan.row(place.name()).precision().isHalf())
+                .mapToLong(place -> place.current().get().numParams())
+                .max()
+                .orElse(0);
+    }
+
+    boolean isUntouched(String name) {
+        return plan.row(name).engine().equals(UNTOUCHED);
+    }
+
+    /** For the twin of a layer. */
+    TwinRequest request(String name, Layer master, Surroundings surroundings) {
+        PrecisionPlan.Row row = plan.row(name);
+        return new TwinRequest(
+                name,
+                master,
+                row.precision(),
+                plan.precision().dataType().orElseThrow(),
+                row.input().dataType().orElseThrow(),
+                row.output().dataType().orElseThrow(),
+                surroundings,
+                plan.fusion(name));
+    }
+
+    /** A layer that computes for itself, in FP32. What isn't floating-point it gets as it is, as without mixed precision. */
+    static Twin itself(Layer master, Casting casting) {
+        return new Twin(master, DataType.FLOAT, false, Twin.Retention.CAST_INPUT, null, Twin.Weights.MASTER)
+                .with(Casting.ofRowNumbers(casting));
+    }
+
+    /** The wrapper that takes and hands on what the plan says. */
+    TwinLayer wrapper(String name, Layer master, Twin twin, Surroundings surroundings, GradientScale scale) {
+        DataType storage = plan.precision().dataType().orElseThrow();
+        DataType emitted = plan.row(name).output().dataType().orElseThrow();
+        return wrapper(master, twin, storage, emitted, surroundings, scale);
+    }
+
+    /** The wrapper of a layer in a group. */
+    TwinLayer groupWrapper(
+            String name,
+            Layer master,
+            Twin twin,
+            Surroundings surroundings,
+            GroupLayer.Membership membership,
+            Supplier<TwinLayer> alone) {
+        DataType storage = plan.precision().dataType().orElseThrow();
+        DataType emitted = plan.row(name).output().dataType().orElseThrow();
+        return new GroupLayer(master, twin, storage, emitted, surroundings, guard, membership, alone);
+    }
+
+    /** The wrapper of a layer that takes and hands on FP32, and computes in any pass. */
+    TwinLayer floatWrapper(Layer master, Twin twin, Surroundings surroundings, GradientScale scale) {
+        return wrapper(master, twin, DataType.FLOAT, DataType.FLOAT, surroundings.withoutTurn(), scale);
+    }
+
+    private TwinLayer wrapper(
+            Layer master,
+            Twin twin,
+            DataType storage,
+            DataType emitted,
+            Surroundings surroundings,
+            GradientScale scale) {
+        if (master instanceof IOutputLayer) {
+            return new LossScalingLayer(master, twin, storage, emitted, surroundings, scale, guard);
+        }
+        return RecurrentTwinLayer.isRecurrent(master)
+                ? new RecurrentTwinLayer(master, twin, storage, emitted, surroundings, scale, guard)
+                : new TwinLayer(master, twin, storage, emitted, surroundings, scale, guard);
+    }
+}

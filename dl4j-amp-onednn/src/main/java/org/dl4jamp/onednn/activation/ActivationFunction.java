@@ -1,0 +1,133 @@
+package org.dl4jamp.onednn.activation;
+
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.memory.Workspaces;
+import org.dl4jamp.onednn.primitive.Eltwise;
+import org.dl4jamp.onednn.primitive.KernelCache;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.nd4j.linalg.activations.IActivation;
+import org.nd4j.linalg.activations.impl.ActivationIdentity;
+import org.nd4j.linalg.activations.impl.ActivationPReLU;
+import org.nd4j.linalg.activations.impl.ActivationSoftmax;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** The function that a layer applies to its sums, or to its input: oneDNN's if it knows the function, else ND4J's, in FP32 and rounded once. */
+public final class ActivationFunction implements AutoCloseable {
+    private final OneDnnContext context;
+    private final IActivation activation;
+    private final Eltwise eltwise;
+    private final KernelCache<Layout, EltwiseKernels> kernels = new KernelCache<>(KernelCache.SHAPES);
+
+    public ActivationFunction(OneDnnContext context, IActivation activation) {
+        this.context = context;
+        this.activation = activation;
+        this.eltwise = Eltwise.of(activation).orElse(null);
+    }
+
+    /**
+     * Whether a function is one of ND4J's that make one value of one value, wherever that stands in memory. A user's own may compute
+     * anything, and PReLU has a slope for each place in DL4J's order of axes.
+     */
+    public static boolean isElementWise(IActivation activation) {
+        return activation.getClass().getPackage() == ActivationIdentity.class.getPackage()
+                && !(activation instanceof ActivationSoftmax || activation instanceof ActivationPReLU);
+    }
+
+    /** oneDNN's counterpart; null if there is none. */
+    public Eltwise eltwise() {
+        return eltwise;
+    }
+
+    public boolean isIdentity() {
+        return Eltwise.IDENTITY.equals(eltwise);
+    }
+
+    /** Whether its derivative can be read off its values. */
+    public boolean isRelu() {
+        return Eltwise.RELU.equals(eltwise);
+    }
+
+    /**
+     * Applies it.
+     *
+     * @param layer for error messages
+     * @param sums FP32, channels-last; lost
+     * @param output of any type
+     */
+    public void forward(String layer, INDArray sums, boolean training, INDArray output) {
+        if (isIdentity()) {
+            context.copies().copy(sums, output);
+        } else if (eltwise == null) {
+            context.copies()
+                    .copy(
+                            activation.getActivation(Workspaces.contiguous(sums), training),
+                            Workspaces.contiguous(output));
+        } else {
+            forwardFrom(layer, sums, sums);
+            context.copies().copy(sums, output);
+        }
+    }
+
+    /**
+     * Multiplies by its derivative.
+     *
+     * @param layer for error messages
+     * @param sums FP32, channels-last; lost
+     * @param epsilon the gradient of the output, of any type and order; stays as it is
+     * @param delta the gradient of the sums, of any type
+     */
+    public void backward(
+            String layer, INDArray sums, INDArray epsilon, INDArray delta, LayerWorkspaceMgr workspaceMgr) {
+        INDArray above = context.copies().channelsLast(epsilon, DataType.FLOAT, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        if (eltwise == null) {
+            INDArray own = ownCopy(above, epsilon, workspaceMgr);
+            context.copies()
+                    .copy(
+                            activation
+                                    .backprop(Workspaces.contiguous(sums), own)
+                                    .getFirst(),
+                            Workspaces.contiguous(delta));
+        } else if (delta.dataType() == DataType.FLOAT) {
+            backwardFrom(layer, sums, above, delta);
+        } else {
+            INDArray unrounded =
+                    Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, above.shape());
+            backwardFrom(layer, sums, above, unrounded);
+            context.copies().copy(unrounded, delta);
+        }
+    }
+
+    /** Applies it to an array, by oneDNN, into one of the same type and order. */
+    public void forwardFrom(String layer, INDArray values, INDArray output) {
+        kernels(layer, values).forward(values, output);
+    }
+
+    /** Multiplies by its derivative, by oneDNN, for arrays of one type and order, from sums or, for ReLU, from values. */
+    public void backwardFrom(String layer, INDArray sums, INDArray epsilon, INDArray delta) {
+        kernels(layer, sums).backward(sums, epsilon, delta);
+    }
+
+    // ND4J's activation functions write into the gradient that they are given.
+    private INDArray ownCopy(INDArray above, INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        boolean shared = Workspaces.address(above) == Workspaces.address(epsilon);
+        if (!shared) {
+            return Workspaces.contiguous(above);
+        }
+        INDArray own = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, above.shape());
+        context.copies().copy(above, own);
+        return Workspaces.contiguous(own);
+    }
+
+    private EltwiseKernels kernels(String layer, INDArray array) {
+        Layout layout = Layout.of(array);
+        return kernels.get(layout, () -> EltwiseKernels.make(context, layer, eltwise, layout));
+    }
+
+    @Override
+    public void close() {
+        kernels.close();
+    }
+}

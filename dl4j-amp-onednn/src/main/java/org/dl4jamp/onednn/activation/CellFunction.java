@@ -1,0 +1,40 @@
+package org.dl4jamp.onednn.activation;
+
+import org.dl4jamp.onednn.memory.SequenceShape;
+import org.dl4jamp.onednn.memory.Slab;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.nd4j.linalg.activations.IActivation;
+
+/** An activation function of a recurrent layer, in FP32: forward at one time step or all of them, backward over all of them at once. */
+public interface CellFunction extends AutoCloseable {
+    /** oneDNN's, if it knows the function and can tell the derivative from the value; else ND4J's. */
+    static CellFunction of(IActivation activation, OneDnnContext context, String layer, SequenceShape shape) {
+        return EltwiseFunction.algorithm(activation)
+                .<CellFunction>map(eltwise -> EltwiseFunction.make(context, layer, eltwise, shape))
+                .orElseGet(() -> new Nd4jFunction(activation, shape));
+    }
+
+    /** Whether {@link #backward} needs the function's arguments rather than its values. */
+    boolean needsArguments();
+
+    /** Values at one time step, which may take the arguments' place. */
+    void forward(Slab arguments, Slab values, boolean training);
+
+    /** Values at all time steps, which may take the arguments' place. */
+    void forwardAll(Slab arguments, Slab values, boolean training);
+
+    /**
+     * The derivative times something, for all time steps.
+     *
+     * @param kept the function's values, or its arguments if it needs them; lost if they're arguments
+     * @param factor what the derivative is multiplied by
+     * @param product where that goes; may be the factor's place
+     */
+    void backward(Slab kept, Slab factor, Slab product);
+
+    /** The same from the function's arguments, which stay as they are. */
+    void backwardFromArguments(Slab arguments, Slab factor, Slab product);
+
+    @Override
+    void close();
+}

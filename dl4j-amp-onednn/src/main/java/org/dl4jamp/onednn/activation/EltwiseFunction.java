@@ -1,0 +1,152 @@
+package org.dl4jamp.onednn.activation;
+
+import java.util.Map;
+import java.util.Optional;
+import org.bytedeco.dnnl.eltwise_backward;
+import org.bytedeco.dnnl.eltwise_forward;
+import org.bytedeco.dnnl.global.dnnl;
+import org.bytedeco.dnnl.memory;
+import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.memory.SequenceShape;
+import org.dl4jamp.onednn.memory.Slab;
+import org.dl4jamp.onednn.primitive.Eltwise;
+import org.dl4jamp.onednn.primitive.Kernel;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.Work;
+import org.nd4j.linalg.activations.IActivation;
+import org.nd4j.linalg.api.buffer.DataType;
+
+/** A function of oneDNN's whose derivative can be told from its value. */
+final class EltwiseFunction implements CellFunction {
+    private static final Map<dnnl.algorithm, dnnl.algorithm> FROM_VALUE = Map.of(
+            dnnl.algorithm.eltwise_tanh, dnnl.algorithm.eltwise_tanh_use_dst_for_bwd,
+            dnnl.algorithm.eltwise_logistic, dnnl.algorithm.eltwise_logistic_use_dst_for_bwd,
+            dnnl.algorithm.eltwise_relu, dnnl.algorithm.eltwise_relu_use_dst_for_bwd,
+            dnnl.algorithm.eltwise_elu, dnnl.algorithm.eltwise_elu_use_dst_for_bwd);
+
+    private final Kernel forward;
+    private final Kernel forwardAll;
+    private final Kernel backward;
+    private final Kernel backwardFromArguments;
+
+    private EltwiseFunction(Kernel forward, Kernel forwardAll, Kernel backward, Kernel backwardFromArguments) {
+        this.forward = forward;
+        this.forwardAll = forwardAll;
+        this.backward = backward;
+        this.backwardFromArguments = backwardFromArguments;
+    }
+
+    /** Empty if oneDNN doesn't know the function, or can't tell its derivative from its value. */
+    static Optional<Eltwise> algorithm(IActivation activation) {
+        return Eltwise.of(activation)
+                .filter(eltwise -> FROM_VALUE.containsKey(eltwise.function()))
+                .filter(eltwise -> eltwise.alpha() >= 0);
+    }
+
+    static EltwiseFunction make(OneDnnContext context, String layer, Eltwise eltwise, SequenceShape shape) {
+        String what = layer + ": " + eltwise.function() + " for " + shape;
+        return OneDnnContext.make(what, Work.ofNumbers(shape.gate()), () -> {
+            memory.desc step = array(shape.minibatch(), shape.units());
+            memory.desc steps = array(shape.rows(), shape.units());
+            return new EltwiseFunction(
+                    Work.ofNumbers(shape.block()).withItsThreads(() -> forward(context, what, eltwise, step)),
+                    forward(context, what, eltwise, steps),
+                    backward(context, what, eltwise, FROM_VALUE.get(eltwise.function()), dnnl.DNNL_ARG_DST, steps),
+                    backward(context, what, eltwise, eltwise.function(), dnnl.DNNL_ARG_SRC, steps));
+        });
+    }
+
+    private static memory.desc array(long rows, long columns) {
+        return Layout.dense(DataType.FLOAT, rows, columns).descriptor();
+    }
+
+    private static Kernel forward(OneDnnContext context, String what, Eltwise eltwise, memory.desc array) {
+        eltwise_forward.primitive_desc description = forward(eltwise, eltwise.function(), array);
+        return new Kernel(context, what, description, new eltwise_forward(description))
+                .argument(dnnl.DNNL_ARG_SRC, array)
+                .argument(dnnl.DNNL_ARG_DST, array);
+    }
+
+    private static eltwise_forward.primitive_desc forward(Eltwise eltwise, dnnl.algorithm function, memory.desc array) {
+        return new eltwise_forward.primitive_desc(
+                OneDnnContext.cpu(),
+                dnnl.prop_kind.forward_training,
+                function,
+                array,
+                array,
+                eltwise.alpha(),
+                0,
+                OneDnnContext.attributes(),
+                false);
+    }
+
+    private static Kernel backward(
+            OneDnnContext context,
+            String what,
+            Eltwise eltwise,
+            dnnl.algorithm function,
+            int argument,
+            memory.desc array) {
+        eltwise_backward.primitive_desc description = new eltwise_backward.primitive_desc(
+                OneDnnContext.cpu(),
+                function,
+                array,
+                array,
+                array,
+                eltwise.alpha(),
+                0,
+                forward(eltwise, function, array),
+                OneDnnContext.attributes(),
+                false);
+        return new Kernel(context, what + ", backward", description, new eltwise_backward(description))
+                .argument(argument, array)
+                .argument(dnnl.DNNL_ARG_DIFF_DST, array)
+                .argument(dnnl.DNNL_ARG_DIFF_SRC, array);
+    }
+
+    @Override
+    public boolean needsArguments() {
+        return false;
+    }
+
+    @Override
+    public void forward(Slab arguments, Slab values, boolean training) {
+        forward(forward, arguments, values);
+    }
+
+    @Override
+    public void forwardAll(Slab arguments, Slab values, boolean training) {
+        forward(forwardAll, arguments, values);
+    }
+
+    private static void forward(Kernel kernel, Slab arguments, Slab values) {
+        kernel.bind(dnnl.DNNL_ARG_SRC, arguments)
+                .bind(dnnl.DNNL_ARG_DST, values)
+                .run();
+    }
+
+    @Override
+    public void backward(Slab kept, Slab factor, Slab product) {
+        backward(backward, dnnl.DNNL_ARG_DST, kept, factor, product);
+    }
+
+    @Override
+    public void backwardFromArguments(Slab arguments, Slab factor, Slab product) {
+        backward(backwardFromArguments, dnnl.DNNL_ARG_SRC, arguments, factor, product);
+    }
+
+    private static void backward(Kernel kernel, int argument, Slab kept, Slab factor, Slab product) {
+        kernel.bind(argument, kept)
+                .bind(dnnl.DNNL_ARG_DIFF_DST, factor)
+                .bind(dnnl.DNNL_ARG_DIFF_SRC, product)
+                .run();
+    }
+
+    @Override
+    public void close() {
+        forward.close();
+        forwardAll.close();
+        backward.close();
+        backwardFromArguments.close();
+    }
+}

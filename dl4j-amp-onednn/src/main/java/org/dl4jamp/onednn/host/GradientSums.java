@@ -1,0 +1,98 @@
+package org.dl4jamp.onednn.host;
+
+import java.nio.FloatBuffer;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Gradients of several backward passes, added up in passes over memory that also tell what the next one would have to read again. */
+final class GradientSums {
+    private static final float[] ZEROS = new float[FlatFloats.CHUNK];
+
+    private GradientSums() {}
+
+    /**
+     * Moves gradients to sums, and leaves zeros in their place.
+     *
+     * @param first whether they take the place of what is there
+     * @return whether all sums are finite
+     */
+    static boolean move(List<FlatFloats> gradients, List<FlatFloats> sums, boolean first) {
+        List<FlatFloats.Sum> passes = new ArrayList<>();
+        for (int i = 0; i < sums.size(); i++) {
+            FlatFloats from = gradients.get(i);
+            FlatFloats to = sums.get(i);
+            passes.add(new FlatFloats.Sum(
+                    from.length(), (start, size) -> move(from.range(start, size), to.range(start, size), first)));
+        }
+        return FlatFloats.sumAll(passes) == 0;
+    }
+
+    /** Returns zero if all sums are finite, otherwise NaN. */
+    private static double move(FloatBuffer gradients, FloatBuffer sums, boolean first) {
+        float[] g = new float[FlatFloats.CHUNK];
+        float[] s = new float[FlatFloats.CHUNK];
+        float[] zeroTimes = new float[FlatFloats.CHUNK];
+        while (gradients.hasRemaining()) {
+            int size = Math.min(g.length, gradients.remaining());
+            int at = gradients.position();
+            gradients.get(at, g, 0, size);
+            if (!first) {
+                sums.get(at, s, 0, size);
+                add(g, s, size);
+            }
+            addZeroTimes(g, zeroTimes, size);
+            sums.put(at, g, 0, size);
+            gradients.put(ZEROS, 0, size);
+        }
+        double notFinite = 0;
+        for (float one : zeroTimes) {
+            notFinite += one;
+        }
+        return notFinite;
+    }
+
+    private static void add(float[] numbers, float[] more, int size) {
+        for (int i = 0; i < size; i++) {
+            numbers[i] += more[i];
+        }
+    }
+
+    /** Zero times a number is zero, and NaN for infinities and NaN. */
+    private static void addZeroTimes(float[] numbers, float[] zeroTimes, int size) {
+        for (int i = 0; i < size; i++) {
+            zeroTimes[i] += 0f * numbers[i];
+        }
+    }
+
+    /**
+     * Adds sums to gradients.
+     *
+     * @return the Euclidean norm of the gradients, finite if they all are
+     */
+    static double add(List<FlatFloats> sums, List<FlatFloats> gradients) {
+        List<FlatFloats.Sum> passes = new ArrayList<>();
+        for (int i = 0; i < sums.size(); i++) {
+            FlatFloats from = sums.get(i);
+            FlatFloats to = gradients.get(i);
+            passes.add(new FlatFloats.Sum(
+                    to.length(), (start, size) -> add(from.range(start, size), to.range(start, size))));
+        }
+        return SquareSums.root(FlatFloats.sumAll(passes), gradients);
+    }
+
+    private static double add(FloatBuffer sums, FloatBuffer gradients) {
+        float[] g = new float[FlatFloats.CHUNK];
+        float[] s = new float[FlatFloats.CHUNK];
+        SquareSums squares = new SquareSums();
+        while (gradients.hasRemaining()) {
+            int size = Math.min(g.length, gradients.remaining());
+            int at = gradients.position();
+            gradients.get(at, g, 0, size);
+            sums.get(at, s, 0, size);
+            add(g, s, size);
+            squares.add(g, size);
+            gradients.put(g, 0, size);
+        }
+        return squares.sum();
+    }
+}

@@ -1,0 +1,155 @@
+package org.dl4jamp.onednn.linear;
+
+import java.util.Arrays;
+import org.deeplearning4j.nn.conf.ConvolutionMode;
+import org.deeplearning4j.nn.conf.layers.Convolution1DLayer;
+import org.deeplearning4j.nn.conf.layers.Convolution3D;
+import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
+import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
+import org.deeplearning4j.nn.conf.layers.Deconvolution3D;
+import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
+import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
+import org.dl4jamp.onednn.memory.ChannelAxis;
+import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.memory.Workspaces;
+import org.dl4jamp.onednn.primitive.Eltwise;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.Window;
+import org.dl4jamp.onednn.primitive.WindowGeometry;
+import org.dl4jamp.onednn.weights.WeightCopies;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * How one of DL4J's convolutional layers convolves: what sets a convolution along one, two or three axes, a deconvolution and a depthwise
+ * convolution apart.
+ *
+ * @param window what moves over the input, or what the input is spread out by
+ * @param transposed whether it is a deconvolution
+ * @param channels where the layer's arrays have their channels
+ * @param nIn channels of the input
+ * @param nOut channels of the output
+ * @param weights how DL4J keeps the weights, their axes in oneDNN's order: {@code [nOut, nIn, ...]}, and in a depthwise convolution {@code
+ *     [groups, nOut of a group, 1, ...]}
+ */
+record ConvolutionForm(Window window, boolean transposed, ChannelAxis channels, long nIn, long nOut, Layout weights) {
+
+    static ConvolutionForm of(ConvolutionLayer layer) {
+        int[] k = layer.getKernelSize();
+        long nIn = layer.getNIn();
+        long nOut = layer.getNOut();
+        if (layer instanceof Convolution1DLayer sequence) {
+            // DL4J reads its array [nOut, nIn, kernel, 1] as if it were [kernel, nIn, nOut].
+            Layout weights = floats(k[0], nIn, nOut).permuted(2, 1, 0);
+            return new ConvolutionForm(
+                    window(layer, 1), false, ChannelAxis.of(sequence.getRnnDataFormat()), nIn, nOut, weights);
+        }
+        if (layer instanceof Convolution3D volume) {
+            Layout weights = floats(nOut, nIn, k[0], k[1], k[2]);
+            return new ConvolutionForm(
+                    window(layer, 3), false, ChannelAxis.of(volume.getDataFormat()), nIn, nOut, weights);
+        }
+        if (layer instanceof Deconvolution3D volume) {
+            Layout weights = floats(k[0], k[1], k[2], nOut, nIn).permuted(3, 4, 0, 1, 2);
+            return new ConvolutionForm(
+                    window(layer, 3), true, ChannelAxis.of(volume.getDataFormat()), nIn, nOut, weights);
+        }
+        ChannelAxis channels = ChannelAxis.of(layer.getCnn2dDataFormat());
+        if (layer instanceof Deconvolution2D) {
+            Layout weights = floats(nIn, nOut, k[0], k[1]).permuted(1, 0, 2, 3);
+            return new ConvolutionForm(window(layer, 2), true, channels, nIn, nOut, weights);
+        }
+        if (layer instanceof DepthwiseConvolution2D depthwise) {
+            long each = depthwise.getDepthMultiplier();
+            Layout weights = floats(k[0], k[1], nIn, each, 1).permuted(2, 3, 4, 0, 1);
+            return new ConvolutionForm(window(layer, 2), false, channels, nIn, nIn * each, weights);
+        }
+        return new ConvolutionForm(window(layer, 2), false, channels, nIn, nOut, floats(nOut, nIn, k[0], k[1]));
+    }
+
+    /** The first half of a separable convolution. */
+    static ConvolutionForm depthwiseOf(SeparableConvolution2D layer) {
+        int[] k = layer.getKernelSize();
+        long nIn = layer.getNIn();
+        long each = layer.getDepthMultiplier();
+        Layout weights = floats(each, nIn, 1, k[0], k[1]).permuted(1, 0, 2, 3, 4);
+        ChannelAxis channels = ChannelAxis.of(layer.getCnn2dDataFormat());
+        return new ConvolutionForm(window(layer, 2), false, channels, nIn, nIn * each, weights);
+    }
+
+    /** The second half of a separable convolution. */
+    static ConvolutionForm pointwiseOf(SeparableConvolution2D layer) {
+        long nIn = layer.getNIn() * layer.getDepthMultiplier();
+        long nOut = layer.getNOut();
+        int[] ones = {1, 1};
+        Window pixel = new Window(2, ones, ones, new int[2], ones, ConvolutionMode.Truncate);
+        ChannelAxis channels = ChannelAxis.of(layer.getCnn2dDataFormat());
+        return new ConvolutionForm(pixel, false, channels, nIn, nOut, floats(nOut, nIn, 1, 1));
+    }
+
+    private static Layout floats(long... shape) {
+        return Layout.dense(DataType.FLOAT, shape);
+    }
+
+    private static Window window(ConvolutionLayer layer, int axes) {
+        return new Window(
+                axes,
+                layer.getKernelSize(),
+                layer.getStride(),
+                layer.getPadding(),
+                layer.getDilation(),
+                layer.getConvolutionMode());
+    }
+
+    /** Whether an input, given with its channels as the second axis, has as many axes and channels as the layer. */
+    boolean matches(INDArray input) {
+        return input.rank() == window.axes() + 2 && input.size(1) == nIn;
+    }
+
+    /** Whether the window fits an input of the right rank. */
+    boolean fits(INDArray input) {
+        long[] extents = Workspaces.extents(input);
+        return transposed ? window.fitsSpread(extents) : window.fits(extents);
+    }
+
+    /** Whether there are kernels for an input of the right rank that the window fits. */
+    boolean hasKernels(INDArray input) {
+        return transposed || window.seesNumbers(Workspaces.extents(input));
+    }
+
+    private boolean isGrouped() {
+        return weights.shape().length > window.axes() + 2;
+    }
+
+    /**
+     * The kernels for a shape.
+     *
+     * @param layer for error messages
+     * @param copies the layer's copies of its weights
+     * @param input how the input lies in memory, its channels as the second axis
+     * @param sum whether another array may be added before the activation function is applied
+     * @param function the activation function to apply; null if there is none
+     */
+    ProductKernels kernels(
+            OneDnnContext context,
+            String layer,
+            WeightCopies copies,
+            Layout input,
+            boolean hasBias,
+            boolean sum,
+            Eltwise function) {
+        long[] extents = Arrays.copyOfRange(input.shape(), 2, input.shape().length);
+        WindowGeometry geometry = transposed ? window.spreadOver(extents) : window.over(extents);
+        Layout output = Layout.channelsLast(input.type(), Workspaces.shape(input.shape()[0], nOut, geometry.output()));
+        ProductKernels.Task task = new ProductKernels.Task(layer, input, weights, hasBias, output, sum, function);
+        if (transposed) {
+            return ProductKernels.make(
+                    context, new ConvolutionPrimitives<>(ConvolutionKind.DECONVOLUTION, geometry), copies, task);
+        }
+        // Weights that are kept are arranged once: a convolution's own order costs nothing then.
+        return isGrouped() || copies.areKept() || !PixelPrimitives.suit(geometry, input.shape()[0])
+                ? ProductKernels.make(
+                        context, new ConvolutionPrimitives<>(ConvolutionKind.CONVOLUTION, geometry), copies, task)
+                : ProductKernels.make(context, new PixelPrimitives(geometry), copies, task);
+    }
+}

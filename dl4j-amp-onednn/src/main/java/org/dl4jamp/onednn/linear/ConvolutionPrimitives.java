@@ -1,0 +1,90 @@
+package org.dl4jamp.onednn.linear;
+
+import org.bytedeco.dnnl.global.dnnl;
+import org.bytedeco.dnnl.memory;
+import org.bytedeco.dnnl.primitive_attr;
+import org.bytedeco.dnnl.primitive_desc;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.WindowGeometry;
+
+/**
+ * oneDNN's convolution, grouped if the weights have an axis for it, or its deconvolution.
+ *
+ * @param <F> oneDNN's description of the forward primitive
+ * @param kind which of them
+ * @param geometry kernel, stride, padding and dilation
+ */
+record ConvolutionPrimitives<F extends primitive_desc>(ConvolutionKind<F> kind, WindowGeometry geometry)
+        implements ProductPrimitives<F> {
+    @Override
+    public String name() {
+        return kind.name() + " with " + geometry;
+    }
+
+    @Override
+    public F forward(
+            memory.desc input, memory.desc weights, memory.desc bias, memory.desc output, primitive_attr attributes) {
+        return kind.forward()
+                .make(
+                        OneDnnContext.cpu(),
+                        dnnl.prop_kind.forward_training,
+                        kind.method(),
+                        input,
+                        weights,
+                        bias,
+                        output,
+                        geometry.strides(),
+                        geometry.gaps(),
+                        geometry.before(),
+                        geometry.after(),
+                        attributes,
+                        false);
+    }
+
+    @Override
+    public primitive_desc backwardData(
+            memory.desc input, memory.desc weights, memory.desc output, F hint, primitive_attr attributes) {
+        return kind.backwardData()
+                .make(
+                        OneDnnContext.cpu(),
+                        kind.method(),
+                        input,
+                        weights,
+                        output,
+                        geometry.strides(),
+                        geometry.gaps(),
+                        geometry.before(),
+                        geometry.after(),
+                        hint,
+                        attributes,
+                        false);
+    }
+
+    @Override
+    public primitive_desc backwardWeights(
+            memory.desc input,
+            memory.desc weights,
+            memory.desc bias,
+            memory.desc output,
+            F hint,
+            primitive_attr attributes) {
+        primitive_desc gradient = kind.backwardWeights()
+                .make(
+                        OneDnnContext.cpu(),
+                        kind.method(),
+                        input,
+                        weights,
+                        bias,
+                        output,
+                        geometry.strides(),
+                        geometry.gaps(),
+                        geometry.before(),
+                        geometry.after(),
+                        hint,
+                        attributes,
+                        false);
+        return kind.readsBeyond() && geometry.isBeyondFastGradients()
+                ? OneDnnContext.withoutGeneratedCode(gradient)
+                : gradient;
+    }
+}

@@ -1,0 +1,151 @@
+package org.dl4jamp.onednn.linear;
+
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.gradient.DefaultGradient;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.layers.feedforward.dense.DenseLayer;
+import org.deeplearning4j.nn.params.DefaultParamInitializer;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.activation.ActivationFunction;
+import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.memory.Rejection;
+import org.dl4jamp.onednn.memory.Views;
+import org.dl4jamp.onednn.memory.Workspaces;
+import org.dl4jamp.onednn.normalization.LayerNormKernels;
+import org.dl4jamp.onednn.primitive.KernelCache;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.weights.KeptWeights;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * A dense layer with layer normalization: product, normalization of each example with gain and bias, activation function. All but the product
+ * is FP32, and is computed again for the backward pass.
+ */
+final class NormalizedDenseTwin extends DenseLayer implements KeptWeights.Keeper, AutoCloseable {
+    private static final long serialVersionUID = 1L;
+
+    private static final String WEIGHTS = DefaultParamInitializer.WEIGHT_KEY;
+    private static final String BIAS = DefaultParamInitializer.BIAS_KEY;
+    private static final String GAIN = DefaultParamInitializer.GAIN_KEY;
+
+    private final transient OneDnnContext context;
+    private final transient ActivationFunction function;
+    private final transient ProductCache products = new ProductCache();
+    private final transient KernelCache<Layout, LayerNormKernels> norms = new KernelCache<>(KernelCache.SHAPES);
+
+    NormalizedDenseTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
+        super(conf, type);
+        this.context = context;
+        this.function = new ActivationFunction(context, layerConf().getActivationFn());
+    }
+
+    private Layout rows() {
+        return Layout.dense(dataType, input.shape());
+    }
+
+    private ProductKernels products() {
+        INDArray weights = getParam(WEIGHTS);
+        Layout rows = rows();
+        return products.get(rows, copies -> {
+            if (input.rank() != 2 || input.size(1) != weights.size(0)) {
+                Rejection.of(conf, paramsFlattened, index, input);
+            }
+            return ProductKernels.make(
+                    context,
+                    new DensePrimitives(),
+                    copies,
+                    new ProductKernels.Task(
+                            layerId(),
+                            rows,
+                            Layout.of(weights.transpose()),
+                            false,
+                            Layout.dense(dataType, input.size(0), weights.size(1)),
+                            null));
+        });
+    }
+
+    private LayerNormKernels norms(INDArray sums) {
+        return norms.get(
+                rows(), () -> LayerNormKernels.make(context, layerId(), sums.size(0), sums.size(1), hasBias()));
+    }
+
+    private INDArray floats(INDArray like, ArrayType place, LayerWorkspaceMgr workspaceMgr) {
+        return Workspaces.dense(workspaceMgr, place, DataType.FLOAT, like.shape());
+    }
+
+    private INDArray sums(
+            ProductKernels kernels, INDArray x, boolean training, ArrayType working, LayerWorkspaceMgr workspaceMgr) {
+        kernels.takeWeights(Views.transposed(getParam(WEIGHTS)), training);
+        INDArray sums = Workspaces.dense(workspaceMgr, working, DataType.FLOAT, kernels.outputShape());
+        kernels.forwardInFloat(x, null, sums);
+        return sums;
+    }
+
+    private INDArray normalized(INDArray sums, ArrayType working, LayerWorkspaceMgr workspaceMgr) {
+        INDArray normalized = floats(sums, working, workspaceMgr);
+        norms(sums).forward(sums, getParam(GAIN), hasBias() ? getParam(BIAS) : null, normalized);
+        return masked(normalized);
+    }
+
+    private INDArray masked(INDArray array) {
+        if (maskArray != null) {
+            applyMask(array);
+        }
+        return array;
+    }
+
+    @Override
+    public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        assertInputSet(false);
+        ProductKernels kernels = products();
+        INDArray x = context.copies().channelsLast(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
+        INDArray sums = sums(kernels, x, training, ArrayType.FF_WORKING_MEM, workspaceMgr);
+        INDArray normalized = normalized(sums, ArrayType.FF_WORKING_MEM, workspaceMgr);
+        INDArray output = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATIONS, dataType, sums.shape());
+        function.forward(layerId(), normalized, training, output);
+        return masked(output);
+    }
+
+    @Override
+    public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        assertInputSet(true);
+        ProductKernels kernels = products();
+        Rejection.ofEpsilon(layerId(), epsilon, kernels.outputShape());
+        INDArray x = context.copies().channelsLast(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray sums = sums(kernels, x, true, ArrayType.BP_WORKING_MEM, workspaceMgr);
+        INDArray normalized = normalized(sums, ArrayType.BP_WORKING_MEM, workspaceMgr);
+        INDArray delta = floats(sums, ArrayType.BP_WORKING_MEM, workspaceMgr);
+        function.backward(layerId(), normalized, epsilon, delta, workspaceMgr);
+        masked(delta);
+        Gradient gradient = new DefaultGradient();
+        INDArray biasGradient = hasBias() ? gradientViews.get(BIAS) : null;
+        INDArray gainGradient = gradientViews.get(GAIN);
+        norms(sums).backward(sums, getParam(GAIN), delta, gainGradient, biasGradient, delta);
+        if (hasBias()) {
+            gradient.setGradientFor(BIAS, biasGradient);
+        }
+        gradient.setGradientFor(GAIN, gainGradient);
+        INDArray rounded = context.copies().channelsLast(delta, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray weightGradient = gradientViews.get(WEIGHTS);
+        kernels.backwardWeights(x, rounded, weightGradient.transpose(), null);
+        gradient.setGradientFor(WEIGHTS, weightGradient);
+        INDArray next = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, x.shape());
+        kernels.backwardData(rounded, Views.transposed(getParam(WEIGHTS)), next);
+        return new Pair<>(gradient, next);
+    }
+
+    @Override
+    public KeptWeights keptWeights() {
+        return products.weights();
+    }
+
+    @Override
+    public void close() {
+        function.close();
+        products.close();
+        norms.close();
+    }
+}

@@ -1,0 +1,52 @@
+package org.dl4jamp.onednn.linear;
+
+import java.util.Arrays;
+import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.WindowGeometry;
+
+/**
+ * A convolution whose window sees one position, without padding: the inner product of a matrix with a row of channels for each position. It
+ * takes the weights as they are, while oneDNN's convolution has them, and their gradient, in an order of its own.
+ */
+final class PixelPrimitives extends DensePrimitives {
+    /** With more positions than this the convolution gains more from its order than the copies cost (measured on a Zen 4). */
+    private static final long MOST_PIXELS = 1024;
+
+    private final WindowGeometry geometry;
+
+    /**
+     * @param geometry the window
+     */
+    PixelPrimitives(WindowGeometry geometry) {
+        this.geometry = geometry;
+    }
+
+    /** Whether this is possible, and faster than oneDNN's convolution, which is slow with strides. */
+    static boolean suit(WindowGeometry geometry, long minibatch) {
+        boolean onePosition = Arrays.stream(geometry.kernel()).allMatch(size -> size == 1)
+                && Arrays.stream(geometry.before()).allMatch(padding -> padding == 0)
+                && Arrays.stream(geometry.after()).allMatch(padding -> padding == 0);
+        long pixels = minibatch * Arrays.stream(geometry.output()).reduce(1, (a, b) -> a * b);
+        return onePosition && (isStrided(geometry) || pixels <= MOST_PIXELS);
+    }
+
+    private static boolean isStrided(WindowGeometry geometry) {
+        return Arrays.stream(geometry.strides()).anyMatch(stride -> stride > 1);
+    }
+
+    @Override
+    public String name() {
+        return "product of the pixels of a convolution with " + geometry;
+    }
+
+    @Override
+    public Samples samples(OneDnnContext context, String layer, Layout input) {
+        return isStrided(geometry) ? Samples.of(context, layer, geometry, input) : Samples.all(input);
+    }
+
+    @Override
+    public Layout seen(Layout layout) {
+        return layout.asMatrix();
+    }
+}

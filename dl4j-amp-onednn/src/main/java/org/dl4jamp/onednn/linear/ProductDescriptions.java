@@ -1,0 +1,115 @@
+package org.dl4jamp.onednn.linear;
+
+import org.bytedeco.dnnl.global.dnnl;
+import org.bytedeco.dnnl.memory;
+import org.bytedeco.dnnl.post_ops;
+import org.bytedeco.dnnl.primitive_attr;
+import org.bytedeco.dnnl.primitive_desc;
+import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.nd4j.linalg.api.buffer.DataType;
+
+/**
+ * oneDNN's descriptions of the primitives of a layer that multiplies by weights, for one shape of its input. All of it is to be used within {@link
+ * OneDnnContext#make}, and made anew for each primitive, which takes little time and no memory.
+ *
+ * @param primitives which they are
+ * @param task what they are made for
+ * @param samples the positions of the input that are multiplied
+ */
+record ProductDescriptions<F extends primitive_desc>(
+        ProductPrimitives<F> primitives, ProductKernels.Task task, Layout samples) {
+    /** The argument of a primitive that is added to its products. */
+    static final int SUMMAND = dnnl.DNNL_ARG_ATTR_MULTIPLE_POST_OP_BASE | dnnl.DNNL_ARG_SRC_1;
+
+    memory.desc input() {
+        return primitives.seen(samples).descriptor();
+    }
+
+    memory.desc output() {
+        return primitives.seen(task.output()).descriptor();
+    }
+
+    memory.desc floatOutput() {
+        return primitives
+                .seen(Layout.channelsLast(DataType.FLOAT, task.output().shape()))
+                .descriptor();
+    }
+
+    memory.desc bias() {
+        return task.hasBias()
+                ? Layout.dense(DataType.FLOAT, task.output().shape()[1]).descriptor()
+                : new memory.desc();
+    }
+
+    /** How the network's weights, and their gradients, lie in memory. */
+    memory.desc network() {
+        return networks().descriptor();
+    }
+
+    private Layout networks() {
+        return primitives.seen(task.weights());
+    }
+
+    private memory.desc wanted(DataType type) {
+        return primitives.weights(type, networks());
+    }
+
+    /** With a sum and the activation function, as far as there are any: in the order of the weights that all others have to take. */
+    F forward() {
+        return forward(wanted(task.input().type()), task.sum());
+    }
+
+    private F forward(memory.desc weights, boolean sum) {
+        primitive_attr attributes = OneDnnContext.attributes();
+        post_ops more = new post_ops();
+        if (sum) {
+            more.append_binary(dnnl.algorithm.binary_add, output());
+        }
+        if (task.function() != null) {
+            more.append_eltwise(
+                    task.function().function(),
+                    task.function().alpha(),
+                    task.function().beta());
+        }
+        attributes.set_post_ops(more);
+        return primitives.forward(input(), weights, bias(), output(), attributes);
+    }
+
+    /**
+     * With a sum and the activation function, if there is one.
+     *
+     * @param weights the order of the weights
+     */
+    F forwardAdding(memory.desc weights) {
+        return forward(weights, true);
+    }
+
+    /**
+     * The product and the bias alone.
+     *
+     * @param weights the order of the weights
+     */
+    F forwardPlain(memory.desc weights) {
+        return primitives.forward(input(), weights, bias(), output(), OneDnnContext.attributes());
+    }
+
+    /**
+     * Without the activation function.
+     *
+     * @param weights the order of the weights
+     */
+    F forwardInFloat(memory.desc weights) {
+        return primitives.forward(input(), weights, bias(), floatOutput(), OneDnnContext.attributes());
+    }
+
+    primitive_desc backwardData() {
+        return primitives.backwardData(
+                input(), wanted(task.input().type()), output(), forward(), OneDnnContext.attributes());
+    }
+
+    primitive_desc backwardWeights() {
+        return primitives.backwardWeights(
+                input(), wanted(DataType.FLOAT), bias(), output(), forward(), OneDnnContext.attributes());
+    }
+}

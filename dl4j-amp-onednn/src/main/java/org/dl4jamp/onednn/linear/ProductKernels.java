@@ -1,0 +1,292 @@
+package org.dl4jamp.onednn.linear;
+
+import java.util.Objects;
+import java.util.stream.Stream;
+import org.bytedeco.dnnl.global.dnnl;
+import org.bytedeco.dnnl.memory;
+import org.bytedeco.dnnl.primitive;
+import org.bytedeco.dnnl.primitive_desc;
+import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.memory.Resources;
+import org.dl4jamp.onednn.primitive.Eltwise;
+import org.dl4jamp.onednn.primitive.Kernel;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.Work;
+import org.dl4jamp.onednn.weights.ArrangedGradient;
+import org.dl4jamp.onednn.weights.ArrangedWeights;
+import org.dl4jamp.onednn.weights.WeightCopies;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * The primitives of a layer that multiplies by weights, for one shape of its input, over copies of the weights in the type and order that they want.
+ * Weights and bias are given, and their gradients returned, in FP32; products are summed in FP32.
+ */
+public final class ProductKernels implements AutoCloseable {
+    /**
+     * What they are made for.
+     *
+     * @param layer for error messages
+     * @param input how the input lies in memory
+     * @param weights how the master weights lie in memory, {@code [nOut, nIn, ...]} or {@code [groups, nOut, nIn, ...]}, which is also
+     *     how their gradients do
+     * @param hasBias whether there is a bias
+     * @param output how the output lies in memory
+     * @param sum whether another array may be added before the activation function is applied
+     * @param function the activation function that is applied to the output; null if there is none
+     */
+    public record Task(
+            String layer, Layout input, Layout weights, boolean hasBias, Layout output, boolean sum, Eltwise function) {
+        /** Without a sum. */
+        public Task(String layer, Layout input, Layout weights, boolean hasBias, Layout output, Eltwise function) {
+            this(layer, input, weights, hasBias, output, false, function);
+        }
+
+        /** A weight is multiplied at each position of each example. */
+        private Work work() {
+            return Work.ofProducts(weights.length() * (output.length() / output.shape()[1]));
+        }
+
+        String describe(String primitive) {
+            return layer + ": " + primitive + " of " + input + " by weights " + weights + " to " + output;
+        }
+    }
+
+    private final OneDnnContext context;
+    private final ProductDescriptions<?> descriptions;
+    private final String what;
+    private final Samples samples;
+    private final ArrangedWeights weights;
+    private final ArrangedWeights weightsBackward;
+    private final boolean hasBias;
+    private final long[] outputShape;
+    private INDArray networks;
+    private boolean backwardHasWeights;
+    private Kernel forward;
+    private Kernel forwardInFloat;
+    private Kernel forwardAdding;
+    private Kernel forwardPlain;
+    private Kernel backwardData;
+    private Kernel backwardWeights;
+    private ArrangedGradient weightGradient;
+
+    /**
+     * Makes what all passes need, and the primitives as each is needed first.
+     *
+     * @param copies the layer's copies of its weights, for all shapes
+     */
+    public static <F extends primitive_desc> ProductKernels make(
+            OneDnnContext context, ProductPrimitives<F> primitives, WeightCopies copies, Task task) {
+        return OneDnnContext.make(
+                task.describe(primitives.name()),
+                task.work(),
+                () -> new ProductKernels(context, primitives, copies, task));
+    }
+
+    private <F extends primitive_desc> ProductKernels(
+            OneDnnContext context, ProductPrimitives<F> primitives, WeightCopies copies, Task task) {
+        this.context = context;
+        what = task.describe(primitives.name());
+        hasBias = task.hasBias();
+        outputShape = task.output().shape();
+        samples = primitives.samples(context, task.layer(), task.input());
+        descriptions = new ProductDescriptions<>(primitives, task, samples.layout());
+        memory.desc network = descriptions.network();
+        memory.desc inner = descriptions.forward().weights_desc();
+        if (copies.areKept()) {
+            weights = ArrangedWeights.read(context, what, copies.kept(inner), network, inner);
+            weightsBackward = weights;
+            return;
+        }
+        memory.desc innerBackward = descriptions.backwardData().weights_desc();
+        weightsBackward = ArrangedWeights.read(context, what, copies.backward(), network, innerBackward);
+        weights = weightsBackward.arranged(context, what, copies.forward(), network, innerBackward, inner);
+    }
+
+    private Kernel kernel(String name, primitive_desc description) {
+        return new Kernel(context, name, description, new primitive(description));
+    }
+
+    private Work work() {
+        return descriptions.task().work();
+    }
+
+    private Kernel withBias(Kernel kernel, int argument) {
+        return hasBias ? kernel.argument(argument, descriptions.bias()) : kernel;
+    }
+
+    private Kernel forwardKernel() {
+        if (forward == null) {
+            forward = OneDnnContext.make(what, work(), () -> {
+                primitive_desc description = descriptions.forward();
+                return withBias(kernel(what, description), dnnl.DNNL_ARG_BIAS)
+                        .argument(dnnl.DNNL_ARG_WEIGHTS, description.weights_desc())
+                        .argument(dnnl.DNNL_ARG_SRC, descriptions.input())
+                        .argument(dnnl.DNNL_ARG_DST, descriptions.output());
+            });
+        }
+        return forward;
+    }
+
+    private Kernel forwardAddingKernel() {
+        if (forwardAdding == null) {
+            String name = what + " and a sum";
+            forwardAdding = OneDnnContext.make(name, work(), () -> {
+                memory.desc inner = descriptions.forward().weights_desc();
+                return withBias(kernel(name, descriptions.forwardAdding(inner)), dnnl.DNNL_ARG_BIAS)
+                        .argument(dnnl.DNNL_ARG_WEIGHTS, inner)
+                        .argument(dnnl.DNNL_ARG_SRC, descriptions.input())
+                        .argument(ProductDescriptions.SUMMAND, descriptions.output())
+                        .argument(dnnl.DNNL_ARG_DST, descriptions.output());
+            });
+        }
+        return forwardAdding;
+    }
+
+    private Kernel forwardPlainKernel() {
+        if (forwardPlain == null) {
+            String name = what + " before a sum";
+            forwardPlain = OneDnnContext.make(name, work(), () -> {
+                memory.desc inner = descriptions.forward().weights_desc();
+                return withBias(kernel(name, descriptions.forwardPlain(inner)), dnnl.DNNL_ARG_BIAS)
+                        .argument(dnnl.DNNL_ARG_WEIGHTS, inner)
+                        .argument(dnnl.DNNL_ARG_SRC, descriptions.input())
+                        .argument(dnnl.DNNL_ARG_DST, descriptions.output());
+            });
+        }
+        return forwardPlain;
+    }
+
+    private Kernel forwardInFloatKernel() {
+        if (forwardInFloat == null) {
+            String name = what + " in FP32";
+            forwardInFloat = OneDnnContext.make(name, work(), () -> {
+                memory.desc inner = descriptions.forward().weights_desc();
+                return withBias(kernel(name, descriptions.forwardInFloat(inner)), dnnl.DNNL_ARG_BIAS)
+                        .argument(dnnl.DNNL_ARG_WEIGHTS, inner)
+                        .argument(dnnl.DNNL_ARG_SRC, descriptions.input())
+                        .argument(dnnl.DNNL_ARG_DST, descriptions.floatOutput());
+            });
+        }
+        return forwardInFloat;
+    }
+
+    private Kernel backwardDataKernel() {
+        if (backwardData == null) {
+            String name = what + ", backward to its input";
+            backwardData = OneDnnContext.make(name, work(), () -> {
+                primitive_desc description = descriptions.backwardData();
+                return kernel(name, description)
+                        .argument(dnnl.DNNL_ARG_WEIGHTS, description.weights_desc())
+                        .argument(dnnl.DNNL_ARG_DIFF_DST, descriptions.output())
+                        .argument(dnnl.DNNL_ARG_DIFF_SRC, descriptions.input());
+            });
+        }
+        return backwardData;
+    }
+
+    private Kernel backwardWeightsKernel() {
+        if (backwardWeights == null) {
+            String name = what + ", backward to its weights";
+            backwardWeights = OneDnnContext.make(name, work(), () -> {
+                primitive_desc description = descriptions.backwardWeights();
+                memory.desc order = description.diff_weights_desc();
+                weightGradient = ArrangedGradient.of(context, what, descriptions.network(), order);
+                return withBias(kernel(name, description), dnnl.DNNL_ARG_DIFF_BIAS)
+                        .argument(dnnl.DNNL_ARG_DIFF_WEIGHTS, order)
+                        .argument(dnnl.DNNL_ARG_SRC, descriptions.input())
+                        .argument(dnnl.DNNL_ARG_DIFF_DST, descriptions.output());
+            });
+        }
+        return backwardWeights;
+    }
+
+    /**
+     * Takes the FP32 master weights over for the forward pass.
+     *
+     * @param training whether a backward pass is to follow, which then uses the weights of this forward pass
+     */
+    public void takeWeights(INDArray masters, boolean training) {
+        networks = masters;
+        weights.copy(masters);
+        backwardHasWeights = training && weights.bringsUpToDate(weightsBackward);
+    }
+
+    /** The layer that they are for. */
+    String layer() {
+        return descriptions.task().layer();
+    }
+
+    /** A copy of the output's shape. */
+    public long[] outputShape() {
+        return outputShape.clone();
+    }
+
+    /** Product, bias and, if there is one, activation function. */
+    void forward(INDArray input, INDArray bias, INDArray output) {
+        run(forwardKernel(), input, bias, output);
+    }
+
+    /** Product, bias, another array of the output's layout and, if there is one, activation function. */
+    void forwardAdding(INDArray input, INDArray bias, INDArray summand, INDArray output) {
+        Kernel kernel = forwardAddingKernel();
+        kernel.bind(ProductDescriptions.SUMMAND, summand);
+        run(kernel, input, bias, output);
+    }
+
+    /** Product and bias. */
+    void forwardPlain(INDArray input, INDArray bias, INDArray output) {
+        run(forwardPlainKernel(), input, bias, output);
+    }
+
+    /** Product and bias, in FP32. */
+    public void forwardInFloat(INDArray input, INDArray bias, INDArray output) {
+        run(forwardInFloatKernel(), input, bias, output);
+    }
+
+    private void run(Kernel kernel, INDArray input, INDArray bias, INDArray output) {
+        if (hasBias) {
+            kernel.bind(dnnl.DNNL_ARG_BIAS, bias);
+        }
+        weights.bind(kernel, networks);
+        kernel.bind(dnnl.DNNL_ARG_SRC, samples.take(input))
+                .bind(dnnl.DNNL_ARG_DST, output)
+                .run();
+    }
+
+    public void backwardData(INDArray delta, INDArray masters, INDArray inputGradient) {
+        Kernel kernel = backwardDataKernel();
+        if (!backwardHasWeights || !weightsBackward.areThere()) {
+            weightsBackward.copy(masters);
+        }
+        backwardHasWeights = false;
+        weightsBackward.bind(kernel, masters);
+        kernel.bind(dnnl.DNNL_ARG_DIFF_DST, delta)
+                .bind(dnnl.DNNL_ARG_DIFF_SRC, samples.gradient(inputGradient))
+                .run();
+        samples.spread(inputGradient);
+    }
+
+    public void backwardWeights(INDArray input, INDArray delta, INDArray gradient, INDArray biasGradient) {
+        Kernel kernel = backwardWeightsKernel();
+        if (hasBias) {
+            kernel.bind(dnnl.DNNL_ARG_DIFF_BIAS, biasGradient);
+        }
+        weightGradient.bind(kernel, gradient);
+        kernel.bind(dnnl.DNNL_ARG_SRC, samples.take(input))
+                .bind(dnnl.DNNL_ARG_DIFF_DST, delta)
+                .run();
+        weightGradient.copy(gradient);
+    }
+
+    @Override
+    public void close() {
+        Stream.of(forward, forwardInFloat, forwardAdding, forwardPlain, backwardData, backwardWeights, weightGradient)
+                .filter(Objects::nonNull)
+                .forEach(Resources::close);
+        samples.close();
+        weights.close();
+        if (weights != weightsBackward) {
+            weightsBackward.close();
+        }
+    }
+}

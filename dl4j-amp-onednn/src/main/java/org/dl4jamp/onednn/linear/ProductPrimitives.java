@@ -1,0 +1,55 @@
+package org.dl4jamp.onednn.linear;
+
+import org.bytedeco.dnnl.memory;
+import org.bytedeco.dnnl.primitive_attr;
+import org.bytedeco.dnnl.primitive_desc;
+import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.nd4j.linalg.api.buffer.DataType;
+
+/**
+ * The three primitives of a layer that multiplies its input by weights. A bias without shape means that there is none.
+ *
+ * @param <F> oneDNN's description of the forward primitive, which the others take as a hint
+ */
+interface ProductPrimitives<F extends primitive_desc> {
+    /** For error messages. */
+    String name();
+
+    /**
+     * The positions of the input that are multiplied.
+     *
+     * @param layer for error messages
+     */
+    default Samples samples(OneDnnContext context, String layer, Layout input) {
+        return Samples.all(input);
+    }
+
+    /** How the primitives describe input, weights and output: the same memory, perhaps with fewer axes. */
+    default Layout seen(Layout layout) {
+        return layout;
+    }
+
+    /**
+     * In which order the primitives are to have the weights, and their gradients.
+     *
+     * @param type the type of the weights
+     * @param network how the network's own lie in memory, as the primitives describe it
+     */
+    default memory.desc weights(DataType type, Layout network) {
+        return Layout.any(type, network.shape());
+    }
+
+    F forward(memory.desc input, memory.desc weights, memory.desc bias, memory.desc output, primitive_attr attributes);
+
+    primitive_desc backwardData(
+            memory.desc input, memory.desc weights, memory.desc output, F hint, primitive_attr attributes);
+
+    primitive_desc backwardWeights(
+            memory.desc input,
+            memory.desc weights,
+            memory.desc bias,
+            memory.desc output,
+            F hint,
+            primitive_attr attributes);
+}

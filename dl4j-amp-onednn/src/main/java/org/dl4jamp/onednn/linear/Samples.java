@@ -1,0 +1,85 @@
+package org.dl4jamp.onednn.linear;
+
+import org.bytedeco.dnnl.global.dnnl;
+import org.dl4jamp.onednn.memory.AlignedMemory;
+import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.memory.Place;
+import org.dl4jamp.onednn.pooling.PoolingKernels;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.WindowGeometry;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * The positions of an input that are multiplied: all of them where they are, or those that a window of one position sees as it moves in steps,
+ * packed into memory that the network's kernels share.
+ */
+final class Samples implements AutoCloseable {
+    private final Layout layout;
+    /** Of one number each, which is that number; null if all positions are multiplied. */
+    private final PoolingKernels averages;
+
+    private final AlignedMemory packed;
+
+    private Samples(Layout layout, PoolingKernels averages, AlignedMemory packed) {
+        this.layout = layout;
+        this.averages = averages;
+        this.packed = packed;
+    }
+
+    /** All positions of an input. */
+    static Samples all(Layout input) {
+        return new Samples(input, null, null);
+    }
+
+    /**
+     * Those that a window sees.
+     *
+     * @param layer for error messages
+     * @param geometry a window of one position
+     * @param input how the input lies in memory
+     */
+    static Samples of(OneDnnContext context, String layer, WindowGeometry geometry, Layout input) {
+        PoolingKernels averages = PoolingKernels.make(
+                context, layer, dnnl.algorithm.pooling_avg_exclude_padding, geometry.withoutGaps(), false, input);
+        Layout layout = Layout.channelsLast(input.type(), averages.outputShape());
+        context.staging().reserve(layout.length() * layout.type().width());
+        return new Samples(layout, averages, context.staging());
+    }
+
+    /** How they lie in memory. */
+    Layout layout() {
+        return layout;
+    }
+
+    /** Where those of an input are, until the next kernel has run. */
+    Place take(INDArray input) {
+        if (averages == null) {
+            return Place.of(input);
+        }
+        averages.forward(Place.of(input), packed());
+        return packed();
+    }
+
+    private Place packed() {
+        return Place.kept(packed.address());
+    }
+
+    /** Where their gradient is to be written, before {@link #spread}. */
+    Place gradient(INDArray inputGradient) {
+        return averages == null ? Place.of(inputGradient) : packed();
+    }
+
+    /** Puts their gradient where they were taken from, and zeros everywhere else. */
+    void spread(INDArray inputGradient) {
+        if (averages != null) {
+            averages.backward(packed(), Place.of(inputGradient));
+        }
+    }
+
+    @Override
+    public void close() {
+        if (averages != null) {
+            averages.close();
+        }
+    }
+}

@@ -1,0 +1,94 @@
+package org.dl4jamp.onednn.memory;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.WeakHashMap;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+
+/**
+ * Memory for activations that several layers hand on, one after the other, untouched. Where DL4J has a workspace for each layer's activations, and closes it when the next layer is done, they would have to be copied each time. So these are outside of workspaces,
+ * in numbered places, of which each thread that infers has its own. DL4J hands on what is outside of workspaces as it is.
+ *
+ * <p>To be used by one thread at a time.
+ */
+public final class ActivationMemory {
+    /** How many arrays of different layouts a place remembers. */
+    private static final int LAYOUTS = 64;
+
+    /** The beginning of the names of workspaces that DL4J closes when the next layer is done. */
+    private static final String OF_A_LAYER = "WS_LAYER_ACT_";
+
+    /** The bytes of one place, as numbers of one type. */
+    private static final class Numbers {
+        private final Map<Layout, INDArray> arrays = new HashMap<>();
+        private INDArray all;
+
+        INDArray array(DataType type, Layout layout) {
+            INDArray known = arrays.get(layout);
+            if (known != null) {
+                return known;
+            }
+            if (all == null || all.length() < layout.length()) {
+                arrays.clear();
+                try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+                    all = Nd4j.createUninitialized(type, layout.length());
+                }
+            }
+            if (arrays.size() == LAYOUTS) {
+                arrays.clear();
+            }
+            INDArray array = ArrayShapes.array(all.data(), layout);
+            arrays.put(layout, array);
+            return array;
+        }
+
+        boolean holds(long address) {
+            return all != null && Workspaces.address(all) == address;
+        }
+    }
+
+    private final Map<Thread, List<Map<DataType, Numbers>>> places = new WeakHashMap<>();
+
+    /**
+     * An array with arbitrary content: in a place if DL4J would close the workspace in which it puts activations, else in that workspace, or outside if they're the network's output.
+     *
+     * @param place the place's number
+     */
+    public INDArray array(int place, Layout layout, LayerWorkspaceMgr workspaceMgr) {
+        if (!closesEarly(workspaceMgr)) {
+            return Workspaces.in(workspaceMgr, ArrayType.ACTIVATIONS, layout);
+        }
+        List<Map<DataType, Numbers>> own = places.computeIfAbsent(Thread.currentThread(), thread -> new ArrayList<>());
+        while (own.size() <= place) {
+            own.add(new HashMap<>());
+        }
+        return own.get(place)
+                .computeIfAbsent(layout.type(), type -> new Numbers())
+                .array(layout.type(), layout);
+    }
+
+    private static boolean closesEarly(LayerWorkspaceMgr workspaceMgr) {
+        return workspaceMgr.hasConfiguration(ArrayType.ACTIVATIONS)
+                && !workspaceMgr.isScopedOut(ArrayType.ACTIVATIONS)
+                && workspaceMgr.getWorkspaceName(ArrayType.ACTIVATIONS).startsWith(OF_A_LAYER);
+    }
+
+    /** Whether an array has to be copied: it's in a place, and it's to be the network's output, which somebody may keep; or it's in a workspace that DL4J closes when the layer is done. */
+    public boolean endsEarly(INDArray array, LayerWorkspaceMgr workspaceMgr) {
+        return closesEarly(workspaceMgr) ? array.isAttached() : !array.isAttached() && isInAPlace(array);
+    }
+
+    private boolean isInAPlace(INDArray array) {
+        long address = Workspaces.address(array);
+        return places.getOrDefault(Thread.currentThread(), List.of()).stream()
+                .flatMap(place -> place.values().stream())
+                .anyMatch(numbers -> numbers.holds(address));
+    }
+}

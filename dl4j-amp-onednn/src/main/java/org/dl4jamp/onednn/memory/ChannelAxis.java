@@ -1,0 +1,39 @@
+package org.dl4jamp.onednn.memory;
+
+import org.deeplearning4j.nn.conf.CNN2DFormat;
+import org.deeplearning4j.nn.conf.RNNFormat;
+import org.deeplearning4j.nn.conf.layers.Convolution3D;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * Which axis of a layer's arrays holds the channels. In oneDNN's count it is the second, whatever comes last in memory: an array in DL4J's
+ * format {@code NHWC} is channels-last already, and only its axes are counted in another order.
+ */
+public enum ChannelAxis {
+    /** {@code NCHW} and the like. */
+    SECOND,
+    /** {@code NHWC} and the like. */
+    LAST;
+
+    public static ChannelAxis of(CNN2DFormat format) {
+        return format == CNN2DFormat.NCHW ? SECOND : LAST;
+    }
+
+    public static ChannelAxis of(RNNFormat format) {
+        return format == RNNFormat.NCW ? SECOND : LAST;
+    }
+
+    public static ChannelAxis of(Convolution3D.DataFormat format) {
+        return format == Convolution3D.DataFormat.NCDHW ? SECOND : LAST;
+    }
+
+    /** A view of a layer's array that has the channels as its second axis. */
+    public INDArray toSecond(INDArray array) {
+        return this == LAST ? Workspaces.lastAxisSecond(array) : array;
+    }
+
+    /** The view that the layer's neighbours expect of an array with the channels as its second axis. */
+    public INDArray fromSecond(INDArray array) {
+        return this == LAST ? Workspaces.contiguous(array) : array;
+    }
+}

@@ -1,0 +1,173 @@
+package org.dl4jamp.onednn.memory;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Predicate;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.dl4j.MemoryAsWorkspace;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * Memory for gradients that a layer hands on untouched to the one before it, as a ReLU does whose derivative that one applies. In DL4J's workspaces it would have to copy them: DL4J closes the one that
+ * a gradient is in as soon as the layer that was given it is done.
+ *
+ * <p>A {@link Lender} writes a gradient, and the last that reads it gives it back. What is never given back, such as after an exception, its lender
+ * gets again.
+ */
+public final class LentGradients implements AutoCloseable {
+    private static final String WORKSPACE = "DL4J_AMP_LENT_GRADIENTS";
+    private static final int SHAPES = 64;
+
+    /** A twin that may lend the gradient of its input. */
+    public interface Lender {
+        /** Told once, if the layer before it hands the gradient on as it is or reads it for the last time. */
+        void lendInputGradient();
+    }
+
+    /** Where a lender puts the gradient of its input: where DL4J wants it, or, once it has been told to, in lent memory. */
+    public final class OfInput {
+        private boolean lends;
+
+        private OfInput() {}
+
+        public void lend() {
+            lends = true;
+        }
+
+        /** An array with arbitrary content, in channels-last order. */
+        public INDArray create(LayerWorkspaceMgr workspaceMgr, DataType type, long... shape) {
+            return lends && isHandedBackFromWorkspace(workspaceMgr)
+                    ? LentGradients.this.lend(this, Layout.channelsLast(type, shape))
+                    : Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, type, shape);
+        }
+
+        /** Without workspaces nothing is closed too early, and what is only a stop before a cast isn't handed back. */
+        private boolean isHandedBackFromWorkspace(LayerWorkspaceMgr workspaceMgr) {
+            return workspaceMgr.hasConfiguration(ArrayType.ACTIVATION_GRAD)
+                    && !workspaceMgr.isScopedOut(ArrayType.ACTIVATION_GRAD)
+                    && Workspaces.isSeparate(workspaceMgr, ArrayType.ACTIVATION_GRAD, ArrayType.BP_WORKING_MEM);
+        }
+    }
+
+    /** Memory that is lent as one array at a time: what DL4J takes for a workspace of that array. */
+    private static final class Piece {
+        private final AlignedMemory memory = new AlignedMemory();
+        private final MemoryWorkspace workspace =
+                new MemoryAsWorkspace(WORKSPACE, () -> new Handle().at(memory.address()));
+        private final long bytes;
+        private final Map<Layout, INDArray> arrays = new HashMap<>();
+        private Object lender;
+        private INDArray lent;
+
+        Piece(long bytes) {
+            this.bytes = bytes;
+            memory.reserve(bytes);
+        }
+
+        boolean isFree() {
+            return lender == null;
+        }
+
+        INDArray lend(Object to, Layout layout) {
+            if (arrays.size() == SHAPES) {
+                arrays.clear();
+            }
+            lent = arrays.computeIfAbsent(layout, key -> Workspaces.in(workspace, key));
+            lender = to;
+            return lent;
+        }
+
+        boolean isLentAs(INDArray array) {
+            return !isFree()
+                    && array.length() == lent.length()
+                    && array.dataType() == lent.dataType()
+                    && Workspaces.address(array) == Workspaces.address(lent);
+        }
+
+        void takeBack() {
+            lender = null;
+            lent = null;
+        }
+
+        void free() {
+            arrays.clear();
+            memory.close();
+        }
+    }
+
+    private final List<Piece> pieces = new ArrayList<>();
+
+    /** The place of one lender's. */
+    public OfInput ofInput() {
+        return new OfInput();
+    }
+
+    /**
+     * Memory for a gradient.
+     *
+     * @param lender who writes it: has one at a time
+     */
+    public INDArray lend(Object lender, Layout layout) {
+        find(piece -> piece.lender == lender).ifPresent(Piece::takeBack);
+        return piece(layout.length() * layout.type().width()).lend(lender, layout);
+    }
+
+    /** The smallest that is free and large enough; if there is none, a new one in place of one that is free. */
+    private Piece piece(long bytes) {
+        List<Piece> free = pieces.stream().filter(Piece::isFree).toList();
+        return free.stream()
+                .filter(piece -> piece.bytes >= bytes)
+                .min(Comparator.comparingLong(piece -> piece.bytes))
+                .orElseGet(() -> {
+                    free.stream().findFirst().ifPresent(this::drop);
+                    Piece piece = new Piece(bytes);
+                    pieces.add(piece);
+                    return piece;
+                });
+    }
+
+    private void drop(Piece piece) {
+        pieces.remove(piece);
+        piece.free();
+    }
+
+    /** Whether an array is a lent gradient, or another view of it. */
+    public boolean contain(INDArray array) {
+        return find(piece -> piece.isLentAs(array)).isPresent();
+    }
+
+    /**
+     * Moves a gradient to where it lives until the layer that it is handed to is done.
+     *
+     * @return the array itself if it's lent, which DL4J is told then
+     */
+    public INDArray leverage(INDArray gradient, LayerWorkspaceMgr workspaceMgr) {
+        if (contain(gradient)) {
+            workspaceMgr.setNoLeverageOverride(WORKSPACE);
+            return gradient;
+        }
+        return workspaceMgr.leverageTo(ArrayType.ACTIVATION_GRAD, gradient);
+    }
+
+    /** Tells that a gradient has been read for the last time. Any other array is no matter. */
+    public void giveBack(INDArray array) {
+        find(piece -> piece.isLentAs(array)).ifPresent(Piece::takeBack);
+    }
+
+    private Optional<Piece> find(Predicate<Piece> which) {
+        return pieces.stream().filter(which).findFirst();
+    }
+
+    @Override
+    public void close() {
+        pieces.forEach(Piece::free);
+        pieces.clear();
+    }
+}

@@ -1,0 +1,54 @@
+package org.dl4jamp.onednn.memory;
+
+import java.util.Arrays;
+import java.util.List;
+import org.deeplearning4j.exception.DL4JInvalidInputException;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+
+/** What is said about arrays that a twin doesn't take. */
+public final class Rejection {
+    private Rejection() {}
+
+    /**
+     * Lets DL4J's own layer say what is wrong with an input that the twin can't take.
+     *
+     * @param conf the layer's configuration
+     * @param parameters its parameters; null if it has none
+     * @param index the layer's, which DL4J's messages name
+     * @throws RuntimeException DL4J's; or, if DL4J's layer takes the input, one that says that the twin doesn't
+     */
+    public static void of(NeuralNetConfiguration conf, INDArray parameters, int index, INDArray input) {
+        unlessDl4jTakes(conf, parameters, index, input);
+        throw new DL4JInvalidInputException(conf.getLayer().getClass().getSimpleName() + " (layer name = "
+                + conf.getLayer().getLayerName() + ", layer index = " + index
+                + ") has no oneDNN kernel for input of shape "
+                + Arrays.toString(input.shape()) + ", which DL4J's own layer takes: use engine(\"nd4j\")");
+    }
+
+    /**
+     * Lets DL4J's own layer say what is wrong with an input that looks odd to the twin, if anything is.
+     *
+     * @throws RuntimeException DL4J's
+     */
+    public static void unlessDl4jTakes(NeuralNetConfiguration conf, INDArray parameters, int index, INDArray input) {
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            NeuralNetConfiguration own = conf.clone();
+            own.getLayer()
+                    .instantiate(own, List.of(), index, parameters, false, DataType.FLOAT)
+                    .activate(input.castTo(DataType.FLOAT), false, LayerWorkspaceMgr.noWorkspaces());
+        }
+    }
+
+    /** Checks that what flows back has the shape of what was handed on: kernels read as much as they were made for. */
+    public static void ofEpsilon(String layer, INDArray epsilon, long... expected) {
+        if (!Arrays.equals(epsilon.shape(), expected)) {
+            throw new DL4JInvalidInputException("Got epsilon of shape " + Arrays.toString(epsilon.shape())
+                    + " for activations of shape " + Arrays.toString(expected) + " " + layer);
+        }
+    }
+}

@@ -1,0 +1,25 @@
+package org.dl4jamp.onednn.memory;
+
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** Other shapes of numbers that are there already, as ND4J's {@code permute} and {@code reshape} make them: these describe each view's shape anew in native memory, which takes longer than small layers do to compute. */
+public final class Views {
+    private Views() {}
+
+    /** The same numbers, the axes in another order. */
+    public static INDArray permuted(INDArray array, int... axes) {
+        return ArrayShapes.array(array.data(), Layout.of(array).permuted(axes));
+    }
+
+    /** A matrix with rows and columns exchanged. */
+    public static INDArray transposed(INDArray matrix) {
+        return permuted(matrix, 1, 0);
+    }
+
+    /** The numbers of an array, in ND4J's order {@code c}, in another shape; a copy of them if they don't lie in that order. */
+    public static INDArray reshaped(INDArray array, long... shape) {
+        return Layout.dense(array.dataType(), array.shape()).isThatOf(array)
+                ? ArrayShapes.array(array.data(), Layout.dense(array.dataType(), shape))
+                : array.reshape('c', shape);
+    }
+}

@@ -1,0 +1,90 @@
+package org.dl4jamp.onednn.weights;
+
+import java.util.List;
+import org.bytedeco.dnnl.global.dnnl;
+import org.bytedeco.dnnl.memory;
+import org.dl4jamp.onednn.memory.Place;
+import org.dl4jamp.onednn.primitive.BlockOrder;
+import org.dl4jamp.onednn.primitive.Kernel;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * The gradient of a network's weights as a primitive writes it: where the network has it if that's in the order that the primitive wants, else in
+ * memory that all layers share, from where it's copied at once.
+ */
+public final class ArrangedGradient implements AutoCloseable {
+    private final OneDnnContext context;
+    private final List<Kernel> copies;
+
+    private ArrangedGradient(OneDnnContext context, List<Kernel> copies) {
+        this.context = context;
+        this.copies = copies;
+    }
+
+    /**
+     * To be made within {@link OneDnnContext#make}.
+     *
+     * @param what layer, primitive and shapes, for error messages
+     * @param network how the network's lies in memory
+     * @param wanted how the primitive writes it
+     */
+    public static ArrangedGradient of(OneDnnContext context, String what, memory.desc network, memory.desc wanted) {
+        if (wanted.equals(network)) {
+            return new ArrangedGradient(context, List.of());
+        }
+        context.gradientMemory().reserve(wanted.get_size());
+        return BlockOrder.columns(wanted)
+                .map(columns -> {
+                    // oneDNN makes columns of squares, and rows of columns, in a third to a half of the time of both at
+                    // once; those of the largest weights take as long, or a fifth longer.
+                    context.staging().reserve(columns.get_size());
+                    return new ArrangedGradient(
+                            context,
+                            List.of(copy(context, what, wanted, columns), copy(context, what, columns, network)));
+                })
+                .orElseGet(() -> new ArrangedGradient(context, List.of(copy(context, what, wanted, network))));
+    }
+
+    private static Kernel copy(OneDnnContext context, String what, memory.desc from, memory.desc to) {
+        return context.copies()
+                .kernel(what, from, to)
+                .argument(dnnl.DNNL_ARG_FROM, from)
+                .argument(dnnl.DNNL_ARG_TO, to);
+    }
+
+    /** Prepares the next run of the kernel that writes it. */
+    public void bind(Kernel kernel, INDArray networks) {
+        if (copies.isEmpty()) {
+            kernel.bind(dnnl.DNNL_ARG_DIFF_WEIGHTS, networks);
+        } else {
+            kernel.bind(
+                    dnnl.DNNL_ARG_DIFF_WEIGHTS,
+                    Place.kept(context.gradientMemory().address()));
+        }
+    }
+
+    /** Copies what has been written to where the network has it, if it isn't there. */
+    public void copy(INDArray networks) {
+        if (copies.isEmpty()) {
+            return;
+        }
+        Kernel first = copies.get(0)
+                .bind(dnnl.DNNL_ARG_FROM, Place.kept(context.gradientMemory().address()));
+        if (copies.size() == 1) {
+            first.bind(dnnl.DNNL_ARG_TO, networks).run();
+            return;
+        }
+        Place columns = Place.kept(context.staging().address());
+        first.bind(dnnl.DNNL_ARG_TO, columns).run();
+        copies.get(1)
+                .bind(dnnl.DNNL_ARG_FROM, columns)
+                .bind(dnnl.DNNL_ARG_TO, networks)
+                .run();
+    }
+
+    @Override
+    public void close() {
+        copies.forEach(Kernel::close);
+    }
+}

@@ -1,0 +1,32 @@
+package org.dl4jamp.onednn.weights;
+
+/** A twin's copies of its weights, which inference makes once: they count until the parameters change. In training they're made anew before each pass. */
+public interface KeptWeights {
+    /** A twin that can keep them. */
+    interface Keeper {
+        KeptWeights keptWeights();
+    }
+
+    /** Those of two. */
+    static KeptWeights both(KeptWeights one, KeptWeights other) {
+        return new KeptWeights() {
+            @Override
+            public void keep() {
+                one.keep();
+                other.keep();
+            }
+
+            @Override
+            public void outdate() {
+                one.outdate();
+                other.outdate();
+            }
+        };
+    }
+
+    /** Says that from now on they're to be kept. */
+    void keep();
+
+    /** Says that the parameters have changed. */
+    void outdate();
+}

@@ -1,0 +1,70 @@
+package org.dl4jamp.onednn.weights;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.bytedeco.dnnl.memory;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+
+/**
+ * One layer's copies of its weights, whatever the number of shapes of its input. In training there are two. In inference there is one for each order in
+ * memory that a forward pass wants, which counts until the parameters change.
+ */
+public final class WeightCopies implements KeptWeights, AutoCloseable {
+    private record Kept(memory.desc order, WeightCopy copy) {}
+
+    private final WeightCopy forward = WeightCopy.madeAnew();
+    private final WeightCopy backward = WeightCopy.madeAnew();
+    private final List<Kept> kept = new ArrayList<>();
+    private boolean keeps;
+
+    /** What forward passes read. */
+    public WeightCopy forward() {
+        return forward;
+    }
+
+    /** What backward passes read, and forward passes that want the same order. */
+    public WeightCopy backward() {
+        return backward;
+    }
+
+    /** What forward passes read in inference that want an order. To be used within {@link OneDnnContext#make}. */
+    public WeightCopy kept(memory.desc order) {
+        return kept.stream()
+                .filter(known -> known.order().equals(order))
+                .findFirst()
+                .orElseGet(() -> add(order))
+                .copy();
+    }
+
+    private Kept add(memory.desc order) {
+        Kept added = new Kept(new memory.desc(order).retainReference(), WeightCopy.madeOnce());
+        kept.add(added);
+        return added;
+    }
+
+    @Override
+    public void keep() {
+        keeps = true;
+    }
+
+    /** Whether they're made once, and for forward passes alone. */
+    public boolean areKept() {
+        return keeps;
+    }
+
+    @Override
+    public void outdate() {
+        kept.forEach(known -> known.copy().outdate());
+    }
+
+    @Override
+    public void close() {
+        forward.close();
+        backward.close();
+        kept.forEach(known -> {
+            known.order().releaseReference();
+            known.copy().close();
+        });
+        kept.clear();
+    }
+}
