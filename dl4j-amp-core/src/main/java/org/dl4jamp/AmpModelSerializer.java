@@ -28,7 +28,8 @@ import org.nd4j.linalg.dataset.api.preprocessor.Normalizer;
  * MixedPrecision amp = MixedPrecision.of(net).orElseThrow();       // enabled if it was when the network was written
  * </pre>
  *
- * <p>Where gradients of micro-batches wait for more to make a step of, they are an entry of their own, {@code ampGradients.bin}.
+ * <p>Where gradients of micro-batches wait for more to make a step of, they are an entry of their own,
+ * {@code ampGradients.bin}.
  *
  * <p>The zip is an ordinary DL4J model: {@link ModelSerializer} and programs without dl4j-amp read it and ignore the
  * entry, its calls that add a normalizer or an object to a file keep it. A network without mixed precision is written

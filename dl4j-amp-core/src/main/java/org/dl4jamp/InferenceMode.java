@@ -25,7 +25,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A network that infers in mixed precision and isn't trained meanwhile: weights are rounded, and put into the order that the engine's kernels want, once and not in each pass.
+ * A network that infers in mixed precision and isn't trained meanwhile: weights are rounded, and put into the order
+ * that the engine's kernels want, once and not in each pass.
  *
  * <pre>
  * try (InferenceMode mode = MixedPrecision.inference(net)) {
@@ -34,18 +35,24 @@ import org.slf4j.LoggerFactory;
  * }
  * </pre>
  *
- * <p>It's the network itself that is fast meanwhile: {@code output}, {@code evaluate}, {@code rnnTimeStep}, {@code feedForward(false)} and {@code score(dataSet)}. Parameters and updater aren't
- * touched. {@link #close()} puts the network's own layers back.
+ * <p>It's the network itself that is fast meanwhile: {@code output}, {@code evaluate}, {@code rnnTimeStep},
+ * {@code feedForward(false)} and {@code score(dataSet)}. Parameters and updater aren't touched. {@link #close()} puts
+ * the network's own layers back.
  *
- * <p><b>Parameters that change meanwhile.</b> What is set by a layer's {@code setParam} and {@code setParams}, or by the network's {@code setParam}, counts in the next pass. Of changes by any other way, such as the network's {@code setParams} or the
- * training of another network in the same memory, those count in the next pass that change a sample: 64 numbers of each parameter array, in even distances, or all if there aren't more. So a new set of numbers counts at once. Call {@link #refresh()} after a change
- * of a few numbers in place, such as some rows of an embedding.
+ * <p><b>Parameters that change meanwhile.</b> What is set by a layer's {@code setParam} and {@code setParams}, or by
+ * the network's {@code setParam}, counts in the next pass. Of changes by any other way, such as the network's
+ * {@code setParams} or the training of another network in the same memory, those count in the next pass that change a
+ * sample: 64 numbers of each parameter array, in even distances, or all if there aren't more. So a new set of numbers
+ * counts at once. Call {@link #refresh()} after a change of a few numbers in place, such as some rows of an embedding.
  *
- * <p>Training throws an {@link AmpException}: {@code fit}, {@code computeGradientAndScore}, {@code calculateGradients}, {@code backpropGradient}, {@code feedForward(true)}, {@code output(x, true)}.
+ * <p>Training throws an {@link AmpException}: {@code fit}, {@code computeGradientAndScore}, {@code calculateGradients},
+ * {@code backpropGradient}, {@code feedForward(true)}, {@code output(x, true)}.
  *
- * <p>Methods that return activations of single layers, such as {@code feedForward}, {@code activateSelectedLayers} or a graph's {@code output(layers, ...)}, compute layer by layer. So do passes with a mask in a group of layers.
+ * <p>Methods that return activations of single layers, such as {@code feedForward}, {@code activateSelectedLayers} or a
+ * graph's {@code output(layers, ...)}, compute layer by layer. So do passes with a mask in a group of layers.
  *
- * <p>As thread-safe as DL4J's networks are: several threads may call {@code output}. Each pass is computed by one set of layers from its first to its last, also while another thread enters or closes the mode.
+ * <p>As thread-safe as DL4J's networks are: several threads may call {@code output}. Each pass is computed by one set
+ * of layers from its first to its last, also while another thread enters or closes the mode.
  */
 public final class InferenceMode implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(InferenceMode.class);
@@ -149,9 +156,11 @@ public final class InferenceMode implements AutoCloseable {
     }
 
     /**
-     * Puts the network's own layers back. Waits for what other threads compute with it, an {@code output} for example. Layers of the network that somebody kept compute no more.
+     * Puts the network's own layers back. Waits for what other threads compute with it, an {@code output} for example.
+     * Layers of the network that somebody kept compute no more.
      *
-     * @throws AmpException if it's called within a pass of the network, by a listener's {@code onForwardPass} for example; nothing has changed then
+     * @throws AmpException if it's called within a pass of the network, by a listener's {@code onForwardPass} for
+     *     example; nothing has changed then
      */
     @Override
     public void close() {

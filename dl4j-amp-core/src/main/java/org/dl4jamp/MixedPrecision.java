@@ -32,8 +32,8 @@ import org.dl4jamp.step.ScaleUpdates;
 import org.dl4jamp.step.TrainingStep;
 
 /**
- * Mixed precision for a network that exists already: its FP32 parameters become the master weights, suitable layers compute in half precision,
- * the loss is scaled, and a step whose gradients overflow is skipped.
+ * Mixed precision for a network that exists already: its FP32 parameters become the master weights, suitable layers
+ * compute in half precision, the loss is scaled, and a step whose gradients overflow is skipped.
  *
  * <pre>
  * try (MixedPrecision amp = MixedPrecision.enable(net)) {
@@ -42,12 +42,13 @@ import org.dl4jamp.step.TrainingStep;
  * }
  * </pre>
  *
- * <p>Everything else in the program stays as it is: {@code fit}, {@code output}, {@code evaluate}, listeners, schedules, saving. While enabled,
- * {@code getLayer()} returns objects of the layers' classes that stand for them. {@link #close()} puts the network back as it was, only trained.
+ * <p>Everything else in the program stays as it is: {@code fit}, {@code output}, {@code evaluate}, listeners,
+ * schedules, saving. While enabled, {@code getLayer()} returns objects of the layers' classes that stand for them.
+ * {@link #close()} puts the network back as it was, only trained.
  *
- * <p>The counterpart of PyTorch's {@code torch.autocast} together with {@code torch.amp.GradScaler}. Method: Micikevicius et al., Mixed Precision
- * Training, 2018. As thread-safe as DL4J's networks are: several networks may be trained by several threads, and {@link #close()} waits for those that
- * use its network.
+ * <p>The counterpart of PyTorch's {@code torch.autocast} together with {@code torch.amp.GradScaler}. Method:
+ * Micikevicius et al., Mixed Precision Training, 2018. As thread-safe as DL4J's networks are: several networks may be
+ * trained by several threads, and {@link #close()} waits for those that use its network.
  */
 public final class MixedPrecision implements AutoCloseable {
     private final ResolvedConfig resolved;
@@ -85,7 +86,8 @@ public final class MixedPrecision implements AutoCloseable {
      * Enables mixed precision on a network that was saved with it, and goes on from the saved state.
      *
      * @param network a MultiLayerNetwork or a ComputationGraph
-     * @throws AmpException as {@link #enable(Model, AmpConfig)}, or if the loss scaler can't have the saved state; the network is then as it was
+     * @throws AmpException as {@link #enable(Model, AmpConfig)}, or if the loss scaler can't have the saved state; the
+     *     network is then as it was
      */
     public static MixedPrecision enable(Model network, AmpState state) {
         AmpException.ifNull(state, "state", "an AmpState, such as one that MixedPrecision.state() returned");
@@ -109,9 +111,11 @@ public final class MixedPrecision implements AutoCloseable {
      * Enables mixed precision on a network.
      *
      * @param network a MultiLayerNetwork or a ComputationGraph
-     * @throws AmpException if it can't be done, with the reason; the network is then as it was. Reasons: the network is of another kind or isn't initialized, its
-     *     parameters aren't FLOAT, its optimization algorithm isn't SGD, it's closed, mixed precision is enabled already, there is no such engine or it can't
-     *     compute in the precision, a rule matches no layer, a setting doesn't go with the network, or a listener calls it within a pass of the network
+     * @throws AmpException if it can't be done, with the reason; the network is then as it was. Reasons: the network is
+     *     of another kind or isn't initialized, its parameters aren't FLOAT, its optimization algorithm isn't SGD, it's
+     *     closed, mixed precision is enabled already, there is no such engine or it can't compute in the precision, a
+     *     rule matches no layer, a setting doesn't go with the network, or a listener calls it within a pass of the
+     *     network
      */
     public static MixedPrecision enable(Model network, AmpConfig config) {
         AmpException.ifNull(config, "config", "an AmpConfig, such as AmpConfig.defaults()");
@@ -133,15 +137,17 @@ public final class MixedPrecision implements AutoCloseable {
     }
 
     /**
-     * Has a network infer in mixed precision, at full speed: weights are rounded and arranged once, and nothing is kept for a backward pass.
+     * Has a network infer in mixed precision, at full speed: weights are rounded and arranged once, and nothing is kept
+     * for a backward pass.
      *
      * @param network a MultiLayerNetwork or a ComputationGraph
      * @param config precision, engine, opt level and rules; of O3 nothing but the layers' precision counts
      * @return closes it; the network is then as it was
-     * @throws AmpException if it can't be done, with the reason; the network is then as it was. Reasons: the network is of another kind or isn't initialized, its
-     *     parameters aren't FLOAT, mixed precision is enabled on it, or it's in inference mode already, the settings have a loss scaler, a gradient penalty, or accumulate, clip or measure gradients, which
-     *     inference has no use for, there is no such engine or it can't compute in the precision, a rule matches no layer, or a listener calls it within a
-     *     pass of the network
+     * @throws AmpException if it can't be done, with the reason; the network is then as it was. Reasons: the network is
+     *     of another kind or isn't initialized, its parameters aren't FLOAT, mixed precision is enabled on it, or it's
+     *     in inference mode already, the settings have a loss scaler, a gradient penalty, or accumulate, clip or
+     *     measure gradients, which inference has no use for, there is no such engine or it can't compute in the
+     *     precision, a rule matches no layer, or a listener calls it within a pass of the network
      */
     public static InferenceMode inference(Model network, AmpConfig config) {
         return InferenceMode.enter(network, config);
@@ -155,8 +161,9 @@ public final class MixedPrecision implements AutoCloseable {
     }
 
     /**
-     * The network's own layer, whose parameters are the master weights, behind what an enabled network hands out in its place. What is handed out has
-     * the layer's class and answers like it; this is for programs that want the very object.
+     * The network's own layer, whose parameters are the master weights, behind what an enabled network hands out in its
+     * place. What is handed out has the layer's class and answers like it; this is for programs that want the very
+     * object.
      *
      * @param layer what {@code getLayer()}, {@code getLayers()} or {@code getOutputLayer()} has returned; may be null
      * @return the layer itself if it's a network's own
@@ -166,11 +173,12 @@ public final class MixedPrecision implements AutoCloseable {
     }
 
     /**
-     * A copy of a configuration that carries settings of mixed precision: through {@code toJson}, YAML, {@code clone} and saved models. DL4J
-     * without dl4j-amp ignores them; {@link #network(MultiLayerConfiguration)}, {@link #enable(Model)} and listeners without settings
-     * of their own take them.
+     * A copy of a configuration that carries settings of mixed precision: through {@code toJson}, YAML, {@code clone}
+     * and saved models. DL4J without dl4j-amp ignores them; {@link #network(MultiLayerConfiguration)},
+     * {@link #enable(Model)} and listeners without settings of their own take them.
      *
-     * @throws AmpException if the settings hold a rule by predicate or a loss scaler of the user's own, which can't be written
+     * @throws AmpException if the settings hold a rule by predicate or a loss scaler of the user's own, which can't be
+     *     written
      */
     public static MultiLayerConfiguration configure(MultiLayerConfiguration configuration, AmpConfig config) {
         return CarriedConfig.attach(configuration, config);
@@ -187,8 +195,9 @@ public final class MixedPrecision implements AutoCloseable {
     }
 
     /**
-     * Builds and initializes a network and enables mixed precision with the settings that the configuration carries, or the defaults. Its handle, with plan, counters and {@link #close()},
-     * is {@code MixedPrecision.of(network).orElseThrow()}.
+     * Builds and initializes a network and enables mixed precision with the settings that the configuration carries, or
+     * the defaults. Its handle, with plan, counters and {@link #close()}, is
+     * {@code MixedPrecision.of(network).orElseThrow()}.
      */
     public static MultiLayerNetwork network(MultiLayerConfiguration configuration) {
         MultiLayerNetwork network =
@@ -199,7 +208,8 @@ public final class MixedPrecision implements AutoCloseable {
     }
 
     /**
-     * Builds and initializes a graph and enables mixed precision with the settings that the configuration carries, or the defaults.
+     * Builds and initializes a graph and enables mixed precision with the settings that the configuration carries, or
+     * the defaults.
      *
      * @see #network(MultiLayerConfiguration)
      */
@@ -231,7 +241,10 @@ public final class MixedPrecision implements AutoCloseable {
         return resolved.engineName();
     }
 
-    /** The scaler in use: a copy of that of the settings, or that very one if it's shared, the precision's default, or one that scales nothing if no layer computes in half precision. */
+    /**
+     * The scaler in use: a copy of that of the settings, or that very one if it's shared, the precision's default, or
+     * one that scales nothing if no layer computes in half precision.
+     */
     public LossScaler lossScaler() {
         return resolved.scaler();
     }
@@ -241,7 +254,10 @@ public final class MixedPrecision implements AutoCloseable {
         return lossScaler().scale();
     }
 
-    /** How many steps have updated the parameters: those of DL4J's optimizer, with accumulation one for each group of micro-batches. Calls of the updater by hand aren't counted. */
+    /**
+     * How many steps have updated the parameters: those of DL4J's optimizer, with accumulation one for each group of
+     * micro-batches. Calls of the updater by hand aren't counted.
+     */
     public long stepsTaken() {
         return step.counts().taken();
     }
@@ -252,19 +268,23 @@ public final class MixedPrecision implements AutoCloseable {
     }
 
     /**
-     * The Euclidean norm of the last step's gradients over the whole network, before clipping: of the true FP32 gradients of the effective batch, means over its examples, without L1 and L2. With a gradient penalty its
+     * The Euclidean norm of the last step's gradients over the whole network, before clipping: of the true FP32
+     * gradients of the effective batch, means over its examples, without L1 and L2. With a gradient penalty its
      * gradient is included. Running statistics of batch normalization aren't gradients.
      *
-     * @return empty before the first step that counted; one that was skipped leaves it as it was. Empty, too, after a step whose norm nobody needed: unless the settings have {@link AmpConfig.Builder#measureGradientNorm}, {@link
-     *     AmpConfig.Builder#clipGradientNorm} or {@link AmpConfig.Builder#accumulate(int)} of 2 or more: with ND4J's operations a norm takes longer than looking for what isn't finite
+     * @return empty before the first step that counted; one that was skipped leaves it as it was. Empty, too, after a
+     *     step whose norm nobody needed: unless the settings have {@link AmpConfig.Builder#measureGradientNorm},
+     *     {@link AmpConfig.Builder#clipGradientNorm} or {@link AmpConfig.Builder#accumulate(int)} of 2 or more: with
+     *     ND4J's operations a norm takes longer than looking for what isn't finite
      */
     public OptionalDouble gradientNorm() {
         return step.gradientNorm();
     }
 
     /**
-     * Makes a step of the micro-batches that wait for more of {@link AmpConfig.Builder#accumulate(int)}, as the end of an epoch does with {@link PartialGroup#APPLY}: for programs that have epochs of their own. The
-     * network's count of iterations stays.
+     * Makes a step of the micro-batches that wait for more of {@link AmpConfig.Builder#accumulate(int)}, as the end of
+     * an epoch does with {@link PartialGroup#APPLY}: for programs that have epochs of their own. The network's count of
+     * iterations stays.
      *
      * @return whether any were waiting
      * @throws AmpException if mixed precision is closed, or it's called within a pass of the network
@@ -282,8 +302,9 @@ public final class MixedPrecision implements AutoCloseable {
     }
 
     /**
-     * What has to be saved beside the network to go on from here, see {@link #enable(Model, AmpState)}. If micro-batches wait for more, with {@link AmpConfig.Builder#accumulate(int)}, a copy of their
-     * gradients is part of it, also after {@link #close()}, which makes no step of them.
+     * What has to be saved beside the network to go on from here, see {@link #enable(Model, AmpState)}. If
+     * micro-batches wait for more, with {@link AmpConfig.Builder#accumulate(int)}, a copy of their gradients is part of
+     * it, also after {@link #close()}, which makes no step of them.
      */
     public AmpState state() {
         return SavedStep.of(resolved, step);
@@ -298,12 +319,16 @@ public final class MixedPrecision implements AutoCloseable {
      * }
      * </pre>
      *
-     * <p>That goes for {@code output} and for training alike, and for all threads. Steps are counted as outside of it, by the network, its updater and {@link #stepsTaken()}; accumulation, clipping, a gradient penalty and the
-     * skipping of what isn't finite stay as they are, since they aren't a matter of precision. Only the loss isn't scaled, so the scaler doesn't hear of them. Recurrent state goes along. Nothing is planned or made
-     * anew, and the engine keeps its memory: a pause costs the exchange of the layers. Pauses may be nested; the outermost one counts. To keep layers in FP32 for good there is {@link AmpConfig.Builder#keepFull(String)}.
+     * <p>That goes for {@code output} and for training alike, and for all threads. Steps are counted as outside of it,
+     * by the network, its updater and {@link #stepsTaken()}; accumulation, clipping, a gradient penalty and the
+     * skipping of what isn't finite stay as they are, since they aren't a matter of precision. Only the loss isn't
+     * scaled, so the scaler doesn't hear of them. Recurrent state goes along. Nothing is planned or made anew, and the
+     * engine keeps its memory: a pause costs the exchange of the layers. Pauses may be nested; the outermost one
+     * counts. To keep layers in FP32 for good there is {@link AmpConfig.Builder#keepFull(String)}.
      *
      * @return closes it, in the thread that has called this
-     * @throws AmpException if mixed precision is closed, if another thread has begun a pause that isn't over, or if it's called within a pass of the network; nothing has changed then
+     * @throws AmpException if mixed precision is closed, if another thread has begun a pause that isn't over, or if
+     *     it's called within a pass of the network; nothing has changed then
      */
     public Pause pause() {
         return new Pause(pauses.begin());
@@ -320,10 +345,12 @@ public final class MixedPrecision implements AutoCloseable {
     }
 
     /**
-     * Puts the network back as it was, only trained: the same layer objects, with the parameters and updater state of now. Waits for what other
-     * threads do with the network, a {@code fit} or {@code output} for example. Ends pauses, too. Layers of the network that somebody kept compute no more.
+     * Puts the network back as it was, only trained: the same layer objects, with the parameters and updater state of
+     * now. Waits for what other threads do with the network, a {@code fit} or {@code output} for example. Ends pauses,
+     * too. Layers of the network that somebody kept compute no more.
      *
-     * @throws AmpException if it's called within a pass of the network, by a listener's {@code onForwardPass} for example; nothing has changed then
+     * @throws AmpException if it's called within a pass of the network, by a listener's {@code onForwardPass} for
+     *     example; nothing has changed then
      */
     @Override
     public void close() {

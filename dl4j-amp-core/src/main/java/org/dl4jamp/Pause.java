@@ -22,8 +22,9 @@ public final class Pause implements AutoCloseable {
     /**
      * Ends it: the network is in mixed precision again, unless this pause was begun within another one.
      *
-     * @throws AmpException if it's closed already, or the mixed precision is, if one that was begun after it isn't closed yet, if another thread has begun it, or if it's called within a pass
-     *     of the network; nothing has changed then
+     * @throws AmpException if it's closed already, or the mixed precision is, if one that was begun after it isn't
+     *     closed yet, if another thread has begun it, or if it's called within a pass of the network; nothing has
+     *     changed then
      */
     @Override
     public void close() {

@@ -27,7 +27,10 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.profiler.OpProfiler;
 
-/** What mixed precision costs beside the layers' own computing, counted through ND4J's profiler and its list of buffers to free. */
+/**
+ * What mixed precision costs beside the layers' own computing, counted through ND4J's profiler and its list of buffers
+ * to free.
+ */
 class BookkeepingTest {
     private static final DataSet DATA = Networks.vectors(32, 20, 3);
 
@@ -173,8 +176,9 @@ class BookkeepingTest {
     }
 
     /**
-     * The most that one of several steps allocated: what the garbage collector takes away meanwhile would be missing. ND4J's shape descriptors
-     * and the single numbers of its scalar operations don't count: they live outside workspaces always.
+     * The most that one of several steps allocated: what the garbage collector takes away meanwhile would be missing.
+     * ND4J's shape descriptors and the single numbers of its scalar operations don't count: they live outside
+     * workspaces always.
      */
     private static long bytesOutsideWorkspaces(MultiLayerNetwork network, DataSet data)
             throws ReflectiveOperationException {

@@ -116,7 +116,10 @@ final class Comparison {
         return action.get();
     }
 
-    /** Gradients that cancel to nearly nothing, as those of a bias before batch normalization, only have to be nearly nothing too. */
+    /**
+     * Gradients that cancel to nearly nothing, as those of a bias before batch normalization, only have to be nearly
+     * nothing too.
+     */
     static void assertGradients(Map<String, INDArray> expected, Map<String, INDArray> actual, Tolerance tolerance) {
         double largest =
                 expected.values().stream().mapToDouble(Comparison::norm).max().orElse(0);

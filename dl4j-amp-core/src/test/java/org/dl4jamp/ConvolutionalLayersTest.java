@@ -48,8 +48,8 @@ import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
- * Every layer of DL4J for images and volumes, between two convolutions, against FP32. Batch normalization of volumes isn't among them: DL4J's
- * takes rank 2 and 4 only.
+ * Every layer of DL4J for images and volumes, between two convolutions, against FP32. Batch normalization of volumes
+ * isn't among them: DL4J's takes rank 2 and 4 only.
  */
 class ConvolutionalLayersTest {
     private static final DataSet IMAGES = Networks.images(12, 3, 8, 3);

@@ -23,9 +23,10 @@ final class Differences {
     private static final String GRAPH = "ComputationGraph";
 
     private static final String ACTIVATIONS =
-            "activations of hidden layers come in the type that the plan says, HALF for example; `castTo(DataType.FLOAT)` before you combine them with FP32 arrays";
-    private static final String STAND_IN =
-            "an instance of a subclass of the layer's class, which stands for the layer; `MixedPrecision.master(layer)` is the layer itself";
+            "activations of hidden layers come in the type that the plan says, HALF for example;"
+                    + " `castTo(DataType.FLOAT)` before you combine them with FP32 arrays";
+    private static final String STAND_IN = "an instance of a subclass of the layer's class, which stands for the layer;"
+            + " `MixedPrecision.master(layer)` is the layer itself";
     private static final String UPDATER = "a subclass of DL4J's updater, over the same state";
 
     private static final Map<String, Map<String, String>> OF = new HashMap<>();
@@ -63,7 +64,8 @@ final class Differences {
         for (String type : List.of(LAYERS, GRAPH)) {
             differs(
                     type,
-                    "calls on the closed network throw `IllegalStateException` where DL4J throws `IllegalArgumentException`",
+                    "calls on the closed network throw `IllegalStateException` where DL4J throws"
+                            + " `IllegalArgumentException`",
                     "close()");
             differs(type, UPDATER, "getUpdater()", "getUpdater(boolean)");
             differs(type, STAND_IN, "getLayer(int)", "getLayers()");

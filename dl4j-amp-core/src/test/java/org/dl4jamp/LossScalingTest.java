@@ -27,7 +27,10 @@ import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /** What loss scaling is for, and what becomes of a step that overflows. */
 class LossScalingTest {
-    /** Reads its hidden layers out with fixed weights of 1e-4: what flows back is far below FP16's smallest number, 6e-8. */
+    /**
+     * Reads its hidden layers out with fixed weights of 1e-4: what flows back is far below FP16's smallest number,
+     * 6e-8.
+     */
     private static MultiLayerNetwork tinyGradients() {
         MultiLayerNetwork network = Networks.init(Networks.builder(new Adam(1e-2, 0.9, 0.999, 1e-20))
                 .list()

@@ -9,7 +9,10 @@ class ModesAndThreadsTest extends ModesAndThreadsContract {
         return AmpConfig.builder().engine("nd4j").precision(Precision.HALF).build();
     }
 
-    /** Half precision is that far from stock DL4J's. A batch normalization that is missing, or applied twice, isn't near it. */
+    /**
+     * Half precision is that far from stock DL4J's. A batch normalization that is missing, or applied twice, isn't near
+     * it.
+     */
     @Override
     protected double bound() {
         return 0.02;

@@ -236,8 +236,8 @@ class OutputLayersTest {
     }
 
     /**
-     * Its backward pass has workspaces all the same, unless inference has none either, and its score is asked for after that. DL4J has no place for dropout in an output layer
-     * then.
+     * Its backward pass has workspaces all the same, unless inference has none either, and its score is asked for after
+     * that. DL4J has no place for dropout in an output layer then.
      */
     @ParameterizedTest
     @MethodSource({"dense", "recurrent", "convolutional"})

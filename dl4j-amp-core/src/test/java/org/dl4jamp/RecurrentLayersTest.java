@@ -43,8 +43,8 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Adam;
 
 /**
- * Every layer of DL4J for time series, behind an LSTM, against FP32. Without the simple recurrent layer with layer normalization and the attention
- * layer with learned queries: DL4J 1.0.0-M2.1 fails to run them in FP32.
+ * Every layer of DL4J for time series, behind an LSTM, against FP32. Without the simple recurrent layer with layer
+ * normalization and the attention layer with learned queries: DL4J 1.0.0-M2.1 fails to run them in FP32.
  */
 class RecurrentLayersTest {
     private static final DataSet SEQUENCES = Networks.sequences(8, 5, 3, 6);

@@ -37,7 +37,7 @@ class RoomsTest {
         room("network", "precision", "policy", "dl4j", "twin", "layer.standin");
         room("engine", "precision", "policy", "dl4j", "twin");
         room("engine.nd4j", "precision", "dl4j", "twin", "engine");
-        room("inference", "precision", "policy", "dl4j", "twin", "layer");
+        room("inference", "precision", "policy", "dl4j", "twin", "layer", "engine");
         room("gradient", "precision", "dl4j", "twin", "layer.standin", "layer", "network", "engine");
         room("step", "precision", "scale", "dl4j", "twin", "layer.standin", "layer", "network", "engine", "gradient");
         room("checkpoint", "precision", "config", "scale", "policy", "dl4j");

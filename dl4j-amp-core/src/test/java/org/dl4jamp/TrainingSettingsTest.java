@@ -46,7 +46,9 @@ import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 import org.nd4j.linalg.schedule.ScheduleType;
 import org.nd4j.linalg.schedule.StepSchedule;
 
-/** Everything that a configuration says about training goes on to hold: several steps change the parameters as in FP32. */
+/**
+ * Everything that a configuration says about training goes on to hold: several steps change the parameters as in FP32.
+ */
 class TrainingSettingsTest {
     private static final DataSet VECTORS = Networks.vectors(48, 10, 3);
 

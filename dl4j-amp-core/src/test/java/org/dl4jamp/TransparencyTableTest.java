@@ -193,8 +193,8 @@ class TransparencyTableTest {
 
     private static String document() {
         StringBuilder text = new StringBuilder(Differences.INTRODUCTION);
-        text.append(
-                "\n## Model\n\nWhat both kinds of network have in common.\n\n| method | MultiLayerNetwork | ComputationGraph |\n|---|---|---|\n");
+        text.append("\n## Model\n\nWhat both kinds of network have in common.\n\n| method | MultiLayerNetwork |"
+                + " ComputationGraph |\n|---|---|---|\n");
         for (PublicCall call : PublicCall.of(Model.class)) {
             text.append("| `").append(call.signature()).append("` |");
             NETWORKS.forEach(type -> text.append(' ').append(row(type, call)).append(" |"));

@@ -34,8 +34,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * The layers of the networks that DL4J's zoo builds, for small images. VGG19 has the layers of VGG16; NASNet's own configuration is one that
- * DL4J rejects.
+ * The layers of the networks that DL4J's zoo builds, for small images. VGG19 has the layers of VGG16; NASNet's own
+ * configuration is one that DL4J rejects.
  */
 @Tag("long")
 class ZooLayerClassesTest {

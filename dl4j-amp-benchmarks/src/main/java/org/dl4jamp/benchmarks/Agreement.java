@@ -25,7 +25,8 @@ final class Agreement {
                     .filter(measured -> !(measured.difference() <= TOLERANCE))
                     .ifPresent(measured -> found.add(String.format(
                             Locale.ROOT,
-                            "the outputs of %s disagree: those of %s differ from stock DL4J's by up to %.2g of the largest",
+                            "the outputs of %s disagree: those of %s differ from stock DL4J's by up to %.2g of the"
+                                    + " largest",
                             figures.title(),
                             side.key(),
                             measured.difference())));
@@ -33,7 +34,9 @@ final class Agreement {
         return found;
     }
 
-    /** The sides whose loss isn't that of the first trained side. Floors, which don't train, are held to the first loss. */
+    /**
+     * The sides whose loss isn't that of the first trained side. Floors, which don't train, are held to the first loss.
+     */
     private static List<String> ofLosses(CaseFigures figures) {
         List<String> found = new ArrayList<>();
         Optional<Side> reference = List.of(Side.values()).stream()

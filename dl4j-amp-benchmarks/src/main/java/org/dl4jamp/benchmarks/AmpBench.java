@@ -1,10 +1,10 @@
 package org.dl4jamp.benchmarks;
 
 import java.io.PrintWriter;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.ParameterException;
-import picocli.CommandLine;
 
 /** The part of the command line {@code amp} that is built with the profile benchmarks. */
 @Command(name = "amp", subcommands = BenchCommand.class)

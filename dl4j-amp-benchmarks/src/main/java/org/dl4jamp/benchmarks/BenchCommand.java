@@ -23,19 +23,24 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code amp bench}: what a training step, or a pass in inference mode, takes in stock DL4J, in mixed precision, in PyTorch, and at the least. */
+/**
+ * {@code amp bench}: what a training step, or a pass in inference mode, takes in stock DL4J, in mixed precision, in
+ * PyTorch, and at the least.
+ */
 @Command(
         name = "bench",
         mixinStandardHelpOptions = true,
         versionProvider = Versions.class,
         description = {
-            "Measures a training step, or with --inference a pass, of the same network, from the same weights on the same batch, on all sides: stock DL4J, DL4J with its"
+            "Measures a training step, or with --inference a pass, of the same network, from the same weights on the"
+                    + " same batch, on all sides: stock DL4J, DL4J with its"
                     + " own oneDNN helpers, dl4j-amp, PyTorch, and the oneDNN primitives alone.",
             "Each side runs in its own process, in turn."
         },
         footer = {
             "",
-            "Times are medians after warm-up; 'spread' is the largest median of a repetition minus the smallest, in ms.",
+            "Times are medians after warm-up; 'spread' is the largest median of a repetition minus the smallest, in"
+                    + " ms.",
             "'floors' is a side's time in multiples of the oneDNN primitives alone in its precision.",
             "Exit codes: 0 success, 1 failure, 2 wrong usage."
         })
@@ -45,16 +50,19 @@ public final class BenchCommand implements Callable<Integer> {
     @Parameters(
             paramLabel = "CASE",
             description =
-                    "sine-64, sine-128, sine-256 (or sine-N for another grid), resnet50, mlp, lstm, lenet, or all of these;"
+                    "sine-64, sine-128, sine-256 (or sine-N for another grid), resnet50, mlp, lstm, lenet, or all of"
+                            + " these;"
                             + " or iris, mlp-small, lstm-32, lenet-1, the smallest networks, or small for these.")
     private String caseName;
 
     @Option(
             names = "--inference",
             description = {
-                "Measures inference: DL4J's output, this project's MixedPrecision.inference, PyTorch's evaluation in inference mode, and oneDNN's"
+                "Measures inference: DL4J's output, this project's MixedPrecision.inference, PyTorch's evaluation in"
+                        + " inference mode, and oneDNN's"
                         + " primitives with batch normalization, ReLU and sums fused.",
-                "'all' are then sine-128, resnet50, resnet50 with batch 1, mlp, lstm, lstm-step (lstm one time step at a time), and lenet with batch 1."
+                "'all' are then sine-128, resnet50, resnet50 with batch 1, mlp, lstm, lstm-step (lstm one time step"
+                        + " at a time), and lenet with batch 1."
             })
     private boolean inference;
 
@@ -68,9 +76,10 @@ public final class BenchCommand implements Callable<Integer> {
             names = "--sides",
             split = ",",
             paramLabel = "SIDE",
-            description =
-                    "Which sides, separated by commas (default: all of dl4j-fp32, dl4j-helpers-fp32, amp-auto, amp-fp32, amp-bf16,"
-                            + " pytorch-fp32, pytorch-bf16, floor-fp32, floor-bf16; with --inference also pytorch-bf16-weights).")
+            description = "Which sides, separated by commas (default: all of dl4j-fp32, dl4j-helpers-fp32, amp-auto,"
+                    + " amp-fp32, amp-bf16,"
+                    + " pytorch-fp32, pytorch-bf16, floor-fp32, floor-bf16; with --inference also"
+                    + " pytorch-bf16-weights).")
     private List<String> sideKeys;
 
     @Option(
@@ -112,7 +121,8 @@ public final class BenchCommand implements Callable<Integer> {
             paramLabel = "FILE",
             description = {
                 "Where to write the tables, as Markdown (default of 'all': benchmarks.md).",
-                "In a file with the lines '<!-- amp bench PLACE: begin -->' and '<!-- amp bench PLACE: end -->', what is between"
+                "In a file with the lines '<!-- amp bench PLACE: begin -->' and '<!-- amp bench PLACE: end -->', what"
+                        + " is between"
                         + " them is replaced; a file that has places, but not this one, is left alone."
             })
     private Path markdown;
@@ -120,8 +130,8 @@ public final class BenchCommand implements Callable<Integer> {
     @Option(
             names = "--place",
             paramLabel = "PLACE",
-            description =
-                    "Which place of that file (default: CASE, such as small, or inference-CASE, or inference-CASE-BATCH).")
+            description = "Which place of that file (default: CASE, such as small, or inference-CASE, or"
+                    + " inference-CASE-BATCH).")
     private String place;
 
     @Spec

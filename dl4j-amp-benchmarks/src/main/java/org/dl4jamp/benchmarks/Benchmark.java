@@ -14,8 +14,8 @@ import org.dl4jamp.benchmarks.side.Schedule;
 import org.dl4jamp.benchmarks.side.Task;
 
 /**
- * Measures cases: each side's first repetition, then each side's second, and so on, so that what else the machine does, or how warm it is, is
- * shared out among the sides.
+ * Measures cases: each side's first repetition, then each side's second, and so on, so that what else the machine does,
+ * or how warm it is, is shared out among the sides.
  */
 final class Benchmark {
     private final SideProcess processes;

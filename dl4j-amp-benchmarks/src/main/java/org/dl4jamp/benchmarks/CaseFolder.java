@@ -16,7 +16,10 @@ import org.dl4jamp.benchmarks.side.Schedule;
 import org.dl4jamp.benchmarks.side.SideJob;
 import org.dl4jamp.benchmarks.side.Task;
 
-/** A temporary folder with what the processes of a case need: blueprint, weights, batch and job, and in inference what stock DL4J makes of the batch. */
+/**
+ * A temporary folder with what the processes of a case need: blueprint, weights, batch and job, and in inference what
+ * stock DL4J makes of the batch.
+ */
 final class CaseFolder implements AutoCloseable {
     private final Path path;
 

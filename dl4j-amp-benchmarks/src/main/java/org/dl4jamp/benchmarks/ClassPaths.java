@@ -66,7 +66,8 @@ record ClassPaths(String own, Path pytorch, Path helpers) {
         }
         if (jars.isEmpty()) {
             throw new UnavailableException(
-                    "ND4J's build with oneDNN isn't there: the build fetches it on Linux x86-64 only, and the system property "
+                    "ND4J's build with oneDNN isn't there: the build fetches it on Linux x86-64 only, and the system"
+                            + " property "
                             + HELPERS_PROPERTY + " has to name its folder");
         }
         return jars.stream().map(Path::toString).collect(Collectors.joining(File.pathSeparator));

@@ -20,7 +20,8 @@ import org.bytedeco.dnnl.global.dnnl;
  * @param cores that the JVM sees
  * @param memoryBytes physical memory
  * @param instructionSet what oneDNN finds and may use, such as avx512_core_bf16
- * @param maxCpuIsa what the environment variable {@code ONEDNN_MAX_CPU_ISA} keeps oneDNN to in all processes, null if it isn't set
+ * @param maxCpuIsa what the environment variable {@code ONEDNN_MAX_CPU_ISA} keeps oneDNN to in all processes, null if
+ *     it isn't set
  * @param os name and version
  * @param jdk vendor and version
  * @param dl4j version

@@ -16,8 +16,10 @@ import org.dl4jamp.benchmarks.side.Repetition;
  * @param repetitions how many there were
  * @param steps how many were measured, in all repetitions
  * @param firstLoss mean loss at the initial weights, null in inference
- * @param loss mean loss after as many steps as on the other sides; of a floor, whose weights stay, the first; null in inference
- * @param difference the largest of outputs from stock DL4J's in all repetitions, in fractions of the largest output; null in training
+ * @param loss mean loss after as many steps as on the other sides; of a floor, whose weights stay, the first; null in
+ *     inference
+ * @param difference the largest of outputs from stock DL4J's in all repetitions, in fractions of the largest output;
+ *     null in training
  * @param peakRssBytes the most memory of a process of this side
  * @param activationBytes DL4J's workspace for activations, on DL4J's sides
  * @param chosen precision and engine where it was this project's choice, null where not

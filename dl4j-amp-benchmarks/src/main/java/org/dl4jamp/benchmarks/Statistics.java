@@ -6,7 +6,9 @@ import java.util.Collection;
 final class Statistics {
     private Statistics() {}
 
-    /** The middle of the sorted numbers, or the mean of the two that are in the middle; there has to be one at least. */
+    /**
+     * The middle of the sorted numbers, or the mean of the two that are in the middle; there has to be one at least.
+     */
     static double median(Collection<Double> numbers) {
         double[] sorted =
                 numbers.stream().mapToDouble(Double::doubleValue).sorted().toArray();

@@ -1,9 +1,9 @@
 package org.nd4j.nativeblas;
 
 /**
- * DL4J 1.0.0-M2.1 asks a class of this name whether ND4J was built with oneDNN before it uses its oneDNN helpers. ND4J has moved the class
- * that it means to another package, so that the helpers of this release stay off whatever a user does. This class passes the question on, for
- * the side dl4j-helpers-fp32.
+ * DL4J 1.0.0-M2.1 asks a class of this name whether ND4J was built with oneDNN before it uses its oneDNN helpers. ND4J
+ * has moved the class that it means to another package, so that the helpers of this release stay off whatever a user
+ * does. This class passes the question on, for the side dl4j-helpers-fp32.
  */
 public final class Nd4jCpu {
     private Nd4jCpu() {}

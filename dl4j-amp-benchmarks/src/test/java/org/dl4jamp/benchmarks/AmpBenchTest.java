@@ -46,9 +46,11 @@ class AmpBenchTest {
             delimiter = '|',
             value = {
                 "bench | Missing required parameter: 'CASE'",
-                "bench vgg | there is no case vgg: it has to be one of sine-64, sine-128, sine-256, resnet50, mlp, lstm, lenet, iris, mlp-small, lstm-32, lenet-1",
+                "bench vgg | there is no case vgg: it has to be one of sine-64, sine-128, sine-256, resnet50, mlp,"
+                        + " lstm, lenet, iris, mlp-small, lstm-32, lenet-1",
                 "bench sine-1 | sine-N for another grid, with N from 2 to 9999, or a group: all, small",
-                "bench mlp --sides jax | --sides: there is no side jax for training: it has to be one of dl4j-fp32, dl4j-helpers-fp32, amp-auto, amp-fp32",
+                "bench mlp --sides jax | --sides: there is no side jax for training: it has to be one of dl4j-fp32,"
+                        + " dl4j-helpers-fp32, amp-auto, amp-fp32",
                 "bench mlp --repetitions 0 | --repetitions 0: must be at least 1",
                 "bench mlp --repetitions many | Invalid value for option '--repetitions'",
                 "bench mlp --warmup -1 | --warmup -1: must be at least 0",

@@ -20,14 +20,19 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.dataset.api.iterator.KFoldIterator;
 import org.nd4j.linalg.learning.config.Adam;
 
-/** Programs that build a network for each fold, train and evaluate it, and drop it, one half of them without closing. Linux tells what a process occupies. */
+/**
+ * Programs that build a network for each fold, train and evaluate it, and drop it, one half of them without closing.
+ * Linux tells what a process occupies.
+ */
 @EnabledOnOs(OS.LINUX)
 @Tag("long")
 class CrossValidationTest {
     private static final int FOLDS = 10;
     private static final int ROUNDS = 20;
 
-    /** 0.6 MB of parameters, and as much for each of the gradients and Adam's two moments: a network that stays is seen. */
+    /**
+     * 0.6 MB of parameters, and as much for each of the gradients and Adam's two moments: a network that stays is seen.
+     */
     private static Model network(Kind kind) {
         if (kind == Kind.MULTI_LAYER) {
             return Networks.init(Networks.builder(new Adam(1e-3))
@@ -86,7 +91,10 @@ class CrossValidationTest {
         System.gc();
     }
 
-    /** What the process occupies when everything that nobody reaches any more has been freed, arrays by ND4J's own threads. */
+    /**
+     * What the process occupies when everything that nobody reaches any more has been freed, arrays by ND4J's own
+     * threads.
+     */
     private static long settledBytes() throws IOException, InterruptedException {
         long bytes = Long.MAX_VALUE;
         for (int i = 0; i < 20; i++) {

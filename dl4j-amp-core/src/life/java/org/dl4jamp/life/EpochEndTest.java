@@ -26,7 +26,10 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.api.iterator.DataSetIterator;
 
-/** Mixed precision that begins or ends while DL4J goes through a network's listeners: each is called once for each event, in their order. */
+/**
+ * Mixed precision that begins or ends while DL4J goes through a network's listeners: each is called once for each
+ * event, in their order.
+ */
 class EpochEndTest {
     private static final int BATCHES = 3;
 
@@ -216,7 +219,10 @@ class EpochEndTest {
         assertEquals(parameters[0], network.params());
     }
 
-    /** The second pass of the penalty, within a call of a listener, keeps the others from hearing of it, and from nothing else. */
+    /**
+     * The second pass of the penalty, within a call of a listener, keeps the others from hearing of it, and from
+     * nothing else.
+     */
     @ParameterizedTest
     @EnumSource(Kind.class)
     void aStepWithinAListenersCallLeavesTheOthersAlone(Kind kind) {

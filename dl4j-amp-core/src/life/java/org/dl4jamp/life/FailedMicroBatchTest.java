@@ -75,7 +75,10 @@ class FailedMicroBatchTest {
         return bad;
     }
 
-    /** Every set of failures in groups of 2 to 4, and each single one in groups of 5 and 6, which is followed by a group without. */
+    /**
+     * Every set of failures in groups of 2 to 4, and each single one in groups of 5 and 6, which is followed by a group
+     * without.
+     */
     @ParameterizedTest
     @MethodSource("everywhere")
     void whereverItFailsNothingMovesAndTheNextGroupIsAsIfNothingHadBeen(Side side, IUpdater updater) {

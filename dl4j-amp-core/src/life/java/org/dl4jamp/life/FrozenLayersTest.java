@@ -37,7 +37,9 @@ class FrozenLayersTest {
                 .map(freezer -> Arguments.of(each.get()[0], each.get()[1], freezer)));
     }
 
-    /** A {@link FrozenLayer} stops the gradient, so it comes first; the other one lets it through to the layer before. */
+    /**
+     * A {@link FrozenLayer} stops the gradient, so it comes first; the other one lets it through to the layer before.
+     */
     private static Model network(Kind kind, Freezer freezer) {
         Layer first = Networks.dense(32, Activation.TANH);
         Layer second = Networks.dense(24, Activation.RELU);

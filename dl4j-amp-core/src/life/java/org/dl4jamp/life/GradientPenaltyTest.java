@@ -41,7 +41,10 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** A penalty on the norm of the gradient, compared with Hessians computed by hand and with gradients in double precision. */
+/**
+ * A penalty on the norm of the gradient, compared with Hessians computed by hand and with gradients in double
+ * precision.
+ */
 class GradientPenaltyTest {
     private static final double RATE = 0.1;
 

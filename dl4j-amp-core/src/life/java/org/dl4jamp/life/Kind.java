@@ -14,7 +14,10 @@ import org.nd4j.linalg.dataset.adapter.SingletonDataSetIterator;
 import org.nd4j.linalg.dataset.api.iterator.DataSetIterator;
 import org.nd4j.linalg.learning.config.Nesterovs;
 
-/** DL4J's two kinds of network, of which each makes the same network in every call: 20 features, three hidden layers, 3 classes. */
+/**
+ * DL4J's two kinds of network, of which each makes the same network in every call: 20 features, three hidden layers, 3
+ * classes.
+ */
 enum Kind {
     MULTI_LAYER {
         @Override

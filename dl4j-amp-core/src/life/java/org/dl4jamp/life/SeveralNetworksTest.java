@@ -231,7 +231,10 @@ class SeveralNetworksTest {
             return ofGraph((ComputationGraph) discriminator, features, wanted);
         }
 
-        /** Of a graph DL4J gives the gradient of an input to nobody but a layer in front of it; by hand it's that of its MultiLayerNetwork. */
+        /**
+         * Of a graph DL4J gives the gradient of an input to nobody but a layer in front of it; by hand it's that of its
+         * MultiLayerNetwork.
+         */
         private static INDArray ofGraph(ComputationGraph graph, INDArray features, INDArray wanted) {
             MultiLayerNetwork same = Networks.init(discriminator());
             same.setParams(graph.params());

@@ -29,7 +29,9 @@ record Side(Precision precision, String engine, double tolerance) {
             .map(Side::of)
             .orElse(List.of(new Side(Precision.HALF, "nd4j", 0.03)));
 
-    /** Those of the engine on the class path: HALF on ND4J's own; on oneDNN FP32, and BFLOAT16 where the CPU lets it. */
+    /**
+     * Those of the engine on the class path: HALF on ND4J's own; on oneDNN FP32, and BFLOAT16 where the CPU lets it.
+     */
     static Stream<Side> here() {
         return HERE.stream();
     }

@@ -36,13 +36,15 @@ import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
- * What is in the gradient view beside sums over examples: gradients that DL4J doesn't divide by the minibatch, and updates that it does. Compared with stock DL4J, whose step with a learning rate
- * of 1 is the true gradient.
+ * What is in the gradient view beside sums over examples: gradients that DL4J doesn't divide by the minibatch, and
+ * updates that it does. Compared with stock DL4J, whose step with a learning rate of 1 is the true gradient.
  */
 class UpdatesAmongGradientsTest {
     private static final DataSet DATA = Networks.vectors(16, 20, 3);
 
-    /** A layer of a user's own whose gradients, or which of them, DL4J isn't to divide: it divides its weights' itself. */
+    /**
+     * A layer of a user's own whose gradients, or which of them, DL4J isn't to divide: it divides its weights' itself.
+     */
     public static final class OwnMeans extends DenseLayer {
         private static final long serialVersionUID = 1L;
 

@@ -13,7 +13,10 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** The entry of a model zip that holds the gradients of micro-batches that wait for more, in the form in which DL4J writes parameters. */
+/**
+ * The entry of a model zip that holds the gradients of micro-batches that wait for more, in the form in which DL4J
+ * writes parameters.
+ */
 public final class GradientsEntry {
     static final String NAME = "ampGradients.bin";
 

@@ -29,8 +29,9 @@ import org.dl4jamp.scale.SharedLossScale;
  *         .build();
  * </pre>
  *
- * <p>Serializable, for programs that send settings to other machines, unless a rule by predicate or a loss scaler of the user's own is among them: those are code, and
- * {@code writeObject} throws an {@link AmpException} that names them. A scaler or a scale that is {@linkplain Builder#sharedLossScale shared} arrives as one of its own.
+ * <p>Serializable, for programs that send settings to other machines, unless a rule by predicate or a loss scaler of
+ * the user's own is among them: those are code, and {@code writeObject} throws an {@link AmpException} that names them.
+ * A scaler or a scale that is {@linkplain Builder#sharedLossScale shared} arrives as one of its own.
  */
 public final class AmpConfig implements Serializable {
     private static final long serialVersionUID = 1L;
@@ -97,8 +98,8 @@ public final class AmpConfig implements Serializable {
     }
 
     /**
-     * The loss scaler that was given. Networks that are enabled with these settings take a {@linkplain LossScaler#copy() copy} of it, unless it's {@linkplain
-     * #isLossScalerShared() shared}.
+     * The loss scaler that was given. Networks that are enabled with these settings take a
+     * {@linkplain LossScaler#copy() copy} of it, unless it's {@linkplain #isLossScalerShared() shared}.
      *
      * @return empty if dl4j-amp is to choose: dynamic with its defaults in HALF, none otherwise
      */
@@ -185,7 +186,10 @@ public final class AmpConfig implements Serializable {
                 .toString();
     }
 
-    /** The settings among these that count in {@link org.dl4jamp.MixedPrecision#inference}, which refuses a loss scaler and a gradient penalty: precision, preset, engine and rules. */
+    /**
+     * The settings among these that count in {@link org.dl4jamp.MixedPrecision#inference}, which refuses a loss scaler
+     * and a gradient penalty: precision, preset, engine and rules.
+     */
     public AmpConfig forInference() {
         Builder copy = builder().precision(precision).optLevel(optLevel).engine(engine);
         copy.rules.addAll(rules);
@@ -204,8 +208,8 @@ public final class AmpConfig implements Serializable {
     /**
      * Builds {@link AmpConfig}. Each method returns the builder.
      *
-     * <p>Of the rules that match a layer the most specific wins: one by name beats one by class, that of a class beats that of its superclass, and
-     * one by class beats one by predicate. Of two that are as specific the later one wins.
+     * <p>Of the rules that match a layer the most specific wins: one by name beats one by class, that of a class beats
+     * that of its superclass, and one by class beats one by predicate. Of two that are as specific the later one wins.
      */
     public static final class Builder {
         private Precision precision = Precision.AUTO;
@@ -238,7 +242,10 @@ public final class AmpConfig implements Serializable {
             return this;
         }
 
-        /** Which engine computes, such as {@code nd4j}; default {@code auto}. Whether it exists is looked up when a network is enabled. */
+        /**
+         * Which engine computes, such as {@code nd4j}; default {@code auto}. Whether it exists is looked up when a
+         * network is enabled.
+         */
         public Builder engine(String engine) {
             if (engine == null || engine.isBlank()) {
                 throw new AmpException(
@@ -289,25 +296,30 @@ public final class AmpConfig implements Serializable {
         }
 
         /**
-         * How the loss is scaled; by default dynamically in HALF and not at all in other precisions. Each network takes a {@linkplain LossScaler#copy() copy}, in the state that
-         * this one has when the network is enabled. Settings have one scaler: {@link #sharedLossScaler} or {@link #sharedLossScale} beside it is refused.
+         * How the loss is scaled; by default dynamically in HALF and not at all in other precisions. Each network takes
+         * a {@linkplain LossScaler#copy() copy}, in the state that this one has when the network is enabled. Settings
+         * have one scaler: {@link #sharedLossScaler} or {@link #sharedLossScale} beside it is refused.
          */
         public Builder lossScaler(LossScaler lossScaler) {
             return scaler(GivenScaler.ofEachNetwork(lossScaler));
         }
 
         /**
-         * How the loss is scaled, by the very scaler that is given: all networks that are enabled with it have one scale, and each tells it what became of its steps.
-         * Where one thread trains one network and another the next, the scaler has to be thread-safe, which dl4j-amp's own are not. A network that is saved with these
-         * settings has a scaler of its own when it's restored.
+         * How the loss is scaled, by the very scaler that is given: all networks that are enabled with it have one
+         * scale, and each tells it what became of its steps. Where one thread trains one network and another the next,
+         * the scaler has to be thread-safe, which dl4j-amp's own are not. A network that is saved with these settings
+         * has a scaler of its own when it's restored.
          */
         public Builder sharedLossScaler(LossScaler lossScaler) {
             return scaler(GivenScaler.ofAll(lossScaler));
         }
 
         /**
-         * How the losses of several networks are scaled that are trained together, such as a GAN's: all that are enabled with it have one scale, and the program calls {@link
-         * SharedLossScale#update()} once per iteration. Enabling it for a network with truncated backpropagation through time, which makes a step of each segment, throws an {@link AmpException}. A network that is saved with these settings has a scaler of its own when it's restored.
+         * How the losses of several networks are scaled that are trained together, such as a GAN's: all that are
+         * enabled with it have one scale, and the program calls {@link SharedLossScale#update()} once per iteration.
+         * Enabling it for a network with truncated backpropagation through time, which makes a step of each segment,
+         * throws an {@link AmpException}. A network that is saved with these settings has a scaler of its own when it's
+         * restored.
          */
         public Builder sharedLossScale(SharedLossScale shared) {
             return scaler(GivenScaler.ofAll(AmpException.ifNull(
@@ -324,8 +336,8 @@ public final class AmpConfig implements Serializable {
         }
 
         /**
-         * After how many skipped steps in a row training stops with an exception that says where the gradients went non-finite; default
-         * {@value #DEFAULT_MAX_CONSECUTIVE_SKIPS}.
+         * After how many skipped steps in a row training stops with an exception that says where the gradients went
+         * non-finite; default {@value #DEFAULT_MAX_CONSECUTIVE_SKIPS}.
          */
         public Builder maxConsecutiveSkips(int maxConsecutiveSkips) {
             if (maxConsecutiveSkips < 1) {
@@ -337,7 +349,8 @@ public final class AmpConfig implements Serializable {
         }
 
         /**
-         * Adds a penalty on the norm of the gradient to the loss; none by default. Enabling it for a network with truncated backpropagation through time throws an {@link AmpException}.
+         * Adds a penalty on the norm of the gradient to the loss; none by default. Enabling it for a network with
+         * truncated backpropagation through time throws an {@link AmpException}.
          */
         public Builder gradientPenalty(GradientPenalty gradientPenalty) {
             this.gradientPenalty = AmpException.ifNull(
@@ -351,14 +364,18 @@ public final class AmpConfig implements Serializable {
         }
 
         /**
-         * Has several calls of {@code fit} make one step of the optimizer, of a batch that wouldn't fit into memory: their gradients are added up in FP32, in one more array of the parameters'
-         * size. Minibatch division, gradient normalization, clipping, L1, L2 and weight decay, updaters and schedules by iteration see one batch of all their examples. The loss scale
-         * is constant meanwhile, and one micro-batch that isn't finite skips them all. Batch normalization sees each micro-batch for itself, and moves its running statistics with each.
+         * Has several calls of {@code fit} make one step of the optimizer, of a batch that wouldn't fit into memory:
+         * their gradients are added up in FP32, in one more array of the parameters' size. Minibatch division, gradient
+         * normalization, clipping, L1, L2 and weight decay, updaters and schedules by iteration see one batch of all
+         * their examples. The loss scale is constant meanwhile, and one micro-batch that isn't finite skips them all.
+         * Batch normalization sees each micro-batch for itself, and moves its running statistics with each.
          *
-         * <p>In truncated backpropagation through time each segment is a micro-batch. Gradients that a program asks for, or updates by hand, aren't part of it.
+         * <p>In truncated backpropagation through time each segment is a micro-batch. Gradients that a program asks
+         * for, or updates by hand, aren't part of it.
          *
          * @param microBatches how many make a step, at least 1; default 1
-         * @param partialGroup what becomes of fewer at the end of an epoch; without epochs, as in {@code fit(DataSet)}, there is {@link org.dl4jamp.MixedPrecision#applyPartialGroup()}
+         * @param partialGroup what becomes of fewer at the end of an epoch; without epochs, as in {@code fit(DataSet)},
+         *     there is {@link org.dl4jamp.MixedPrecision#applyPartialGroup()}
          */
         public Builder accumulate(int microBatches, PartialGroup partialGroup) {
             if (microBatches < 1) {
@@ -371,8 +388,10 @@ public final class AmpConfig implements Serializable {
         }
 
         /**
-         * Limits the Euclidean norm of a step's gradients over the whole network: where it's larger all of them are made smaller by the same factor. They are the true FP32 gradients, means over the
-         * effective batch, and DL4J's own gradient normalization, L1 and L2 come after. Running statistics of batch normalization aren't gradients. As PyTorch's {@code clip_grad_norm_}.
+         * Limits the Euclidean norm of a step's gradients over the whole network: where it's larger all of them are
+         * made smaller by the same factor. They are the true FP32 gradients, means over the effective batch, and DL4J's
+         * own gradient normalization, L1 and L2 come after. Running statistics of batch normalization aren't gradients.
+         * As PyTorch's {@code clip_grad_norm_}.
          *
          * @param maxNorm from {@link Float#MIN_NORMAL} to {@link Float#MAX_VALUE}; none by default
          */
@@ -382,7 +401,8 @@ public final class AmpConfig implements Serializable {
         }
 
         /**
-         * Limits the magnitude of each of a step's gradients, after their norm was limited, if it is. As PyTorch's {@code clip_grad_value_}.
+         * Limits the magnitude of each of a step's gradients, after their norm was limited, if it is. As PyTorch's
+         * {@code clip_grad_value_}.
          *
          * @param maxValue from {@link Float#MIN_NORMAL} to {@link Float#MAX_VALUE}; none by default
          */
@@ -392,8 +412,9 @@ public final class AmpConfig implements Serializable {
         }
 
         /**
-         * Has each step measure the norm of its gradients for {@link org.dl4jamp.MixedPrecision#gradientNorm()}, in place of only looking whether they're finite, which is faster. Default false. With {@link
-         * #clipGradientNorm}, and with {@link #accumulate(int)} of 2 or more, it's measured in any case.
+         * Has each step measure the norm of its gradients for {@link org.dl4jamp.MixedPrecision#gradientNorm()}, in
+         * place of only looking whether they're finite, which is faster. Default false. With {@link #clipGradientNorm},
+         * and with {@link #accumulate(int)} of 2 or more, it's measured in any case.
          */
         public Builder measureGradientNorm(boolean measured) {
             this.measuresGradientNorm = measured;

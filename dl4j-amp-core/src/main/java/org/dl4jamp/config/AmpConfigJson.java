@@ -23,8 +23,9 @@ import org.nd4j.shade.jackson.databind.node.ObjectNode;
  *  "maxConsecutiveSkips": 50}
  * </pre>
  *
- * <p>{@code lossScaler} is absent if dl4j-amp is to choose, and so are {@code gradientPenalty} with {@code coefficient} and {@code radius}, {@code accumulate} with {@code microBatches} and {@code
- * partialGroup}, {@code clipGradientNorm} and {@code clipGradientValue}, if there are none, and {@code measureGradientNorm} unless it's {@code true}.
+ * <p>{@code lossScaler} is absent if dl4j-amp is to choose, and so are {@code gradientPenalty} with {@code coefficient}
+ * and {@code radius}, {@code accumulate} with {@code microBatches} and {@code partialGroup}, {@code clipGradientNorm}
+ * and {@code clipGradientValue}, if there are none, and {@code measureGradientNorm} unless it's {@code true}.
  */
 public final class AmpConfigJson {
     private static final int FORMAT_VERSION = 1;
@@ -80,7 +81,8 @@ public final class AmpConfigJson {
         }
         throw new AmpException(
                 rule.describe() + ": a predicate is code, which can't be saved with a network or carried by its"
-                        + " configuration; name the layers or their class instead, or save with DL4J's own ModelSerializer and give the"
+                        + " configuration; name the layers or their class instead, or save with DL4J's own"
+                        + " ModelSerializer and give the"
                         + " settings to MixedPrecision.enable");
     }
 
@@ -102,7 +104,8 @@ public final class AmpConfigJson {
         }
         throw new AmpException("lossScaler(" + scaler.getClass().getName()
                 + "): only the scalers of org.dl4jamp.scale can be saved with"
-                + " a network or carried by its configuration; use one of them, or save with DL4J's own ModelSerializer and give the"
+                + " a network or carried by its configuration; use one of them, or save with DL4J's own"
+                + " ModelSerializer and give the"
                 + " settings to MixedPrecision.enable");
     }
 

@@ -19,8 +19,8 @@ import org.dl4jamp.precision.AmpException;
  * </pre>
  *
  * <p>They travel as the parameter name of a constraint on one layer, which plain DL4J keeps, writes, reads, and never
- * applies. One thing loses them: DL4J's {@code TransferLearning} forgets the constraints of layers that it fine-tunes or
- * freezes; attach the settings to its result.
+ * applies. One thing loses them: DL4J's {@code TransferLearning} forgets the constraints of layers that it fine-tunes
+ * or freezes; attach the settings to its result.
  */
 public final class CarriedConfig {
     private CarriedConfig() {}

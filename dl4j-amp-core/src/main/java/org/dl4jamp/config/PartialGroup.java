@@ -1,6 +1,9 @@
 package org.dl4jamp.config;
 
-/** What becomes of micro-batches at the end of an epoch that are too few for a step, with {@link AmpConfig.Builder#accumulate(int, PartialGroup)}. */
+/**
+ * What becomes of micro-batches at the end of an epoch that are too few for a step, with
+ * {@link AmpConfig.Builder#accumulate(int, PartialGroup)}.
+ */
 public enum PartialGroup {
     /** They make a step, whose gradient is the mean over their own examples. */
     APPLY,

@@ -10,8 +10,8 @@ import org.dl4jamp.precision.LayerKind;
 /**
  * A user's override of the precision of some layers: which ones, and whether they get lower or full precision.
  *
- * <p>The most specific rule that matches a layer wins: a rule by name beats one by class, a class beats its superclass, and a class beats a
- * predicate. Between two equally specific rules the later one wins.
+ * <p>The most specific rule that matches a layer wins: a rule by name beats one by class, a class beats its superclass,
+ * and a class beats a predicate. Between two equally specific rules the later one wins.
  */
 public sealed interface PrecisionRule {
     /** {@link LayerKind#LOWER} or {@link LayerKind#FULL}. */

@@ -7,8 +7,8 @@ import org.deeplearning4j.nn.graph.vertex.impl.LayerVertex;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 
 /**
- * Puts layers and vertices into networks that are initialized. DL4J hands out the very arrays that it computes with, and finds the same layer in several places: all
- * of them have to change.
+ * Puts layers and vertices into networks that are initialized. DL4J hands out the very arrays that it computes with,
+ * and finds the same layer in several places: all of them have to change.
  */
 public final class BuiltNetworks {
     private BuiltNetworks() {}

@@ -34,7 +34,10 @@ public final class CarriedText {
 
     private CarriedText() {}
 
-    /** A copy of a configuration that carries a text, instead of any that it carried before. The configuration itself stays as it is. */
+    /**
+     * A copy of a configuration that carries a text, instead of any that it carried before. The configuration itself
+     * stays as it is.
+     */
     public static MultiLayerConfiguration attach(MultiLayerConfiguration configuration, String text) {
         MultiLayerConfiguration copy = configuration.clone();
         attach(layers(copy).toList(), MARKER + text);
@@ -42,7 +45,8 @@ public final class CarriedText {
     }
 
     /**
-     * A copy of a configuration that carries a text, instead of any that it carried before. The configuration itself stays as it is.
+     * A copy of a configuration that carries a text, instead of any that it carried before. The configuration itself
+     * stays as it is.
      *
      * @throws AmpException if the graph has no layers
      */

@@ -7,14 +7,15 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 
 /**
- * DL4J's gradient normalization, which its updater has as a method for the gradients of one layer, by the names of parameters in that layer. In a network's
- * gradients the layer's name stands before an underscore.
+ * DL4J's gradient normalization, which its updater has as a method for the gradients of one layer, by the names of
+ * parameters in that layer. In a network's gradients the layer's name stands before an underscore.
  */
 public final class GradientNormalizations {
     private GradientNormalizations() {}
 
     /**
-     * Normalizes, or clips, the gradients of the layers that want it, in place, as DL4J's updater does before it applies updaters.
+     * Normalizes, or clips, the gradients of the layers that want it, in place, as DL4J's updater does before it
+     * applies updaters.
      *
      * @param updater a network's
      */

@@ -25,7 +25,10 @@ public final class HiddenFields {
         }
     }
 
-    /** Puts a layer in the place of another where a network looks layers up by name. Nothing happens if the other isn't there. */
+    /**
+     * Puts a layer in the place of another where a network looks layers up by name. Nothing happens if the other isn't
+     * there.
+     */
     @SuppressWarnings({"unchecked", "ReferenceEquality"})
     public static void replaceByName(MultiLayerNetwork network, Layer before, Layer layer) {
         for (Map.Entry<String, Layer> entry : ((Map<String, Layer>) LAYER_MAP.get(network)).entrySet()) {

@@ -4,8 +4,8 @@ import java.util.Optional;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 
 /**
- * An updater of DL4J's that leaves what it's called for to a hook. DL4J's optimizer calls its updater's class, not an interface, so what a network has must be a
- * subclass of one or the other.
+ * An updater of DL4J's that leaves what it's called for to a hook. DL4J's optimizer calls its updater's class, not an
+ * interface, so what a network has must be a subclass of one or the other.
  */
 public sealed interface HookedUpdater permits AmpMultiLayerUpdater, AmpGraphUpdater {
     /** What is done when the updater is called. */

@@ -8,9 +8,10 @@ import org.nd4j.linalg.api.memory.enums.MemoryKind;
 import org.nd4j.linalg.api.memory.pointers.PagedPointer;
 
 /**
- * Memory that somebody else manages, as what ND4J takes for a workspace: an array in it is attached to it, and DL4J, which checks in which workspace a layer's
- * arrays are, leaves it where it is if it's told the workspace's name. Each array takes the memory from its beginning. ND4J's class for having no workspace
- * answers what else a workspace is asked.
+ * Memory that somebody else manages, as what ND4J takes for a workspace: an array in it is attached to it, and DL4J,
+ * which checks in which workspace a layer's arrays are, leaves it where it is if it's told the workspace's name. Each
+ * array takes the memory from its beginning. ND4J's class for having no workspace answers what else a workspace is
+ * asked.
  */
 public final class MemoryAsWorkspace extends DummyWorkspace {
     private final String name;

@@ -6,8 +6,9 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.solvers.BaseOptimizer;
 
 /**
- * Knows what a network was asked for whose backward pass is in progress: DL4J's layers aren't told, and only the methods that run tell the one from the
- * other. Those of the innermost network, because a listener may call any network's.
+ * Knows what a network was asked for whose backward pass is in progress: DL4J's layers aren't told, and only the
+ * methods that run tell the one from the other. Those of the innermost network, because a listener may call any
+ * network's.
  */
 public final class NetworkCall {
     private static final Set<Class<?>> NETWORKS = Set.of(MultiLayerNetwork.class, ComputationGraph.class);
@@ -26,13 +27,19 @@ public final class NetworkCall {
     private static final String NAMES_OF_LAYERS = "Ljava/util/List;";
 
     private static final String LOSS_AND_GRADIENT = "computeGradientAndScore";
-    /** The network's frame is among the first ten. Without an estimate frames are fetched eight at a time, and after these thirty-two. */
+    /**
+     * The network's frame is among the first ten. Without an estimate frames are fetched eight at a time, and after
+     * these thirty-two.
+     */
     private static final StackWalker STACK =
             StackWalker.getInstance(Set.of(StackWalker.Option.RETAIN_CLASS_REFERENCE), 12);
 
     private NetworkCall() {}
 
-    /** Whether nobody reads the gradient of the network's input, which it returns from {@code calculateGradients} and {@code backpropGradient}. */
+    /**
+     * Whether nobody reads the gradient of the network's input, which it returns from {@code calculateGradients} and
+     * {@code backpropGradient}.
+     */
     public static boolean dropsInputGradient() {
         return STACK.walk(frames -> frames.dropWhile(frame -> !isNetwork(frame))
                 .takeWhile(NetworkCall::isNetwork)
@@ -49,8 +56,8 @@ public final class NetworkCall {
     }
 
     /**
-     * Returns whether the network's outputs, or a score, are all that is asked for in a forward pass. Any other method hands out activations of single layers, or may do so: a subclass of a network calls the same protected
-     * methods.
+     * Returns whether the network's outputs, or a score, are all that is asked for in a forward pass. Any other method
+     * hands out activations of single layers, or may do so: a subclass of a network calls the same protected methods.
      */
     public static boolean asksForOutputsOnly() {
         return STACK.walk(frames -> frames.dropWhile(frame -> !isNetwork(frame))

@@ -7,12 +7,15 @@ import org.deeplearning4j.optimize.solvers.BaseOptimizer;
 import org.deeplearning4j.optimize.solvers.accumulation.GradientsAccumulator;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** What DL4J's optimizer does with updates when its updater has returned, for updates that no optimizer has called for. */
+/**
+ * What DL4J's optimizer does with updates when its updater has returned, for updates that no optimizer has called for.
+ */
 public final class OptimizerStep {
     private OptimizerStep() {}
 
     /**
-     * Moves a network's parameters as its optimizer would: through its {@code GradientsAccumulator}, if it has one, by its step function, and within its layers' constraints.
+     * Moves a network's parameters as its optimizer would: through its {@code GradientsAccumulator}, if it has one, by
+     * its step function, and within its layers' constraints.
      *
      * @param updates as many as the network has parameters
      */

@@ -9,9 +9,9 @@ import org.deeplearning4j.optimize.solvers.BaseOptimizer;
 import org.dl4jamp.precision.AmpException;
 
 /**
- * Knows whether code that runs was called by a network between its forward pass and the step, such as a listener's {@code onForwardPass}. To put other
- * layers into the network then would take from the backward pass what the forward pass left to it. Between steps it does no harm, in {@code
- * iterationDone} for example.
+ * Knows whether code that runs was called by a network between its forward pass and the step, such as a listener's
+ * {@code onForwardPass}. To put other layers into the network then would take from the backward pass what the forward
+ * pass left to it. Between steps it does no harm, in {@code iterationDone} for example.
  */
 public final class PassInProgress {
     private static final Set<Class<?>> NETWORKS = Set.of(MultiLayerNetwork.class, ComputationGraph.class);
@@ -47,7 +47,8 @@ public final class PassInProgress {
         if (Thread.holdsLock(network) && STACK.walk(frames -> frames.anyMatch(PassInProgress::isPass))) {
             throw new AmpException(
                     call + " was called within a pass of the network, by a listener for example, where layers can't be"
-                            + " exchanged; call it between steps, such as in iterationDone or onEpochStart, or when the network has returned");
+                            + " exchanged; call it between steps, such as in iterationDone or onEpochStart, or when"
+                            + " the network has returned");
         }
     }
 

@@ -19,7 +19,10 @@ public final class RecurrentState {
         return HiddenFields.field(BaseRecurrentLayer.class, name, Map.class);
     }
 
-    /** Has a layer keep its state where another one does: what either writes counts for both, even in a call that is in progress. */
+    /**
+     * Has a layer keep its state where another one does: what either writes counts for both, even in a call that is in
+     * progress.
+     */
     public static void share(BaseRecurrentLayer<?> from, BaseRecurrentLayer<?> to) {
         BETWEEN_CALLS.set(to, (Map<?, ?>) BETWEEN_CALLS.get(from));
         BETWEEN_SEGMENTS.set(to, (Map<?, ?>) BETWEEN_SEGMENTS.get(from));

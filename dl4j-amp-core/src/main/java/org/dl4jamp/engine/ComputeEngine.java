@@ -13,8 +13,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /**
  * Computes layers in lower precision. Engines are found with {@link java.util.ServiceLoader}.
  *
- * <p>An engine makes {@linkplain EngineSession#twin twins} of a network's layers; casting at the borders, loss scaling and the training step
- * are the same for all engines. An engine must not assume that an array's data is in host memory.
+ * <p>An engine makes {@linkplain EngineSession#twin twins} of a network's layers; casting at the borders, loss scaling
+ * and the training step are the same for all engines. An engine must not assume that an array's data is in host memory.
  *
  * <p>Engines are stateless and may be used by several threads; what {@link #session} returns belongs to one network.
  */
@@ -34,8 +34,9 @@ public interface ComputeEngine extends EngineAbility {
     Optional<String> cannot(Precision precision);
 
     /**
-     * In which precision the engine is fastest in this process: what {@link Precision#AUTO} stands for. Where no engine has a half precision to
-     * offer, the first that {@linkplain EngineAbility#computesFloat computes FP32} is taken, else the network is left to DL4J.
+     * In which precision the engine is fastest in this process: what {@link Precision#AUTO} stands for. Where no engine
+     * has a half precision to offer, the first that {@linkplain EngineAbility#computesFloat computes FP32} is taken,
+     * else the network is left to DL4J.
      */
     Precision automaticPrecision();
 
@@ -46,13 +47,14 @@ public interface ComputeEngine extends EngineAbility {
      * Begins to serve one network.
      *
      * @param largestLayer the number of parameters of the largest layer that will get a twin
-     * @param masterWeights whether parameters keep their FP32 digits; if not, they're rounded to the twin's precision after each step
+     * @param masterWeights whether parameters keep their FP32 digits; if not, they're rounded to the twin's precision
+     *     after each step
      */
     EngineSession session(long largestLayer, boolean masterWeights);
 
     /**
-     * Begins to serve one network in inference mode. Twins run forward only; {@link Twin.Weights#refresh} is called before the first pass and where parameters have changed, not
-     * before each pass.
+     * Begins to serve one network in inference mode. Twins run forward only; {@link Twin.Weights#refresh} is called
+     * before the first pass and where parameters have changed, not before each pass.
      *
      * @param largestLayer the number of parameters of the largest layer that will get a twin
      */
@@ -65,7 +67,8 @@ public interface ComputeEngine extends EngineAbility {
         /**
          * Makes a twin of a layer.
          *
-         * @throws org.dl4jamp.precision.AmpException naming the layer, if it can't be made although {@link EngineAbility#cannot} had nothing against it
+         * @throws org.dl4jamp.precision.AmpException naming the layer, if it can't be made although
+         *     {@link EngineAbility#cannot} had nothing against it
          */
         Twin twin(TwinRequest request);
 
@@ -79,7 +82,8 @@ public interface ComputeEngine extends EngineAbility {
         }
 
         /**
-         * Makes a twin of the layer that computes what a group of layers computes in inference. A sum, if the group has one, comes before the activation function.
+         * Makes a twin of the layer that computes what a group of layers computes in inference. A sum, if the group has
+         * one, comes before the activation function.
          *
          * @param request of the one layer that the group has become, without its sum
          */
@@ -107,8 +111,8 @@ public interface ComputeEngine extends EngineAbility {
         }
 
         /**
-         * Whether the kernels may lose what is special about an array that a pass begins with: NaN, infinities and numbers of which they soon become. DL4J computes such a
-         * pass, unless it's for training.
+         * Whether the kernels may lose what is special about an array that a pass begins with: NaN, infinities and
+         * numbers of which they soon become. DL4J computes such a pass, unless it's for training.
          */
         default boolean losesSpecialNumbers(INDArray input) {
             return false;

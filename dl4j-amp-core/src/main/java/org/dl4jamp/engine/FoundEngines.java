@@ -12,7 +12,10 @@ import java.util.stream.Collectors;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.precision.Precision;
 
-/** What {@link ServiceLoader} finds. An engine whose class can't be loaded has a stand-in that is unavailable and says why. */
+/**
+ * What {@link ServiceLoader} finds. An engine whose class can't be loaded has a stand-in that is unavailable and says
+ * why.
+ */
 final class FoundEngines {
     private FoundEngines() {}
 

@@ -12,7 +12,10 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 import org.nd4j.linalg.indexing.conditions.Conditions;
 
-/** Sums magnitudes or squares of gradients, and sees by the sum whether they are finite: one reduction and a few numbers read by the host, unless they aren't. */
+/**
+ * Sums magnitudes or squares of gradients, and sees by the sum whether they are finite: one reduction and a few numbers
+ * read by the host, unless they aren't.
+ */
 final class Nd4jStepKernels implements StepKernels {
     /** What is summed by ND4J, in FP32, which loses digits of long sums. */
     private static final int ROW = 4096;

@@ -5,7 +5,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.GradientUpdater;
 
 /**
- * What happens to a network's FP32 gradients between backward pass and step, where an engine may be faster than ND4J. Belongs to one network.
+ * What happens to a network's FP32 gradients between backward pass and step, where an engine may be faster than ND4J.
+ * Belongs to one network.
  */
 public interface StepKernels {
     /** With ND4J's operations, and DL4J's updaters as they are. */
@@ -21,7 +22,8 @@ public interface StepKernels {
     boolean allFinite(INDArray gradients);
 
     /**
-     * The Euclidean norm of the elements of several arrays, to FP32 precision: finite if, and only if, all elements are.
+     * The Euclidean norm of the elements of several arrays, to FP32 precision: finite if, and only if, all elements
+     * are.
      *
      * @param gradients FLOAT, of one axis each, without gaps
      */
@@ -61,8 +63,8 @@ public interface StepKernels {
     }
 
     /**
-     * Whether {@link #applyAll} does all that an {@link Update} by an updater consists of in one pass. For other updaters it would take a pass for each
-     * part, so that the division of all gradients is better done at once.
+     * Whether {@link #applyAll} does all that an {@link Update} by an updater consists of in one pass. For other
+     * updaters it would take a pass for each part, so that the division of all gradients is better done at once.
      *
      * @param updater DL4J's updater of some of the parameters; null for parameters without
      */
@@ -71,11 +73,14 @@ public interface StepKernels {
     }
 
     /**
-     * What becomes of some gradients in a step: they're divided, and an updater of DL4J's makes updates of them, in their place.
+     * What becomes of some gradients in a step: they're divided, and an updater of DL4J's makes updates of them, in
+     * their place.
      *
      * @param updater with its state, which changes
-     * @param gradients FLOAT, without gaps, in the shape that the updater takes: one axis, or one row in older releases of DL4J
-     * @param divisor what the gradients are divided by before the updater sees them, such as the size of the minibatch; 1 if they're means
+     * @param gradients FLOAT, without gaps, in the shape that the updater takes: one axis, or one row in older releases
+     *     of DL4J
+     * @param divisor what the gradients are divided by before the updater sees them, such as the size of the minibatch;
+     *     1 if they're means
      * @param iteration how many updates there were before
      * @param epoch how many epochs there were before
      */

@@ -12,8 +12,9 @@ import org.nd4j.linalg.api.buffer.DataType;
  *
  * @param name the layer's name in the plan
  * @param master the network's own layer, with parameters and gradients in views of the network's FP32 arrays
- * @param precision what to compute in: HALF or BFLOAT16; FLOAT for a layer that keeps FP32 parameters and arithmetic but takes or hands on
- *     half activations, or in a network in FP32 for an engine that {@linkplain ComputeEngine#computesFloat computes it}
+ * @param precision what to compute in: HALF or BFLOAT16; FLOAT for a layer that keeps FP32 parameters and arithmetic
+ *     but takes or hands on half activations, or in a network in FP32 for an engine that
+ *     {@linkplain ComputeEngine#computesFloat computes it}
  * @param storage the half type of activations in this network; FLOAT if there is none
  * @param input the type of the activations that the layer is given
  * @param output the type of the activations that it hands on

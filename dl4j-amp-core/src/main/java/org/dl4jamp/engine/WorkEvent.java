@@ -7,9 +7,9 @@ import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 
 /**
- * The time that a part of a training step takes, for Java Flight Recorder: {@code jcmd PID JFR.start} shows where a step's time goes. While
- * nothing records, it costs next to nothing. On a GPU work goes on after Java has launched it: there an event tells how long launching took, and what
- * waits for a result is charged with the work before it.
+ * The time that a part of a training step takes, for Java Flight Recorder: {@code jcmd PID JFR.start} shows where a
+ * step's time goes. While nothing records, it costs next to nothing. On a GPU work goes on after Java has launched it:
+ * there an event tells how long launching took, and what waits for a result is charged with the work before it.
  *
  * <pre>{@code
  * WorkEvent event = WorkEvent.begin(WorkEvent.PRIMITIVE, "conv_1: convolution ...");

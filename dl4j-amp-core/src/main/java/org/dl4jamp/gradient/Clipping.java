@@ -7,7 +7,8 @@ import org.nd4j.linalg.api.ops.DynamicCustomOp;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Limits for a step's true gradients, the means of the effective batch: first for their Euclidean norm over the whole network, then for each of them.
+ * Limits for a step's true gradients, the means of the effective batch: first for their Euclidean norm over the whole
+ * network, then for each of them.
  *
  * @param norm above it all gradients are made smaller by the same factor
  * @param value above it a gradient's magnitude becomes this

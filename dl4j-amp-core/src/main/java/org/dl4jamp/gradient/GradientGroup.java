@@ -10,11 +10,12 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * The micro-batches whose gradients make one step: the gradients of all but the last are moved into an array of their own, to which those of the last are added
- * where they are, in the network's view. A group of one has no such array.
+ * The micro-batches whose gradients make one step: the gradients of all but the last are moved into an array of their
+ * own, to which those of the last are added where they are, in the network's view. A group of one has no such array.
  *
- * <p>Why not have the layers add to what is in the view: whoever looks at gradients between backward pass and step, such as a listener, would see sums, the loss scale is
- * taken out of what a layer has just written, DL4J's own layers write over what is there, and so does everybody who asks for gradients between two micro-batches.
+ * <p>Why not have the layers add to what is in the view: whoever looks at gradients between backward pass and step,
+ * such as a listener, would see sums, the loss scale is taken out of what a layer has just written, DL4J's own layers
+ * write over what is there, and so does everybody who asks for gradients between two micro-batches.
  */
 public final class GradientGroup {
     /**

@@ -9,8 +9,8 @@ import org.nd4j.linalg.learning.config.IUpdater;
 import org.nd4j.linalg.learning.config.NoOp;
 
 /**
- * The kinds of numbers in a network's gradient view. DL4J tells them by two things: whether it divides a parameter's by the minibatch ({@code updaterDivideByMinibatch}), and which updater the
- * parameter has.
+ * The kinds of numbers in a network's gradient view. DL4J tells them by two things: whether it divides a parameter's by
+ * the minibatch ({@code updaterDivideByMinibatch}), and which updater the parameter has.
  */
 public enum GradientKind {
     /** A gradient that is a sum over examples. DL4J divides it by the minibatch. */

@@ -10,7 +10,10 @@ import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** What a network's gradient view consists of: gradients, from which the network learns, and what travels among them and is an update already. */
+/**
+ * What a network's gradient view consists of: gradients, from which the network learns, and what travels among them and
+ * is an update already.
+ */
 public final class GradientParts {
     private final Map<GradientKind, Intervals> intervals = new EnumMap<>(GradientKind.class);
     private final List<UpdaterBlock.ParamState> notAddable = new ArrayList<>();
@@ -52,12 +55,16 @@ public final class GradientParts {
         throw new AmpException(
                 GradientKind.of(first) == GradientKind.MEAN
                         ? parameter + "has an updater, and its layer's updaterDivideByMinibatch(\"" + name
-                                + "\") is false: what it writes is no sum over examples, and that of several micro-batches isn't known."
-                                + " Write a sum there and return true, take the NoOp updater for it if it's an update of running statistics,"
+                                + "\") is false: what it writes is no sum over examples, and that of several"
+                                + " micro-batches isn't known."
+                                + " Write a sum there and return true, take the NoOp updater for it if it's an update"
+                                + " of running statistics,"
                                 + " or leave accumulate out"
                         : parameter
-                                + "has no gradient but an update of each batch, as the centers of CenterLossOutputLayer have:"
-                                + " that of several micro-batches isn't their sum. Take another output layer, or leave accumulate out");
+                                + "has no gradient but an update of each batch, as the centers of"
+                                + " CenterLossOutputLayer have:"
+                                + " that of several micro-batches isn't their sum. Take another output layer, or"
+                                + " leave accumulate out");
     }
 
     /** The parts of an array that is as long as the view. */

@@ -28,8 +28,9 @@ import org.nd4j.linalg.factory.Nd4j;
  * gradients = (1 - a) · g + a · h                 a = coefficient / radius
  * </pre>
  *
- * <p>The network itself makes the second pass, with what it holds of the batch between its first pass and the updater. Since DL4J's optimizer doesn't call for it, it isn't scaled: its gradients
- * are right at once, however large or small they are.
+ * <p>The network itself makes the second pass, with what it holds of the batch between its first pass and the updater.
+ * Since DL4J's optimizer doesn't call for it, it isn't scaled: its gradients are right at once, however large or small
+ * they are.
  */
 public final class PenalizedGradient {
     private final double coefficient;
@@ -52,7 +53,8 @@ public final class PenalizedGradient {
         if (AmpNetwork.of(model).backpropType() == BackpropType.TruncatedBPTT) {
             throw new AmpException(
                     "gradientPenalty: the network is trained with truncated backpropagation through time,"
-                            + " where the first pass moves the recurrent state that the second one would have to begin with;"
+                            + " where the first pass moves the recurrent state that the second one would have to"
+                            + " begin with;"
                             + " use BackpropType.Standard, or leave the penalty out");
         }
     }

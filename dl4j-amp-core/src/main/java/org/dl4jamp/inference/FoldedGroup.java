@@ -13,8 +13,9 @@ import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Decides in which passes a group is computed together, at its head's turn, and tells the others in the group by the very array that they are given. It isn't where activations of single layers may be asked for, where a mask
- * would come between two layers of the group, nor where a folded weight isn't finite in the layer's precision.
+ * Decides in which passes a group is computed together, at its head's turn, and tells the others in the group by the
+ * very array that they are given. It isn't where activations of single layers may be asked for, where a mask would come
+ * between two layers of the group, nor where a folded weight isn't finite in the layer's precision.
  *
  * <p>To be used by one thread at a time.
  */
@@ -28,9 +29,7 @@ public final class FoldedGroup {
     private FoldedLayer folded;
     private WatchedWeights weights;
 
-    /**
-     * @param masters the network's own layers in the group
-     */
+    /** @param masters the network's own layers in the group */
     public FoldedGroup(InferenceGroup group, List<Layer> masters) {
         this.masters = List.copyOf(masters);
         members.add(group.head());
@@ -111,11 +110,13 @@ public final class FoldedGroup {
         }
         handed.remove(Thread.currentThread());
         if (last.activations != given) {
-            throw new AmpException(
-                    "Layer \"" + name
-                            + "\" was given another array than the layer before it has returned, in whose pass it was computed already."
-                            + " Either a pass has failed between the two, and the network has to be run again, or something has changed the array between them:"
-                            + " then keep the layer out of its group, by another precision for example (keepFull), or leave inference mode");
+            throw new AmpException("Layer \"" + name
+                    + "\" was given another array than the layer before it has returned, in whose pass it was"
+                    + " computed already."
+                    + " Either a pass has failed between the two, and the network has to be run again, or"
+                    + " something has changed the array between them:"
+                    + " then keep the layer out of its group, by another precision for example (keepFull), or"
+                    + " leave inference mode");
         }
         return true;
     }

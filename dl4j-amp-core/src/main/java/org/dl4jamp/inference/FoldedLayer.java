@@ -22,7 +22,8 @@ import org.nd4j.linalg.api.ops.impl.broadcast.BroadcastMulOp;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * A product layer and the batch normalization behind it as one product layer: {@code gamma (W x + b - mean) / sqrt(variance + eps) + beta} is {@code (factor W) x + factor (b - mean) + beta} with {@code factor = gamma /
+ * A product layer and the batch normalization behind it as one product layer: {@code gamma (W x + b - mean) /
+ * sqrt(variance + eps) + beta} is {@code (factor W) x + factor (b - mean) + beta} with {@code factor = gamma /
  * sqrt(variance + eps)} for each channel. In FP32, the factors in double precision.
  */
 public final class FoldedLayer {
@@ -60,7 +61,10 @@ public final class FoldedLayer {
         folded.setEpochCount(product.getEpochCount());
     }
 
-    /** The one layer. Its parameters are arbitrary until {@link #fold}, or the product layer's own if there is no batch normalization. */
+    /**
+     * The one layer. Its parameters are arbitrary until {@link #fold}, or the product layer's own if there is no batch
+     * normalization.
+     */
     public Layer layer() {
         return folded;
     }
@@ -88,7 +92,10 @@ public final class FoldedLayer {
         }
     }
 
-    /** Returns whether all parameters are finite in the precision: those of a channel that is always zero may not be, where {@code eps} is tiny. */
+    /**
+     * Returns whether all parameters are finite in the precision: those of a channel that is always zero may not be,
+     * where {@code eps} is tiny.
+     */
     public boolean isFinite() {
         return finite;
     }

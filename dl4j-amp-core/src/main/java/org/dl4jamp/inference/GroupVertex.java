@@ -8,7 +8,10 @@ import org.dl4jamp.twin.DelegatingVertex;
 import org.dl4jamp.twin.Gate;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** A wrapper of a vertex that adds what the head of a group has added already, in the passes in which the group is computed together. */
+/**
+ * A wrapper of a vertex that adds what the head of a group has added already, in the passes in which the group is
+ * computed together.
+ */
 public final class GroupVertex extends DelegatingVertex {
     private static final long serialVersionUID = 1L;
 

@@ -17,9 +17,7 @@ public final class HandingOnLayer extends AbstractLayer<org.deeplearning4j.nn.co
 
     private final transient Handover handover;
 
-    /**
-     * @param master the network's own layer, whose parameters others compute with
-     */
+    /** @param master the network's own layer, whose parameters others compute with */
     public HandingOnLayer(Layer master, Handover handover) {
         super(configuration(master), DataType.FLOAT);
         this.handover = handover;

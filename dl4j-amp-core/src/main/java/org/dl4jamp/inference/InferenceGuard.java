@@ -11,9 +11,7 @@ public final class InferenceGuard implements StepGuard {
     private final Object owner;
     private final Gate gate = new Gate();
 
-    /**
-     * @param owner whose inference mode this is
-     */
+    /** @param owner whose inference mode this is */
     public InferenceGuard(Object owner) {
         this.owner = owner;
     }
@@ -26,8 +24,10 @@ public final class InferenceGuard implements StepGuard {
     @Override
     public void trains() {
         throw new AmpException(
-                "The network is in inference mode, in which it can't be trained: parameters, updater and iteration are as they were."
-                        + " Call close() on its InferenceMode first, which InferenceMode.of(network) finds; for training in mixed precision then call MixedPrecision.enable(network)");
+                "The network is in inference mode, in which it can't be trained: parameters, updater and iteration"
+                        + " are as they were."
+                        + " Call close() on its InferenceMode first, which InferenceMode.of(network) finds; for"
+                        + " training in mixed precision then call MixedPrecision.enable(network)");
     }
 
     @Override

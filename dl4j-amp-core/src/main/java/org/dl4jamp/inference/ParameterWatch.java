@@ -3,6 +3,7 @@ package org.dl4jamp.inference;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import org.bytedeco.javacpp.FloatPointer;
 import org.bytedeco.javacpp.indexer.FloatIndexer;
 import org.deeplearning4j.nn.api.Layer;
 import org.dl4jamp.layer.FreedParameters;
@@ -13,7 +14,8 @@ import org.nd4j.linalg.api.ops.DynamicCustomOp;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Notices that a layer has another set of parameters, by a sample of their bits: {@value #SAMPLE} numbers of each parameter array, in even distances, or all if there aren't more. A change of other numbers alone isn't noticed.
+ * Notices that a layer has another set of parameters, by a sample of their bits: {@value #SAMPLE} numbers of each
+ * parameter array, in even distances, or all if there aren't more. A change of other numbers alone isn't noticed.
  */
 final class ParameterWatch {
     /** How many numbers of each parameter array are compared. */
@@ -26,16 +28,12 @@ final class ParameterWatch {
     private int[] sample;
     private FloatIndexer host;
 
-    /**
-     * @param master a layer with parameters
-     */
+    /** @param master a layer with parameters */
     ParameterWatch(Layer master) {
         this(master, Nd4j.getEnvironment().isCPU());
     }
 
-    /**
-     * @param inHost whether the parameters are in the host's memory
-     */
+    /** @param inHost whether the parameters are in the host's memory */
     ParameterWatch(Layer master, boolean inHost) {
         this.master = master;
         this.inHost = inHost;
@@ -64,7 +62,7 @@ final class ParameterWatch {
         }
         int[] values = new int[positions.length];
         for (int i = 0; i < values.length; i++) {
-            values[i] = Float.floatToRawIntBits(host.get(parameters.offset() + positions[i]));
+            values[i] = Float.floatToRawIntBits(host.get(positions[i]));
         }
         return values;
     }
@@ -85,17 +83,22 @@ final class ParameterWatch {
     /** Returns null if the numbers aren't in the host's memory, one after the other. */
     private FloatIndexer host() {
         boolean adjacent = parameters.rank() > 0 && parameters.stride(parameters.rank() - 1) == 1;
-        return inHost && adjacent && parameters.data().indexer() instanceof FloatIndexer floats ? floats : null;
+        if (!inHost || !adjacent) {
+            return null;
+        }
+        FloatPointer numbers = new FloatPointer(parameters.data().addressPointer());
+        return FloatIndexer.create(numbers.position(0).capacity(parameters.length()));
     }
 
     private void requireSameArray() {
         FreedParameters.refuse(master);
         INDArray now = master.params();
         if (parameters != null && !isSame(now)) {
-            throw new AmpException(
-                    "Layer \"" + master.conf().getLayer().getLayerName()
-                            + "\" has another parameter array than when inference mode was entered, by setParamsViewArray for example."
-                            + " Close the InferenceMode and enter it again; setParams and setParam change the numbers in place");
+            throw new AmpException("Layer \"" + master.conf().getLayer().getLayerName()
+                    + "\" has another parameter array than when inference mode was entered, by"
+                    + " setParamsViewArray for example."
+                    + " Close the InferenceMode and enter it again; setParams and setParam change the numbers"
+                    + " in place");
         }
     }
 

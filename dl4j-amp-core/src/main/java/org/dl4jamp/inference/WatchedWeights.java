@@ -5,7 +5,10 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.deeplearning4j.nn.api.Layer;
 import org.dl4jamp.twin.Twin;
 
-/** The weights of a twin in inference mode: taken over before the first pass, and again when the parameters that they are made of have changed. */
+/**
+ * The weights of a twin in inference mode: taken over before the first pass, and again when the parameters that they
+ * are made of have changed.
+ */
 public final class WatchedWeights implements Twin.Weights {
     private final Twin.Weights weights;
     private final Runnable preparation;

@@ -34,7 +34,10 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** Puts the wrappers and vertex types of a plan into a network that is to infer, and takes them out again. Updater and gradients stay as they are. */
+/**
+ * Puts the wrappers and vertex types of a plan into a network that is to infer, and takes them out again. Updater and
+ * gradients stay as they are.
+ */
 public final class InferenceInstallation {
     private final AmpNetwork network;
     private final PrecisionPlan plan;

@@ -93,7 +93,10 @@ public final class Installation {
         return wrappers.wrapper(place.name(), master, twin, surroundings, gradientScale);
     }
 
-    /** In a pause layers compute for themselves. Those that the step hears from, and those that it has to hold, do so in a wrapper. */
+    /**
+     * In a pause layers compute for themselves. Those that the step hears from, and those that it has to hold, do so in
+     * a wrapper.
+     */
     private Optional<TwinLayer> wrapperInPause(TwinLayer mixed, Surroundings surroundings) {
         Layer master = mixed.master();
         if (!(master instanceof IOutputLayer) && !isConstrained(master)) {
@@ -145,7 +148,10 @@ public final class Installation {
         }
     }
 
-    /** Gives the network its own layers and vertices back for a while. The engine keeps what it has made, and the updater stays. */
+    /**
+     * Gives the network its own layers and vertices back for a while. The engine keeps what it has made, and the
+     * updater stays.
+     */
     void pause() {
         replacements.pause();
     }

@@ -14,7 +14,10 @@ import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.LayerPlace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** A layer's place in a network, where a wrapper's stand-in takes its place, and gives it back for a while or for good. Recurrent state goes to the layer that computes. */
+/**
+ * A layer's place in a network, where a wrapper's stand-in takes its place, and gives it back for a while or for good.
+ * Recurrent state goes to the layer that computes.
+ */
 final class LayerExchange implements Exchange {
     /**
      * Who may stand in the place.
@@ -34,9 +37,7 @@ final class LayerExchange implements Exchange {
     private Occupant present;
     private INDArray gradients;
 
-    /**
-     * @param wrapperInPause the wrapper that the layer has to have in a pause, too; empty if it needs none
-     */
+    /** @param wrapperInPause the wrapper that the layer has to have in a pause, too; empty if it needs none */
     LayerExchange(
             AmpNetwork network, LayerPlace place, TwinLayer wrapper, Supplier<Optional<TwinLayer>> wrapperInPause) {
         this.network = network;

@@ -30,8 +30,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /** Looks at what stands before and after each layer and vertex of a network. */
 final class Neighbours {
     /**
-     * DL4J's layers that only read their input, in any order in memory: they multiply it by weights, or copy it before they compute the loss. Subclasses may
-     * compute anything.
+     * DL4J's layers that only read their input, in any order in memory: they multiply it by weights, or copy it before
+     * they compute the loss. Subclasses may compute anything.
      */
     private static final Set<Class<?>> READERS = Set.of(
             OutputLayer.class,
@@ -149,7 +149,10 @@ final class Neighbours {
         return READERS.contains(consumer.layer().getClass());
     }
 
-    /** Whether a consumer may change what it's given. DL4J's own layers let dropout do so, and this engine's a user's dropout. */
+    /**
+     * Whether a consumer may change what it's given. DL4J's own layers let dropout do so, and this engine's a user's
+     * dropout.
+     */
     private boolean mayWrite(NetworkGraph.Node consumer) {
         if (consumer.preProcessor() != null) {
             return true;

@@ -8,7 +8,10 @@ import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.step.ScaleUpdates;
 import org.dl4jamp.step.TrainingStep;
 
-/** The pauses of a network's mixed precision that aren't over, one within the other, all of one thread. What reads or changes them holds the network's monitor. */
+/**
+ * The pauses of a network's mixed precision that aren't over, one within the other, all of one thread. What reads or
+ * changes them holds the network's monitor.
+ */
 public final class Pauses {
     private final TrainingStep step;
     private final ScaleUpdates scale;

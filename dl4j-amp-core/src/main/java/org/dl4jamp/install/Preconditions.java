@@ -50,7 +50,8 @@ public final class Preconditions {
     private static void checkIsFree(AmpNetwork network) {
         if (Guards.ofTraining(network).isPresent()) {
             throw new AmpException(
-                    "network: mixed precision is enabled on it already; use MixedPrecision.of(network), or close() it first"
+                    "network: mixed precision is enabled on it already; use MixedPrecision.of(network), or close() it"
+                            + " first"
                             + " to enable it with other settings, or for inference mode");
         }
         if (Guards.ofInference(network).isPresent()) {

@@ -16,7 +16,10 @@ import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.twin.DelegatingVertex;
 import org.dl4jamp.twin.Gate;
 
-/** What has been put into a network in place of its own layers, vertices and vertex types, and is to be taken out again, for a pause or for good. */
+/**
+ * What has been put into a network in place of its own layers, vertices and vertex types, and is to be taken out again,
+ * for a pause or for good.
+ */
 final class Replacements {
     private final AmpNetwork network;
     private final Deque<Runnable> undo = new ArrayDeque<>();
@@ -83,7 +86,10 @@ final class Replacements {
         }
     }
 
-    /** Gives the network its own layers, vertices and vertex types back until {@link #resume}; all of them or, if that fails, none. */
+    /**
+     * Gives the network its own layers, vertices and vertex types back until {@link #resume}; all of them or, if that
+     * fails, none.
+     */
     void pause() {
         try {
             for (int i = exchanges.size() - 1; i >= 0; i--) {
@@ -100,7 +106,10 @@ final class Replacements {
         exchanges.forEach(Exchange::putIn);
     }
 
-    /** Takes everything out again, in the reverse order, whatever fails on the way, and then closes what was there for it. */
+    /**
+     * Takes everything out again, in the reverse order, whatever fails on the way, and then closes what was there for
+     * it.
+     */
     void undo(Runnable last) {
         undo.addLast(last);
         RuntimeException failure = null;

@@ -66,8 +66,10 @@ public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionP
         if (network.backpropType() == BackpropType.TruncatedBPTT) {
             throw new AmpException(
                     "sharedLossScale: the network is trained with truncated backpropagation through time,"
-                            + " which makes a step of each segment within one call of fit, before SharedLossScale.update() can be called;"
-                            + " use BackpropType.Standard, or sharedLossScaler(scaler), which is updated after each step");
+                            + " which makes a step of each segment within one call of fit, before"
+                            + " SharedLossScale.update() can be called;"
+                            + " use BackpropType.Standard, or sharedLossScaler(scaler), which is updated after each"
+                            + " step");
         }
         return ScaleUpdates.together(scaler, shared, plan.anyHalf());
     }
@@ -118,7 +120,8 @@ public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionP
             scaler.restore(state.scaler());
         } else {
             LOG.info(
-                    "The loss scale isn't restored: the network was saved in another precision, and in {} the loss scaler is {}",
+                    "The loss scale isn't restored: the network was saved in another precision, and in {} the loss"
+                            + " scaler is {}",
                     plan.precision(),
                     scaler);
         }

@@ -8,8 +8,9 @@ import org.dl4jamp.policy.PrecisionPlan;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**
- * The types that a network's own vertices cast to. They follow each pass: half precision in a pass that wrappers compute,
- * FP32 in a pass of the network's own layers. A vertex reads its type several times, so no type may change within a pass.
+ * The types that a network's own vertices cast to. They follow each pass: half precision in a pass that wrappers
+ * compute, FP32 in a pass of the network's own layers. A vertex reads its type several times, so no type may change
+ * within a pass.
  */
 final class VertexTypes implements Exchange {
     private record Vertex(BaseGraphVertex casting, DataType ours, DataType own) {}

@@ -59,7 +59,10 @@ final class Wrappers {
                 plan.fusion(name));
     }
 
-    /** A layer that computes for itself, in FP32. What isn't floating-point it gets as it is, as without mixed precision. */
+    /**
+     * A layer that computes for itself, in FP32. What isn't floating-point it gets as it is, as without mixed
+     * precision.
+     */
     static Twin itself(Layer master, Casting casting) {
         return new Twin(master, DataType.FLOAT, false, Twin.Retention.CAST_INPUT, null, Twin.Weights.MASTER)
                 .with(Casting.ofRowNumbers(casting));

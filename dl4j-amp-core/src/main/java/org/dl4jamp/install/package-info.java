@@ -1,8 +1,8 @@
 /**
  * Wrappers are put into a network here, for training and for inference mode, and taken out again.
  *
- * <p>{@code Installation} and {@code InferenceInstallation} each follow a plan of package {@code policy}. {@code
- * ResolvedConfig} decides beforehand what settings mean for one network, and {@code SavedStep} maps a training step to the
- * state that is saved. All of it is internal.
+ * <p>{@code Installation} and {@code InferenceInstallation} each follow a plan of package {@code policy}.
+ * {@code ResolvedConfig} decides beforehand what settings mean for one network, and {@code SavedStep} maps a training
+ * step to the state that is saved. All of it is internal.
  */
 package org.dl4jamp.install;

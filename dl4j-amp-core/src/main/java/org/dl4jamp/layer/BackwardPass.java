@@ -15,8 +15,8 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Runs a twin backward: takes the scale out of the parameter gradients as soon as they are written, and hands the gradient of the input back in the type that the
- * producer of the input is used to. Leaves out what nobody reads.
+ * Runs a twin backward: takes the scale out of the parameter gradients as soon as they are written, and hands the
+ * gradient of the input back in the type that the producer of the input is used to. Leaves out what nobody reads.
  */
 final class BackwardPass {
     /** One way of running the twin backward, on the input that has been set. */

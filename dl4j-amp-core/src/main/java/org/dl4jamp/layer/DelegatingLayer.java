@@ -10,8 +10,8 @@ import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A layer that passes every call on to the network's own layer, the master. It isn't DL4J's {@code BaseWrapperLayer} because the networks
- * look through that one at what it wraps, and would compute in the master behind our back.
+ * A layer that passes every call on to the network's own layer, the master. It isn't DL4J's {@code BaseWrapperLayer}
+ * because the networks look through that one at what it wraps, and would compute in the master behind our back.
  */
 abstract class DelegatingLayer extends DelegatingModel implements Layer {
     private static final long serialVersionUID = 1L;

@@ -16,7 +16,10 @@ import org.dl4jamp.twin.Substitute;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** What a layer is asked as a model, of its configuration, parameters, gradients and score, passed on to the network's own layer, the master. */
+/**
+ * What a layer is asked as a model, of its configuration, parameters, gradients and score, passed on to the network's
+ * own layer, the master.
+ */
 abstract class DelegatingModel implements Model, Trainable, Substitute<Layer>, Serializable {
     private static final long serialVersionUID = 1L;
 

@@ -8,18 +8,20 @@ import org.dl4jamp.dl4j.NetworkCall;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**
- * By how much the gradients of the backward pass in progress are scaled: the loss scale, divided by the number of loss terms.
+ * By how much the gradients of the backward pass in progress are scaled: the loss scale, divided by the number of loss
+ * terms.
  *
- * <p>DL4J's gradients are sums over the minibatch until its updater divides them, and a loss scale that suits a mean would overflow on such
- * sums. So the gradients that flow back through half layers are those of the mean loss times the loss scale, as in PyTorch. The number of
- * terms is rounded up to a power of two: then this factor changes no digit of a gradient, only its exponent.
+ * <p>DL4J's gradients are sums over the minibatch until its updater divides them, and a loss scale that suits a mean
+ * would overflow on such sums. So the gradients that flow back through half layers are those of the mean loss times the
+ * loss scale, as in PyTorch. The number of terms is rounded up to a power of two: then this factor changes no digit of
+ * a gradient, only its exponent.
  *
- * <p>All output layers of a network share one, because their gradients meet in the layers below. Output layers call {@link #begin}; layers
- * with parameters multiply the gradients they have written by {@link #inverse()}.
+ * <p>All output layers of a network share one, because their gradients meet in the layers below. Output layers call
+ * {@link #begin}; layers with parameters multiply the gradients they have written by {@link #inverse()}.
  *
- * <p>Only steps are scaled: a step that overflows is skipped, and the next has a lower scale. Gradients that somebody asks for, or that come from errors
- * that somebody gives, have to be right at once. They flow unscaled, between layers in FP32, whose range needs no scale, and a twin that takes HALF
- * gradients has a {@link TwinScale}.
+ * <p>Only steps are scaled: a step that overflows is skipped, and the next has a lower scale. Gradients that somebody
+ * asks for, or that come from errors that somebody gives, have to be right at once. They flow unscaled, between layers
+ * in FP32, whose range needs no scale, and a twin that takes HALF gradients has a {@link TwinScale}.
  */
 public final class GradientScale {
     private final DoubleSupplier lossScale;
@@ -30,7 +32,8 @@ public final class GradientScale {
 
     /**
      * @param lossScale the loss scale of the next backward pass
-     * @param half whether there are gradients in HALF, so that sums over the minibatch don't fit, and unscaled ones neither; BFLOAT16 has FP32's range
+     * @param half whether there are gradients in HALF, so that sums over the minibatch don't fit, and unscaled ones
+     *     neither; BFLOAT16 has FP32's range
      */
     public GradientScale(DoubleSupplier lossScale, boolean half) {
         this.lossScale = lossScale;

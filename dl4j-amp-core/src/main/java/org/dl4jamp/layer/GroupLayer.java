@@ -10,7 +10,10 @@ import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** A wrapper of a layer that inference computes together with its neighbours in the passes where that's right, and by itself in the others. */
+/**
+ * A wrapper of a layer that inference computes together with its neighbours in the passes where that's right, and by
+ * itself in the others.
+ */
 public final class GroupLayer extends TwinLayer {
     private static final long serialVersionUID = 1L;
 

@@ -11,8 +11,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * The input of a {@link TwinLayer}: as it was given, then in the narrower type that it's kept in between forward and backward pass, and for each of them
- * handed to the twin in the twin's own.
+ * The input of a {@link TwinLayer}: as it was given, then in the narrower type that it's kept in between forward and
+ * backward pass, and for each of them handed to the twin in the twin's own.
  */
 final class KeptInput {
     private final Layer master;
@@ -23,9 +23,7 @@ final class KeptInput {
     private boolean settled;
     private boolean passedOn;
 
-    /**
-     * @param rounded the precision that it's rounded to if the twin wants it rounded
-     */
+    /** @param rounded the precision that it's rounded to if the twin wants it rounded */
     KeptInput(Layer master, Twin twin, DataType rounded) {
         this.master = master;
         this.twin = twin;
@@ -104,8 +102,8 @@ final class KeptInput {
     }
 
     /**
-     * Whether keeping a rounded copy would only add to what is kept: an array outside of workspaces, such as the features of a minibatch, stays
-     * until the backward pass anyway.
+     * Whether keeping a rounded copy would only add to what is kept: an array outside of workspaces, such as the
+     * features of a minibatch, stays until the backward pass anyway.
      */
     private boolean isRoundedByEachPass() {
         return !array.isAttached()
@@ -145,7 +143,8 @@ final class KeptInput {
     }
 
     /**
-     * Sets the master's input: a copy, since DL4J's layers may write into it in inference. Says where it is to put what it makes.
+     * Sets the master's input: a copy, since DL4J's layers may write into it in inference. Says where it is to put what
+     * it makes.
      *
      * @param castsResult whether what it returns is only on its way to another array
      */

@@ -17,8 +17,8 @@ import org.nd4j.linalg.dataset.api.DataSet;
 import org.nd4j.linalg.dataset.api.iterator.DataSetIterator;
 
 /**
- * A {@link TwinLayer} for output layers: computes loss and its gradient in FP32 and multiplies what it hands back by the scale, so that all
- * gradients upstream carry it. Its own parameter gradients don't.
+ * A {@link TwinLayer} for output layers: computes loss and its gradient in FP32 and multiplies what it hands back by
+ * the scale, so that all gradients upstream carry it. Its own parameter gradients don't.
  */
 public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
     private static final long serialVersionUID = 1L;
@@ -144,8 +144,8 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
     }
 
     /**
-     * Whether the score asked for is that of the last backward pass. DL4J asks for it within the scope of the workspace that holds the input,
-     * right after the backward pass: nobody has changed parameters or labels by then.
+     * Whether the score asked for is that of the last backward pass. DL4J asks for it within the scope of the workspace
+     * that holds the input, right after the backward pass: nobody has changed parameters or labels by then.
      */
     private boolean isScoreOfBackwardPass() {
         return scoredInput != null

@@ -14,7 +14,10 @@ import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** A {@link TwinLayer} for recurrent layers. The state between time steps and between segments of truncated BPTT is the twin's, in FP32. */
+/**
+ * A {@link TwinLayer} for recurrent layers. The state between time steps and between segments of truncated BPTT is the
+ * twin's, in FP32.
+ */
 public final class RecurrentTwinLayer extends TwinLayer implements RecurrentLayer {
     private static final long serialVersionUID = 1L;
 

@@ -10,8 +10,9 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Applies a layer's input dropout to the input of its twin, which is without: so the result can be kept in the type that inputs are kept in. Draws the random numbers that
- * DL4J's layer would draw. Does nothing if the layer has no dropout.
+ * Applies a layer's input dropout to the input of its twin, which is without: so the result can be kept in the type
+ * that inputs are kept in. Draws the random numbers that DL4J's layer would draw. Does nothing if the layer has no
+ * dropout.
  */
 final class TwinDropout {
     private final Layer master;
@@ -60,7 +61,10 @@ final class TwinDropout {
         return asDropped(twin.dropout().backprop(cast, cast, master.getIterationCount(), master.getEpochCount()));
     }
 
-    /** An array as DL4J drops from it, and back again: its LSTM has features second then, whatever order of axes it was given. */
+    /**
+     * An array as DL4J drops from it, and back again: its LSTM has features second then, whatever order of axes it was
+     * given.
+     */
     private INDArray asDropped(INDArray array) {
         return master.conf().getLayer() instanceof LSTM lstm && lstm.getRnnDataFormat() == RNNFormat.NWC
                 ? array.permute(0, 2, 1)
@@ -68,8 +72,9 @@ final class TwinDropout {
     }
 
     /**
-     * The order of the array that DL4J would have here, by whose positions in memory random numbers are drawn. Its recurrent layers hand on order
-     * {@code f}, an engine's may hand on another with the time steps one after the other.
+     * The order of the array that DL4J would have here, by whose positions in memory random numbers are drawn. Its
+     * recurrent layers hand on order {@code f}, an engine's may hand on another with the time steps one after the
+     * other.
      */
     private static char orderOfDl4j(INDArray array) {
         boolean stepByStep =

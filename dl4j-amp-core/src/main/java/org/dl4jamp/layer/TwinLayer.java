@@ -15,12 +15,13 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Stands in a network for one of its layers and lets a {@link Twin} compute. What becomes of the input {@link KeptInput} and {@link TwinDropout} tell, how the twin runs
- * {@link ForwardPass} and {@link BackwardPass}; this class answers DL4J, and lets everyone who computes pass the step's gate. Whoever looks at the parameter gradients sees true
- * FP32 gradients: the loss scale has been taken out.
+ * Stands in a network for one of its layers and lets a {@link Twin} compute. What becomes of the input
+ * {@link KeptInput} and {@link TwinDropout} tell, how the twin runs {@link ForwardPass} and {@link BackwardPass}; this
+ * class answers DL4J, and lets everyone who computes pass the step's gate. Whoever looks at the parameter gradients
+ * sees true FP32 gradients: the loss scale has been taken out.
  *
- * <p>Gradients that it hands back have the type of the activations that it was given, so that DL4J can add up those of several consumers; outside of
- * steps, where the loss isn't scaled, those of HALF activations are FLOAT.
+ * <p>Gradients that it hands back have the type of the activations that it was given, so that DL4J can add up those of
+ * several consumers; outside of steps, where the loss isn't scaled, those of HALF activations are FLOAT.
  */
 public class TwinLayer extends PairedLayer {
     private static final long serialVersionUID = 1L;
@@ -145,7 +146,10 @@ public class TwinLayer extends PairedLayer {
         return input.array();
     }
 
-    /** The master with the input in FP32. It's told only now, because it would keep the array until the input is cleared. */
+    /**
+     * The master with the input in FP32. It's told only now, because it would keep the array until the input is
+     * cleared.
+     */
     @Override
     public Layer informedMaster() {
         boolean informed = compute() == master() && input.isSettled();

@@ -10,8 +10,8 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Runs a twin that takes and returns HALF gradients backward where the loss isn't scaled: with a scale of its own, chosen by the largest gradient, and a lower one if the
- * gradients that come out are too large for it.
+ * Runs a twin that takes and returns HALF gradients backward where the loss isn't scaled: with a scale of its own,
+ * chosen by the largest gradient, and a lower one if the gradients that come out are too large for it.
  */
 final class TwinScale {
     /** Where the largest gradient goes: FP16 has 2<sup>12</sup> above it and 2<sup>28</sup> below. */

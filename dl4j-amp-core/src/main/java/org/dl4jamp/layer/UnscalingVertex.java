@@ -8,7 +8,10 @@ import org.dl4jamp.twin.DelegatingVertex;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** Stands in a graph for a vertex that has parameters of its own, such as attention, and takes the loss scale out of their gradients. */
+/**
+ * Stands in a graph for a vertex that has parameters of its own, such as attention, and takes the loss scale out of
+ * their gradients.
+ */
 public final class UnscalingVertex extends DelegatingVertex {
     private static final long serialVersionUID = 1L;
 
@@ -21,7 +24,10 @@ public final class UnscalingVertex extends DelegatingVertex {
         this.gradientScale = gradientScale;
     }
 
-    /** The parameters' gradients of the last backward pass, by name. DL4J's SameDiff vertices don't tell their gradient view. */
+    /**
+     * The parameters' gradients of the last backward pass, by name. DL4J's SameDiff vertices don't tell their gradient
+     * view.
+     */
     public Map<String, INDArray> gradients() {
         return gradients;
     }

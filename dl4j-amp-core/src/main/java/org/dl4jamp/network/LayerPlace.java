@@ -22,8 +22,8 @@ import org.dl4jamp.layer.standin.StandIns;
  */
 public record LayerPlace(String name, Supplier<Layer> current, Consumer<Layer> replace) {
     /**
-     * The place inside DL4J's own wrappers: networks ask whether a layer is frozen, and take the last time step, by the wrapper's class, so it
-     * has to stay.
+     * The place inside DL4J's own wrappers: networks ask whether a layer is frozen, and take the last time step, by the
+     * wrapper's class, so it has to stay.
      */
     LayerPlace innermost() {
         Layer layer = current.get();

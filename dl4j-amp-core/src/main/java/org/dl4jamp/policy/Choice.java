@@ -18,7 +18,10 @@ record Choice(NetworkGraph.Node node, LayerKind kind, LayerKind role, String rea
         return new Choice(node, kind, newRole, newReason, byRule);
     }
 
-    /** Whether the array that it hands on has the type of its inputs. The layer that ends the network may cast what it hands on. */
+    /**
+     * Whether the array that it hands on has the type of its inputs. The layer that ends the network may cast what it
+     * hands on.
+     */
     boolean preservesType() {
         return role == LayerKind.FOLLOW && !(node.isLayer() && node.networkOutput());
     }

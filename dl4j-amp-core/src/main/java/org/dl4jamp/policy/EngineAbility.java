@@ -13,32 +13,34 @@ public interface EngineAbility {
     /**
      * Why the engine can't compute a layer in a precision.
      *
-     * <p>The planner counts on an engine to evaluate the activation function of a dense, convolutional or recurrent layer in FP32, forward and
-     * backward. ND4J's softplus, swish, GELU, Mish, cube and rational tanh overflow in HALF: an engine that would evaluate them there
-     * says so here.
+     * <p>The planner counts on an engine to evaluate the activation function of a dense, convolutional or recurrent
+     * layer in FP32, forward and backward. ND4J's softplus, swish, GELU, Mish, cube and rational tanh overflow in HALF:
+     * an engine that would evaluate them there says so here.
      *
      * @return empty if it can
      */
     Optional<String> cannot(Layer layer, Precision precision);
 
     /**
-     * Whether the engine computes FP32 too, faster than DL4J: when it's asked for by name, beside half layers, and where {@link Precision#AUTO}
-     * finds nothing that computes half precision fast. If so, {@link #cannot} and {@link #how} are asked for {@link Precision#FLOAT}, too.
+     * Whether the engine computes FP32 too, faster than DL4J: when it's asked for by name, beside half layers, and
+     * where {@link Precision#AUTO} finds nothing that computes half precision fast. If so, {@link #cannot} and
+     * {@link #how} are asked for {@link Precision#FLOAT}, too.
      */
     default boolean computesFloat() {
         return false;
     }
 
     /**
-     * Whether the engine computes a vertex without layer and parameters in a precision. Otherwise DL4J does, in whatever type its inputs have.
+     * Whether the engine computes a vertex without layer and parameters in a precision. Otherwise DL4J does, in
+     * whatever type its inputs have.
      */
     default boolean computes(GraphVertex vertex, Precision precision) {
         return false;
     }
 
     /**
-     * Whether the engine computes, in training, a layer in one pass with the layer or vertex before it, whose only consumer it is. Both are
-     * the engine's.
+     * Whether the engine computes, in training, a layer in one pass with the layer or vertex before it, whose only
+     * consumer it is. Both are the engine's.
      *
      * @param first what comes first
      * @param then the layer
@@ -48,7 +50,8 @@ public interface EngineAbility {
     }
 
     /**
-     * Whether the engine adds, in inference, another array to the products of a layer before it applies the layer's activation function, in one pass.
+     * Whether the engine adds, in inference, another array to the products of a layer before it applies the layer's
+     * activation function, in one pass.
      *
      * @param layer one that it computes
      */
@@ -57,8 +60,9 @@ public interface EngineAbility {
     }
 
     /**
-     * Whether the engine multiplies in an output layer in a half precision, as PyTorch's autocast does in the last linear layer, and gives the loss
-     * the FP32 sums of these products as they are, neither rounded nor cast. Output layers that can't be divided so stay FP32 as a whole.
+     * Whether the engine multiplies in an output layer in a half precision, as PyTorch's autocast does in the last
+     * linear layer, and gives the loss the FP32 sums of these products as they are, neither rounded nor cast. Output
+     * layers that can't be divided so stay FP32 as a whole.
      *
      * @param output an output layer with weights, which the engine can compute in the precision
      */
@@ -66,8 +70,6 @@ public interface EngineAbility {
         return false;
     }
 
-    /**
-     * How the engine computes a layer that it can, for the plan's last column, such as {@code products in FP32}.
-     */
+    /** How the engine computes a layer that it can, for the plan's last column, such as {@code products in FP32}. */
     String how(Layer layer, Precision precision);
 }

@@ -5,13 +5,15 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Layers and a vertex, each the only consumer of the one before, that inference computes at once, when it's the first one's turn. The others hand its result on.
+ * Layers and a vertex, each the only consumer of the one before, that inference computes at once, when it's the first
+ * one's turn. The others hand its result on.
  *
  * @param head name of the layer that multiplies
  * @param normalization name of the batch normalization that is folded into its weights
  * @param sum the vertex that adds something to the product
  * @param function name of the layer whose activation function is applied to the result
- * @param place number of the memory that the result may be put in, of which no two that are alive at the same time have the same; empty if something may keep the result for longer than is known
+ * @param place number of the memory that the result may be put in, of which no two that are alive at the same time have
+ *     the same; empty if something may keep the result for longer than is known
  */
 public record InferenceGroup(
         String head,

@@ -13,8 +13,9 @@ import org.dl4jamp.precision.LayerFamily;
 import org.nd4j.linalg.activations.IActivation;
 
 /**
- * Finds what inference computes at once: a layer that multiplies, the batch normalization behind it, the sum of a residual block and an activation function. Each has to be the only consumer of what comes before it.
- * Dropout in between doesn't matter: it's for training.
+ * Finds what inference computes at once: a layer that multiplies, the batch normalization behind it, the sum of a
+ * residual block and an activation function. Each has to be the only consumer of what comes before it. Dropout in
+ * between doesn't matter: it's for training.
  */
 public final class InferencePlanner {
     private final PrecisionPlan plan;

@@ -33,8 +33,9 @@ import org.nd4j.linalg.activations.IActivation;
 /**
  * What half precision means to each layer and vertex of DL4J, as {@link org.dl4jamp.precision.OptLevel#O1} sees it.
  *
- * <p>The kind of a class is in one table; activation function and kind of pooling can turn it into {@link LayerKind#FULL}. Subclasses of DL4J's
- * classes take the kind of the nearest class in the table, wrappers that of the layer they wrap, and classes that are not DL4J's are FULL.
+ * <p>The kind of a class is in one table; activation function and kind of pooling can turn it into
+ * {@link LayerKind#FULL}. Subclasses of DL4J's classes take the kind of the nearest class in the table, wrappers that
+ * of the layer they wrap, and classes that are not DL4J's are FULL.
  */
 final class LayerKinds {
     private LayerKinds() {}

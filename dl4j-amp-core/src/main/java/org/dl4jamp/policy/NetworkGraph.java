@@ -20,8 +20,8 @@ import org.deeplearning4j.nn.params.EmptyParamInitializer;
 import org.dl4jamp.precision.AmpException;
 
 /**
- * The layers and vertices of a network and what feeds them, as its configuration has it. Immutable, though the configurations that its nodes refer
- * to are not.
+ * The layers and vertices of a network and what feeds them, as its configuration has it. Immutable, though the
+ * configurations that its nodes refer to are not.
  *
  * @param nodes network inputs, layers and vertices in topological order: a node comes after all of its inputs
  */
@@ -29,10 +29,11 @@ public record NetworkGraph(List<Node> nodes) {
     /**
      * A network input, layer or vertex. Its one output is the tensor that the nodes which name it as input are given.
      *
-     * @param name for layers of a {@link MultiLayerConfiguration} the layer's name, or its index if that is missing or not
-     *     unique (DL4J's builder itself calls unnamed layers "layer" with their index); otherwise as in the
+     * @param name for layers of a {@link MultiLayerConfiguration} the layer's name, or its index if that is missing or
+     *     not unique (DL4J's builder itself calls unnamed layers "layer" with their index); otherwise as in the
      *     configuration
-     * @param index for layers of a {@link MultiLayerConfiguration} the layer's index, and -1 for its input; otherwise the position in {@link #nodes()}
+     * @param index for layers of a {@link MultiLayerConfiguration} the layer's index, and -1 for its input; otherwise
+     *     the position in {@link #nodes()}
      * @param layer null for network inputs and vertices without a layer
      * @param vertex null for network inputs and layers of a {@link MultiLayerConfiguration}
      * @param preProcessor what changes the shape of the input before the layer gets it; null if there is none
@@ -58,7 +59,9 @@ public record NetworkGraph(List<Node> nodes) {
             return layer != null;
         }
 
-        /** The layer, the layer that it wraps, and so on: the outermost first. Empty for network inputs and vertices. */
+        /**
+         * The layer, the layer that it wraps, and so on: the outermost first. Empty for network inputs and vertices.
+         */
         public List<Layer> layers() {
             return LayerKinds.wrapping(layer);
         }
@@ -102,7 +105,8 @@ public record NetworkGraph(List<Node> nodes) {
     }
 
     /**
-     * The graph of a {@link ComputationGraphConfiguration}. Among nodes that could come next, the one that is first in the configuration does.
+     * The graph of a {@link ComputationGraphConfiguration}. Among nodes that could come next, the one that is first in
+     * the configuration does.
      *
      * @throws AmpException if the configuration has a cycle, or an input that doesn't exist
      */

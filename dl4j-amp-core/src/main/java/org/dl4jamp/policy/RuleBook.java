@@ -23,7 +23,10 @@ final class RuleBook {
         }
     }
 
-    /** The most specific rule that matches a layer: name before class, nearer before farther class, class before predicate, later before earlier. */
+    /**
+     * The most specific rule that matches a layer: name before class, nearer before farther class, class before
+     * predicate, later before earlier.
+     */
     Optional<PrecisionRule> ruleFor(NetworkGraph.Node node) {
         return IntStream.range(0, rules.size())
                 .mapToObj(position -> match(rules.get(position), position, node))
@@ -36,8 +39,8 @@ final class RuleBook {
      * A rule that matches a layer.
      *
      * @param form 0 for a rule by name, 1 by class, 2 by predicate
-     * @param depth how many wrappers had to be opened: {@code LSTM.class} is also about a bidirectional LSTM, but less than
-     *     {@code Bidirectional.class} is
+     * @param depth how many wrappers had to be opened: {@code LSTM.class} is also about a bidirectional LSTM, but less
+     *     than {@code Bidirectional.class} is
      * @param distance superclass steps from the layer's class to the rule's
      * @param position place in the order in which the rules were given
      */

@@ -1,8 +1,8 @@
 package org.dl4jamp.precision;
 
 /**
- * Something dl4j-amp can't or won't do. The message names the argument or layer, its value, what is allowed and what to do. Network, files
- * and loss scaler are as they were before the call, unless the message says otherwise.
+ * Something dl4j-amp can't or won't do. The message names the argument or layer, its value, what is allowed and what to
+ * do. Network, files and loss scaler are as they were before the call, unless the message says otherwise.
  */
 public class AmpException extends RuntimeException {
     private static final long serialVersionUID = 1L;
@@ -30,7 +30,10 @@ public class AmpException extends RuntimeException {
         return value;
     }
 
-    /** A value as messages quote it: its text, of a long one the beginning of {@value #LONGEST_QUOTE} characters and how long it is. */
+    /**
+     * A value as messages quote it: its text, of a long one the beginning of {@value #LONGEST_QUOTE} characters and how
+     * long it is.
+     */
     public static String quote(Object value) {
         String text = String.valueOf(value);
         return text.length() <= LONGEST_QUOTE

@@ -2,7 +2,9 @@ package org.dl4jamp.precision;
 
 /** Layers and vertices that half precision treats alike, and for one reason. */
 public enum LayerFamily {
-    /** Dense, convolutional, recurrent and attention layers: where the time goes, and what half precision is made for. */
+    /**
+     * Dense, convolutional, recurrent and attention layers: where the time goes, and what half precision is made for.
+     */
     PRODUCTS(LayerKind.LOWER, "sums of products"),
     /** Embeddings: no products, but a large table of which half the bytes have to be read. */
     LOOKUP(LayerKind.LOWER, "reads half the bytes of its table"),

@@ -6,17 +6,20 @@ import org.nd4j.linalg.api.buffer.DataType;
 /**
  * The number format in which the layers of lower precision compute and keep their activations.
  *
- * <p>The counterpart of the {@code dtype} argument of PyTorch's {@code torch.autocast}. Parameters, gradients and updater
- * state of the network are FLOAT whatever is chosen here.
+ * <p>The counterpart of the {@code dtype} argument of PyTorch's {@code torch.autocast}. Parameters, gradients and
+ * updater state of the network are FLOAT whatever is chosen here.
  */
 public enum Precision {
     /**
-     * What is fastest here: {@link #HALF} on a CUDA backend, {@link #BFLOAT16} on a CPU for which an engine computes it natively, otherwise
-     * {@link #FLOAT}, on an engine that computes it faster than DL4J if there is one. The plan says what was chosen and why, and so does the log
-     * if that is FP32.
+     * What is fastest here: {@link #HALF} on a CUDA backend, {@link #BFLOAT16} on a CPU for which an engine computes it
+     * natively, otherwise {@link #FLOAT}, on an engine that computes it faster than DL4J if there is one. The plan says
+     * what was chosen and why, and so does the log if that is FP32.
      */
     AUTO(null),
-    /** IEEE 754 binary16: 11 bits of precision, largest value 65504, smallest normal value 2<sup>-14</sup>. Needs loss scaling. */
+    /**
+     * IEEE 754 binary16: 11 bits of precision, largest value 65504, smallest normal value 2<sup>-14</sup>. Needs loss
+     * scaling.
+     */
     HALF(DataType.HALF),
     /** bfloat16: 8 bits of precision with the range of FP32. Needs no loss scaling. */
     BFLOAT16(DataType.BFLOAT16),

@@ -16,8 +16,9 @@ public enum SensitiveActivation {
     /** A sum of exponentials over all classes. Finite in half precision, but of few digits where it matters. */
     SOFTMAX("softmax, a sum of exponentials, in FP32"),
     /**
-     * ND4J evaluates the function or its derivative with powers or exponentials of the argument, which exceed 65504 for ordinary arguments: the
-     * function or the gradient is then infinite or NaN ({@code SensitiveActivationTest} shows it).
+     * ND4J evaluates the function or its derivative with powers or exponentials of the argument, which exceed 65504 for
+     * ordinary arguments: the function or the gradient is then infinite or NaN ({@code SensitiveActivationTest} shows
+     * it).
      */
     OVERFLOWS("its activation function takes powers or exponentials, in FP32"),
     /** Not one of ND4J's. */

@@ -3,8 +3,8 @@ package org.dl4jamp.scale;
 /**
  * Decides by how much the loss is multiplied before the backward pass, from what became of the steps before.
  *
- * <p>One step of training reads {@link #scale()} once, computes the gradients of the scaled loss, divides them by the same scale, looks
- * whether all of them are finite, and says so with {@link #update(boolean)}:
+ * <p>One step of training reads {@link #scale()} once, computes the gradients of the scaled loss, divides them by the
+ * same scale, looks whether all of them are finite, and says so with {@link #update(boolean)}:
  *
  * <pre>
  * double s = scaler.scale();
@@ -21,8 +21,8 @@ public interface LossScaler {
     double scale();
 
     /**
-     * Tells the scaler what became of a step. It isn't told of steps that were skipped because the loss or the data were not finite: the scale
-     * isn't to blame for those.
+     * Tells the scaler what became of a step. It isn't told of steps that were skipped because the loss or the data
+     * were not finite: the scale isn't to blame for those.
      *
      * @param overflow whether any gradient of the step was infinite or NaN, in which case the step was skipped
      */
@@ -34,8 +34,8 @@ public interface LossScaler {
     /**
      * Takes over a state that a scaler of the same kind returned from {@link #state()}.
      *
-     * @throws org.dl4jamp.precision.AmpException if the state is of another kind of scaler or holds values that this scaler can't have; the scaler is
-     *     then as it was
+     * @throws org.dl4jamp.precision.AmpException if the state is of another kind of scaler or holds values that this
+     *     scaler can't have; the scaler is then as it was
      */
     void restore(LossScalerState state);
 

@@ -18,7 +18,8 @@ import org.dl4jamp.precision.AmpException;
  * }
  * </pre>
  *
- * <p>Each network makes or skips its step for itself. In {@link #update()} the scaler hears of an overflow if any of them had one, and of none otherwise, as in PyTorch after several {@code scaler.step(optimizer)}. In each iteration a
+ * <p>Each network makes or skips its step for itself. In {@link #update()} the scaler hears of an overflow if any of
+ * them had one, and of none otherwise, as in PyTorch after several {@code scaler.step(optimizer)}. In each iteration a
  * network makes one step at most, and need not make one. Thread-safe.
  */
 public final class SharedLossScale {
@@ -63,7 +64,8 @@ public final class SharedLossScale {
         if (verdicts.isEmpty()) {
             throw new AmpException(
                     "SharedLossScale.update: no network has made a step since the last update, or since the beginning;"
-                            + " call it once per iteration, after the steps of all networks, and give each network's settings"
+                            + " call it once per iteration, after the steps of all networks, and give each network's"
+                            + " settings"
                             + " sharedLossScale(...). With accumulation a step is that of a whole group");
         }
         boolean overflow = verdicts.containsValue(Verdict.OVERFLOW);
@@ -83,7 +85,8 @@ public final class SharedLossScale {
     public synchronized void begin(Object network, String name) {
         if (verdicts.containsKey(network)) {
             throw new AmpException("SharedLossScale: " + name
-                    + " is about to make a second step since the last update, which would learn with a scale that nobody has corrected;"
+                    + " is about to make a second step since the last update, which would learn with a scale that"
+                    + " nobody has corrected;"
                     + " call SharedLossScale.update() once per iteration, after the steps of all networks");
         }
     }

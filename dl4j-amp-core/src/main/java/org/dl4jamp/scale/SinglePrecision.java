@@ -2,7 +2,10 @@ package org.dl4jamp.scale;
 
 import org.dl4jamp.precision.AmpException;
 
-/** Which numbers can be loss scales: gradients are multiplied in single precision, by the scale and by its reciprocal, which would be infinite below the smallest normal float. */
+/**
+ * Which numbers can be loss scales: gradients are multiplied in single precision, by the scale and by its reciprocal,
+ * which would be infinite below the smallest normal float.
+ */
 final class SinglePrecision {
     private SinglePrecision() {}
 

@@ -22,8 +22,8 @@ import org.dl4jamp.network.AmpNetwork;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * What a network's updater does in mixed precision: nothing in a step that doesn't count or isn't complete; what its plan says with gradients in the network's view; and
- * what DL4J does with those of another network.
+ * What a network's updater does in mixed precision: nothing in a step that doesn't count or isn't complete; what its
+ * plan says with gradients in the network's view; and what DL4J does with those of another network.
  */
 final class AmpUpdate implements HookedUpdater.Hook {
     private final TrainingStep step;
@@ -68,7 +68,10 @@ final class AmpUpdate implements HookedUpdater.Hook {
         return step;
     }
 
-    /** Whether the network has another gradient view since, for which updater and its blocks have no use: {@code initGradientsView()} makes one. */
+    /**
+     * Whether the network has another gradient view since, for which updater and its blocks have no use:
+     * {@code initGradientsView()} makes one.
+     */
     @SuppressWarnings("ReferenceEquality")
     boolean isOutdated() {
         return network.gradients() != view;

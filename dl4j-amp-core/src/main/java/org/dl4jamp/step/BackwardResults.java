@@ -11,7 +11,10 @@ import org.dl4jamp.gradient.PenalizedGradient;
 import org.dl4jamp.gradient.Skip;
 import org.dl4jamp.network.AmpNetwork;
 
-/** Takes the gradients of each backward pass into its group of micro-batches, with the penalty's, unless something isn't finite. */
+/**
+ * Takes the gradients of each backward pass into its group of micro-batches, with the penalty's, unless something isn't
+ * finite.
+ */
 final class BackwardResults {
     private final AmpNetwork network;
     private final Optional<PenalizedGradient> penalized;
@@ -51,7 +54,8 @@ final class BackwardResults {
         }
 
         /**
-         * Makes zeros of all that isn't to be subtracted from the parameters: the optimizer subtracts what is in the view, whatever became of the step.
+         * Makes zeros of all that isn't to be subtracted from the parameters: the optimizer subtracts what is in the
+         * view, whatever became of the step.
          *
          * @param due whether an update is made of the gradients in the view
          */

@@ -12,7 +12,10 @@ import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.network.AmpNetwork;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** Says why a backward pass isn't to be learned from: the batch, the loss of a sound batch, or, where both are finite, the loss scale. */
+/**
+ * Says why a backward pass isn't to be learned from: the batch, the loss of a sound batch, or, where both are finite,
+ * the loss scale.
+ */
 final class Diagnosis {
     private final AmpNetwork network;
     private final ScaleUpdates scale;
@@ -36,8 +39,8 @@ final class Diagnosis {
     }
 
     /**
-     * Returns whether the batch has features that aren't finite, and that the engine may have made finite: its ReLU makes
-     * zero of NaN.
+     * Returns whether the batch has features that aren't finite, and that the engine may have made finite: its ReLU
+     * makes zero of NaN.
      */
     boolean mayHideFeatures() {
         return network.features().stream()

@@ -7,7 +7,10 @@ import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.dl4jamp.network.AmpNetwork;
 
-/** Hears of a network's epochs that end, which DL4J and its early stopping trainers tell listeners alone, before other listeners look at what was learned. */
+/**
+ * Hears of a network's epochs that end, which DL4J and its early stopping trainers tell listeners alone, before other
+ * listeners look at what was learned.
+ */
 final class EpochEnd extends BaseTrainingListener {
     private final AmpNetwork network;
     private final Runnable whatToDo;
@@ -31,7 +34,10 @@ final class EpochEnd extends BaseTrainingListener {
         }
     }
 
-    /** Becomes the first of the network's listeners, unless it's one of them: programs put others in their place at any time. */
+    /**
+     * Becomes the first of the network's listeners, unless it's one of them: programs put others in their place at any
+     * time.
+     */
     void putBack() {
         if (!network.listeners().contains(this)) {
             List<TrainingListener> listeners = new ArrayList<>();

@@ -11,7 +11,10 @@ import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** The updater that stands in a network in place of its own. Programs, and DL4J, put others there at any time; this one comes back before the next step. */
+/**
+ * The updater that stands in a network in place of its own. Programs, and DL4J, put others there at any time; this one
+ * comes back before the next step.
+ */
 final class InstalledUpdater {
     private final AmpNetwork network;
     private final Function<HookedUpdater, AmpUpdate> updates;
@@ -30,14 +33,16 @@ final class InstalledUpdater {
     }
 
     /**
-     * Puts a new updater into the network, over the state of the one it finds there and the network's gradient view of now.
+     * Puts a new updater into the network, over the state of the one it finds there and the network's gradient view of
+     * now.
      *
      * @return that updater
      */
     BaseMultiLayerUpdater<?> renew() {
         if (removed) {
             throw new AmpException(
-                    "The mixed precision that this updater belongs to is closed, and the network has another gradient view"
+                    "The mixed precision that this updater belongs to is closed, and the network has another gradient"
+                            + " view"
                             + " since; ask the network for its updater");
         }
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
@@ -80,8 +85,9 @@ final class InstalledUpdater {
     }
 
     /**
-     * Gives the network back the updater that was replaced, with the state of now. An updater that others have put there since, in {@code
-     * setLearningRate} for example, stays. Does nothing if nothing is installed. Call it when the layers are the network's own again.
+     * Gives the network back the updater that was replaced, with the state of now. An updater that others have put
+     * there since, in {@code setLearningRate} for example, stays. Does nothing if nothing is installed. Call it when
+     * the layers are the network's own again.
      */
     @SuppressWarnings("ReferenceEquality")
     void remove() {

@@ -1,8 +1,9 @@
 package org.dl4jamp.step;
 
 /**
- * Counts the iterations that an updater has seen, for Adam's bias correction and schedules: those of the network, without those in which it did nothing. What
- * the network counts is what it says when the updater is called: a step that ended in an exception it hasn't counted, and users may set it.
+ * Counts the iterations that an updater has seen, for Adam's bias correction and schedules: those of the network,
+ * without those in which it did nothing. What the network counts is what it says when the updater is called: a step
+ * that ended in an exception it hasn't counted, and users may set it.
  */
 final class OptimizerIterations {
     private long skipped;
@@ -36,7 +37,8 @@ final class OptimizerIterations {
     /**
      * Has the updater do something in its last iteration after all.
      *
-     * @param done how many iterations the network has counted; the last of them counts where the updater wasn't called since it was restored
+     * @param done how many iterations the network has counted; the last of them counts where the updater wasn't called
+     *     since it was restored
      * @param counts the steps before this one
      */
     void resume(int done, StepCounts counts) {

@@ -8,8 +8,8 @@ import org.dl4jamp.scale.SharedLossScale;
 import org.dl4jamp.scale.SharedLossScale.Verdict;
 
 /**
- * What a network's loss scaler hears of its steps: of those whose loss was scaled, whether they overflowed. It hears of them at once or, if several networks share it, when the program
- * says that the iteration is over.
+ * What a network's loss scaler hears of its steps: of those whose loss was scaled, whether they overflowed. It hears of
+ * them at once or, if several networks share it, when the program says that the iteration is over.
  */
 public final class ScaleUpdates {
     private final LossScaler scaler;

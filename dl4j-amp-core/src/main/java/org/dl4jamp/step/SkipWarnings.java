@@ -4,7 +4,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 
-/** Warns of skipped steps, and doesn't fill the log when every batch is bad: one line in ten seconds, the others at DEBUG. */
+/**
+ * Warns of skipped steps, and doesn't fill the log when every batch is bad: one line in ten seconds, the others at
+ * DEBUG.
+ */
 final class SkipWarnings {
     private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(10);
 
@@ -13,9 +16,7 @@ final class SkipWarnings {
     private long lastNanos;
     private int leftOut;
 
-    /**
-     * @param nanoTime the clock, as {@link System#nanoTime}
-     */
+    /** @param nanoTime the clock, as {@link System#nanoTime} */
     SkipWarnings(Logger log, LongSupplier nanoTime) {
         this.log = log;
         this.nanoTime = nanoTime;

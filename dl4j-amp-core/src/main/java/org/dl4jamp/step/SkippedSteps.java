@@ -66,9 +66,11 @@ final class SkippedSteps {
                                 ? "The loss scale isn't lowered by " + scaler
                                         + ": give a lower one, or a DynamicLossScaler, which finds its own. "
                                 : "")
-                        + "Try a lower learning rate, clip gradients, or keep the layers at fault in FP32 with AmpConfig.keepFull(name)";
+                        + "Try a lower learning rate, clip gradients, or keep the layers at fault in FP32 with"
+                        + " AmpConfig.keepFull(name)";
             case LOSS ->
-                "Activations overflowed in the forward pass, or training diverged: normalize the features, lower the learning rate,"
+                "Activations overflowed in the forward pass, or training diverged: normalize the features, lower the"
+                        + " learning rate,"
                         + " keep the first layers in FP32 with AmpConfig.keepFull(name), or use BFLOAT16";
         };
     }

@@ -17,9 +17,10 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.regularization.Regularization;
 
 /**
- * How the gradients in a network's view become updates: DL4J's update, in as few passes over memory as the engine can. What the engine has a pass for is divided by the minibatch within that
- * pass, unless gradient normalization or regularization looks at the numbers in between; the rest is divided before, in as few operations as it lies in pieces. DL4J's optimizer subtracts.
- * Immutable: when terms or views change, another plan is made.
+ * How the gradients in a network's view become updates: DL4J's update, in as few passes over memory as the engine can.
+ * What the engine has a pass for is divided by the minibatch within that pass, unless gradient normalization or
+ * regularization looks at the numbers in between; the rest is divided before, in as few operations as it lies in
+ * pieces. DL4J's optimizer subtracts. Immutable: when terms or views change, another plan is made.
  */
 final class StepPlan {
     private final BaseMultiLayerUpdater<?> updater;
@@ -84,7 +85,10 @@ final class StepPlan {
         return Optional.of(new OnePassBlock(block, ofBlock, gradients, divides));
     }
 
-    /** Whether DL4J would still do what the plan was made for: users may change normalization and regularization in the middle of training. */
+    /**
+     * Whether DL4J would still do what the plan was made for: users may change normalization and regularization in the
+     * middle of training.
+     */
     boolean isUpToDate() {
         return terms.equals(UpdaterTerms.of(updater.getUpdaterBlocks()));
     }

@@ -29,9 +29,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Decides in each training step whether it counts. A step with a non-finite gradient or loss is skipped: its gradients become zero, and
- * parameters, updater state and running statistics stay as they were. If the loss was finite the scale was too large, and the scaler hears of
- * an overflow; otherwise the scale isn't to blame and stays. The micro-batches of a {@linkplain GradientGroup group} are one step, which counts or doesn't.
+ * Decides in each training step whether it counts. A step with a non-finite gradient or loss is skipped: its gradients
+ * become zero, and parameters, updater state and running statistics stay as they were. If the loss was finite the scale
+ * was too large, and the scaler hears of an overflow; otherwise the scale isn't to blame and stays. The micro-batches
+ * of a {@linkplain GradientGroup group} are one step, which counts or doesn't.
  */
 public final class TrainingStep implements StepGuard {
     private static final Logger LOG = LoggerFactory.getLogger(TrainingStep.class);
@@ -172,13 +173,17 @@ public final class TrainingStep implements StepGuard {
     }
 
     /**
-     * The iteration that DL4J's updater is told: without those that moved nothing, so that Adam's bias correction and schedules don't advance.
+     * The iteration that DL4J's updater is told: without those that moved nothing, so that Adam's bias correction and
+     * schedules don't advance.
      */
     int optimizerIteration() {
         return iterations.seen();
     }
 
-    /** The norm of the gradients of the last step that counted, before they were clipped; empty before there was one, and where it isn't measured. */
+    /**
+     * The norm of the gradients of the last step that counted, before they were clipped; empty before there was one,
+     * and where it isn't measured.
+     */
     public OptionalDouble gradientNorm() {
         return gradientNorm;
     }
@@ -191,13 +196,17 @@ public final class TrainingStep implements StepGuard {
     /**
      * Decides on the gradients that an updater is called with.
      *
-     * <p>A call by anybody but DL4J's optimizer isn't a step: nobody counts it, and since nothing was scaled for it, the scaler doesn't hear of it.
+     * <p>A call by anybody but DL4J's optimizer isn't a step: nobody counts it, and since nothing was scaled for it,
+     * the scaler doesn't hear of it.
      *
      * @param parts what they consist of
-     * @param gradients become those of the effective batch; where there is no update zeros, but for what is an update already
-     * @param byOptimizer whether DL4J's optimizer has called it: then the network's score is the loss that the gradients belong to
+     * @param gradients become those of the effective batch; where there is no update zeros, but for what is an update
+     *     already
+     * @param byOptimizer whether DL4J's optimizer has called it: then the network's score is the loss that the
+     *     gradients belong to
      * @return what the updater is to make an update of; empty if it has to wait, or the step doesn't count
-     * @throws AmpException if too many steps in a row were skipped, or if several networks share a scale that wasn't updated since the last step
+     * @throws AmpException if too many steps in a row were skipped, or if several networks share a scale that wasn't
+     *     updated since the last step
      */
     Optional<EffectiveBatch> decide(
             UpdaterCall call, GradientParts parts, GradientParts.Parted gradients, boolean byOptimizer) {

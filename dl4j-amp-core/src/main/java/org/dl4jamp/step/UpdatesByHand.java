@@ -8,7 +8,10 @@ import org.dl4jamp.gradient.GradientParts;
 import org.dl4jamp.precision.AmpException;
 import org.slf4j.Logger;
 
-/** Gradients that an updater is given by anybody but DL4J's optimizer. Nothing was scaled for them, so the scaler doesn't hear of it if they aren't finite, and the limit of consecutive skips is their own. */
+/**
+ * Gradients that an updater is given by anybody but DL4J's optimizer. Nothing was scaled for them, so the scaler
+ * doesn't hear of it if they aren't finite, and the limit of consecutive skips is their own.
+ */
 final class UpdatesByHand {
     private final Logger log;
     private final Culprit culprit;

@@ -5,13 +5,19 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** How a wrapper casts what a twin is given and what it returns. An engine may know a faster way, or another order in memory, than ND4J. */
+/**
+ * How a wrapper casts what a twin is given and what it returns. An engine may know a faster way, or another order in
+ * memory, than ND4J.
+ */
 @FunctionalInterface
 public interface Casting {
     /** With ND4J's operations. */
     Casting ND4J = Casts::cast;
 
-    /** The same casts, but arrays of whole numbers stay what they are: as row numbers of an embedding they have digits that FLOAT hasn't. */
+    /**
+     * The same casts, but arrays of whole numbers stay what they are: as row numbers of an embedding they have digits
+     * that FLOAT hasn't.
+     */
     static Casting ofRowNumbers(Casting others) {
         return new RowNumberCasting(others);
     }
@@ -47,7 +53,8 @@ public interface Casting {
     }
 
     /**
-     * A gradient to which DL4J adds, with {@link INDArray#addi(INDArray)}, those of other consumers of the same activations.
+     * A gradient to which DL4J adds, with {@link INDArray#addi(INDArray)}, those of other consumers of the same
+     * activations.
      *
      * @param gradient the first of them; may be null
      * @return an array over the same memory

@@ -7,11 +7,13 @@ import org.dl4jamp.dl4j.PassInProgress;
 import org.dl4jamp.precision.AmpException;
 
 /**
- * Lets one thread at a time compute in the wrappers of a network, and decides for each pass who computes it. DL4J's networks hold their monitor in {@code fit} and {@code output},
- * but not in {@code evaluate}, {@code rnnTimeStep} and {@code score}: a mode may begin or end while such a pass is between two layers.
+ * Lets one thread at a time compute in the wrappers of a network, and decides for each pass who computes it. DL4J's
+ * networks hold their monitor in {@code fit} and {@code output}, but not in {@code evaluate}, {@code rnnTimeStep} and
+ * {@code score}: a mode may begin or end while such a pass is between two layers.
  *
- * <p>The first wrapper of a pass decides. If the gate is open then, the wrappers compute the pass to its end, and whoever shuts the gate waits for it. A pass that began before the gate was opened, or
- * begins while it's being shut, is computed by the network's own layers: its wrappers pass the calls through.
+ * <p>The first wrapper of a pass decides. If the gate is open then, the wrappers compute the pass to its end, and
+ * whoever shuts the gate waits for it. A pass that began before the gate was opened, or begins while it's being shut,
+ * is computed by the network's own layers: its wrappers pass the calls through.
  *
  * <pre>{@code
  * try (Gate.Inside inside = gate.forward(turn, false)) {
@@ -118,7 +120,10 @@ public final class Gate {
         return current;
     }
 
-    /** Enters to change what a wrapper was given. Unlike {@link #enter} it never refuses; {@link Inside#isOwn} returns whether the network's own layer has to be given it, too. */
+    /**
+     * Enters to change what a wrapper was given. Unlike {@link #enter} it never refuses; {@link Inside#isOwn} returns
+     * whether the network's own layer has to be given it, too.
+     */
     public Inside touch() {
         lock.lock();
         return open ? ours : own;
@@ -209,11 +214,13 @@ public final class Gate {
     }
 
     /**
-     * Shuts the gate for a while: waits for the passes that wrappers compute, and does something while nobody is inside.
+     * Shuts the gate for a while: waits for the passes that wrappers compute, and does something while nobody is
+     * inside.
      *
      * @param what happens to mixed precision by it, for the message
      * @param network its monitor is held by the caller, and released while this waits: passes may need it to get on
-     * @throws AmpException if the thread itself is inside, or the gate has been closed meanwhile; the gate is as it was then
+     * @throws AmpException if the thread itself is inside, or the gate has been closed meanwhile; the gate is as it was
+     *     then
      */
     public void shut(String what, Object network, Runnable work) {
         shutThen(what, network, () -> {
@@ -291,7 +298,10 @@ public final class Gate {
         }
     }
 
-    /** Returns whether wrappers compute a pass of another thread. Passes that ended without a sign, by an exception for example, are told by the thread's stack. */
+    /**
+     * Returns whether wrappers compute a pass of another thread. Passes that ended without a sign, by an exception for
+     * example, are told by the thread's stack.
+     */
     private boolean doOthersCompute() {
         lock.lock();
         try {

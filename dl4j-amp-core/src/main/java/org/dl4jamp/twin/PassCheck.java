@@ -5,9 +5,11 @@ import java.util.function.Predicate;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Tells a layer or vertex whether DL4J is to compute a pass that isn't for training. An engine's kernels may lose what is special about NaN, infinite and huge numbers: a
- * maximum with zero makes zero of NaN, so that a network would give plausible numbers for features without any meaning. What is computed of such features is left to
- * DL4J's own layers and vertices, as far as it depends on them. Only what comes from outside of the engine is looked at, once in each pass.
+ * Tells a layer or vertex whether DL4J is to compute a pass that isn't for training. An engine's kernels may lose what
+ * is special about NaN, infinite and huge numbers: a maximum with zero makes zero of NaN, so that a network would give
+ * plausible numbers for features without any meaning. What is computed of such features is left to DL4J's own layers
+ * and vertices, as far as it depends on them. Only what comes from outside of the engine is looked at, once in each
+ * pass.
  */
 public final class PassCheck {
     /** Never leaves a pass to DL4J. */
@@ -19,7 +21,8 @@ public final class PassCheck {
 
     /**
      * @param producers of the engine's layers and vertices that make the inputs
-     * @param special whether the engine may lose something of an array; null if all inputs come from the engine's layers and vertices
+     * @param special whether the engine may lose something of an array; null if all inputs come from the engine's
+     *     layers and vertices
      */
     public PassCheck(List<PassCheck> producers, Predicate<INDArray> special) {
         this.producers = List.copyOf(producers);

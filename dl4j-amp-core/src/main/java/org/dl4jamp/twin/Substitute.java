@@ -12,6 +12,9 @@ public interface Substitute<T> {
     /** The layer or vertex that computes in the master's place if there is one, else the master. */
     T computing();
 
-    /** The master, when a method of its is to be called that reads the input or the labels: it has been told those that this was given. */
+    /**
+     * The master, when a method of its is to be called that reads the input or the labels: it has been told those that
+     * this was given.
+     */
     T informedMaster();
 }

@@ -5,12 +5,13 @@ package org.dl4jamp.twin;
  *
  * @param inputGradient who takes the gradient of the input in a training step
  * @param inputShared whether others take the same input, so that DL4J adds up the gradients that they hand back
- * @param inputFused whether what makes the input is computed in one pass with what stands before it and has no other consumer, so that it may
- *     want to hand the gradient on as it is
- * @param foreignProducer whether what makes the input isn't the engine's: DL4J's own code is slow on any order in memory but its own
+ * @param inputFused whether what makes the input is computed in one pass with what stands before it and has no other
+ *     consumer, so that it may want to hand the gradient on as it is
+ * @param foreignProducer whether what makes the input isn't the engine's: DL4J's own code is slow on any order in
+ *     memory but its own
  * @param foreignConsumer whether any that take the output aren't the engine's
- * @param outputMayChange whether somebody may write into the output between forward and backward pass: a layer of a class that isn't known to
- *     leave its input as it is, or the user, who is given the network's outputs
+ * @param outputMayChange whether somebody may write into the output between forward and backward pass: a layer of a
+ *     class that isn't known to leave its input as it is, or the user, who is given the network's outputs
  * @param check tells which passes are left to DL4J
  * @param turn its position in the order in which the network computes; {@link Gate#NO_TURN} if it takes part in no pass
  */

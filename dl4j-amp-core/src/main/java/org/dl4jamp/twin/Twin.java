@@ -6,15 +6,16 @@ import org.deeplearning4j.nn.conf.dropout.IDropout;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**
- * What computes in place of a network's own layer: a DL4J layer that writes its gradients, in FP32, straight into the gradient view of the
- * layer that it stands for.
+ * What computes in place of a network's own layer: a DL4J layer that writes its gradients, in FP32, straight into the
+ * gradient view of the layer that it stands for.
  *
  * @param compute the layer that computes
  * @param dataType the type of the input that it takes, and of its gradient
- * @param roundsInput whether its input is to be rounded to the precision of the plan if it isn't in it already; not so for layers that stay
- *     in FP32, nor for embeddings, whose input is row numbers
+ * @param roundsInput whether its input is to be rounded to the precision of the plan if it isn't in it already; not so
+ *     for layers that stay in FP32, nor for embeddings, whose input is row numbers
  * @param retention what is kept of the input between forward and backward pass
- * @param dropout the input dropout that the wrapper has to apply because {@code compute} is without; null if there is none
+ * @param dropout the input dropout that the wrapper has to apply because {@code compute} is without; null if there is
+ *     none
  * @param weights keeps the weights of {@code compute} in step with the master weights
  * @param casting how arrays get into the twin's type and out of it
  * @param outputType the type of the output that it returns, and of the epsilon that it takes
@@ -31,9 +32,15 @@ public record Twin(
 
     /** What a wrapper keeps of its input between forward and backward pass. */
     public enum Retention {
-        /** The input as it came, or rounded: it's cast again for the backward pass. For layers whose backward pass needs their input only. */
+        /**
+         * The input as it came, or rounded: it's cast again for the backward pass. For layers whose backward pass needs
+         * their input only.
+         */
         INPUT,
-        /** The input in the twin's own type, in case the layer keeps something of its forward pass that belongs to that very array. */
+        /**
+         * The input in the twin's own type, in case the layer keeps something of its forward pass that belongs to that
+         * very array.
+         */
         CAST_INPUT
     }
 
@@ -54,13 +61,21 @@ public record Twin(
         /** Takes the master weights over, before a forward pass. */
         void refresh();
 
-        /** Brings back what the last {@link #refresh} made, before a backward pass: other layers may use the same memory. */
+        /**
+         * Brings back what the last {@link #refresh} made, before a backward pass: other layers may use the same
+         * memory.
+         */
         void reload();
 
-        /** Is called after a program has set master weights by one of the layer's methods. They count in the next pass. */
+        /**
+         * Is called after a program has set master weights by one of the layer's methods. They count in the next pass.
+         */
         default void masterSet() {}
 
-        /** Hears that a step has changed the master weights, which are rounded then if they keep no digits of their own. Nothing else changes them. */
+        /**
+         * Hears that a step has changed the master weights, which are rounded then if they keep no digits of their own.
+         * Nothing else changes them.
+         */
         void stepDone();
     }
 

@@ -120,20 +120,30 @@ class AmpStateTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "'{\"formatVersion\":1'            | '{\"formatVersion\":2'            | format version 2, this dl4j-amp reads up to 1: upgrade",
+                "'{\"formatVersion\":1'            | '{\"formatVersion\":2'            | format version 2, this"
+                        + " dl4j-amp reads up to 1: upgrade",
                 "'{\"formatVersion\":1'            | '{\"formatVersion\":0'            | formatVersion is 0",
-                "'\"formatVersion\":1,\"precision' | '\"formatVersion\":7,\"precision' | 'here, config: format version 7, this dl4j-amp reads up to 1'",
-                "'\"stepsTaken\":'                 | '\"stepsLost\":'                  | field \"stepsTaken\" is missing",
+                "'\"formatVersion\":1,\"precision' | '\"formatVersion\":7,\"precision' | 'here, config: format"
+                        + " version 7, this dl4j-amp reads up to 1'",
+                "'\"stepsTaken\":'                 | '\"stepsLost\":'                  | field \"stepsTaken\" is"
+                        + " missing",
                 "'\"stepsTaken\":'                 | '\"more\":1,\"stepsTaken\":'      | unknown field \"more\"",
                 "'\"stepsTaken\":'                 | '\"stepsSkipped\":'               | Duplicate field",
-                "'\"stepsTaken\":1099511627776'    | '\"stepsTaken\":-1'               | 'stepsTaken is -1, but has to be at least 0'",
-                "'\"stepsTaken\":1099511627776'    | '\"stepsTaken\":1.5'              | 'stepsTaken is 1.5, but has to be a whole number of 64 bits'",
-                "'\"consecutiveSkips\":3'          | '\"consecutiveSkips\":13'         | 'consecutiveSkips is 13, but has to be from 0 to stepsSkipped (12)'",
-                "'\"HALF\"'                        | '\"QUARTER\"'                     | 'here, config: precision is \"QUARTER\", but has to be one of'",
+                "'\"stepsTaken\":1099511627776'    | '\"stepsTaken\":-1'               | 'stepsTaken is -1, but has"
+                        + " to be at least 0'",
+                "'\"stepsTaken\":1099511627776'    | '\"stepsTaken\":1.5'              | 'stepsTaken is 1.5, but has"
+                        + " to be a whole number of 64 bits'",
+                "'\"consecutiveSkips\":3'          | '\"consecutiveSkips\":13'         | 'consecutiveSkips is 13, but"
+                        + " has to be from 0 to stepsSkipped (12)'",
+                "'\"HALF\"'                        | '\"QUARTER\"'                     | 'here, config: precision is"
+                        + " \"QUARTER\", but has to be one of'",
                 "'\"growthFactor\":1.7'            | '\"growthFactor\":NaN'            | NaN",
-                "'\"growthFactor\":1.7'            | '\"growthFactor\":1'              | 'here, config: growthFactor(1.0): a finite number above 1'",
-                "'\"kind\":\"FULL\"'               | '\"kind\":\"FOLLOW\"'             | 'here, config, rules[0]: kind is \"FOLLOW\", but has to be LOWER or FULL'",
-                "'\"maxConsecutiveSkips\":50'      | '\"maxConsecutiveSkips\":0'       | 'here, config: maxConsecutiveSkips(0)'",
+                "'\"growthFactor\":1.7'            | '\"growthFactor\":1'              | 'here, config:"
+                        + " growthFactor(1.0): a finite number above 1'",
+                "'\"kind\":\"FULL\"'               | '\"kind\":\"FOLLOW\"'             | 'here, config, rules[0]:"
+                        + " kind is \"FOLLOW\", but has to be LOWER or FULL'",
+                "'\"maxConsecutiveSkips\":50'      | '\"maxConsecutiveSkips\":0'       | 'here, config:"
+                        + " maxConsecutiveSkips(0)'",
                 "'\"maxConsecutiveSkips\":50'      | '\"maxConsecutiveSkips\":5e20'    | maxConsecutiveSkips"
             })
     void saysWhatIsWrong(String original, String replacement, String message) {

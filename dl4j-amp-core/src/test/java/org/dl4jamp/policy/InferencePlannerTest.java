@@ -368,7 +368,8 @@ class InferencePlannerTest {
         InferencePlan plan = groups(second, Engine.ABLE, false);
         assertEquals(List.of(inBlock(1, "r")), plan.groups());
         assertEquals(
-                "in FLOAT; \"n\" folded into its weights; the sum of \"add\" added; the function of \"r\" applied in one pass",
+                "in FLOAT; \"n\" folded into its weights; the sum of \"add\" added; the function of \"r\" applied in"
+                        + " one pass",
                 plan.plan().row("c").reason());
         assertEquals("computed by \"c\"", plan.plan().row("add").reason());
         NetworkGraph first = Plans.built(block(add, "stem", "n"));

@@ -141,7 +141,8 @@ class PrecisionRulesTest {
         AmpException e = assertThrows(AmpException.class, () -> Plans.plan(GRAPH, keepFull("bm_.*")));
 
         assertEquals(
-                "the rule keepFull(\"bm_.*\") matches no layer. The network's layers are first (DenseLayer), bn_1 (BatchNormalization), "
+                "the rule keepFull(\"bm_.*\") matches no layer. The network's layers are first (DenseLayer), bn_1"
+                        + " (BatchNormalization), "
                         + "second (DenseLayer), out (OutputLayer)",
                 e.getMessage());
         assertThrows(AmpException.class, () -> Plans.plan(GRAPH, lower(ConvolutionLayer.class)));

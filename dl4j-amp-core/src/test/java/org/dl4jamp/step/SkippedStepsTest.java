@@ -76,8 +76,8 @@ class SkippedStepsTest {
         updates.count();
         new SkippedSteps(log, updates, 3).add(skip(Skip.Cause.OVERFLOW), inARow(1));
         assertEquals(
-                List.of(
-                        "DEBUG Step skipped: something isn't finite; the loss scale is, until SharedLossScale.update(), 1024.0"),
+                List.of("DEBUG Step skipped: something isn't finite; the loss scale is, until"
+                        + " SharedLossScale.update(), 1024.0"),
                 logged());
     }
 
@@ -98,7 +98,8 @@ class SkippedStepsTest {
         steps.add(skip(Skip.Cause.BATCH), inARow(2));
         AmpException atLimit = assertThrows(AmpException.class, () -> steps.add(skip(Skip.Cause.BATCH), inARow(3)));
         assertEquals(
-                "3 steps in a row were skipped (maxConsecutiveSkips(3)); parameters and updater state are as they were before them."
+                "3 steps in a row were skipped (maxConsecutiveSkips(3)); parameters and updater state are as they"
+                        + " were before them."
                         + " Last: something isn't finite. Mend the data; neither precision nor layers are to blame",
                 atLimit.getMessage());
         AmpException above = assertThrows(AmpException.class, () -> steps.add(skip(Skip.Cause.BATCH), inARow(4)));

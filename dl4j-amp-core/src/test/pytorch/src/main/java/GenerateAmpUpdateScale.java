@@ -53,8 +53,10 @@ public final class GenerateAmpUpdateScale {
         Files.createDirectories(file.toAbsolutePath().getParent());
         try (PrintWriter out = new PrintWriter(Files.newBufferedWriter(file, StandardCharsets.US_ASCII))) {
             out.println("# Written by GenerateAmpUpdateScale with PyTorch " + System.getProperty("pytorch.version") + "; do not edit.");
-            out.println("# case: initialScale growthFactor backoffFactor growthInterval, then a line for each change of the scale and for each");
-            out.println("# overflow: step, overflow (1) or not (0), scale and growth tracker after the step; last, the number of steps.");
+            out.println("# case: initialScale growthFactor backoffFactor growthInterval, then a line for each change"
+                    + " of the scale and for each");
+            out.println("# overflow: step, overflow (1) or not (0), scale and growth tracker after the step; last,"
+                    + " the number of steps.");
             for (Settings settings : CASES) {
                 write(out, settings, random, replay);
             }

@@ -23,7 +23,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
         subcommands = {SineCommand.class, DigitsCommand.class, ParallelCommand.class, ExampleCommand.class},
         footer = {
             "",
-            "'amp bench' is the benchmark against DL4J, PyTorch and oneDNN alone; the launcher builds it with the profile benchmarks.",
+            "'amp bench' is the benchmark against DL4J, PyTorch and oneDNN alone; the launcher builds it with the"
+                    + " profile benchmarks.",
             "'amp spark' trains on a Spark cluster on this machine; the launcher builds it with the profile spark.",
             "Exit codes: 0 success, 1 failure, 2 wrong usage.",
             "'amp COMMAND --help' explains a command."

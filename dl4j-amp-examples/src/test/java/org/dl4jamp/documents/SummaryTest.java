@@ -14,8 +14,8 @@ import org.dl4jamp.documents.BenchmarkTables.Table;
 import org.junit.jupiter.api.Test;
 
 /**
- * Compares the summaries in the README and in docs/performance.md with the tables in docs/benchmarks.md. With {@code
- * -Ddl4jamp.summary.write=true} it writes them anew.
+ * Compares the summaries in the README and in docs/performance.md with the tables in docs/benchmarks.md. With
+ * {@code -Ddl4jamp.summary.write=true} it writes them anew.
  */
 class SummaryTest {
     private static final String[] INFERENCE = Stream.of(

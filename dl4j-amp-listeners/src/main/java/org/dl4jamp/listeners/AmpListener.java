@@ -13,7 +13,7 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.config.AmpConfig;
-import org.dl4jamp.install.ServesOneNetwork;
+import org.dl4jamp.ServesOneNetwork;
 import org.dl4jamp.precision.AmpException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,16 +26,17 @@ import org.slf4j.LoggerFactory;
  * net.fit(iterator, epochs);
  * </pre>
  *
- * <p>With {@code fit(iterator)} every iteration is in mixed precision. With {@code fit(DataSet)}, which tells listeners nothing before its
- * first iteration, the first is in FP32 and the others are in mixed precision. A network that has mixed precision already keeps it as it
- * is, and settings of this listener that differ are ignored with a warning. A network whose {@link MixedPrecision} was closed while this listener was with it stays without, until somebody enables it again.
- * Layerwise pretraining is DL4J's, in FP32.
+ * <p>With {@code fit(iterator)} every iteration is in mixed precision. With {@code fit(DataSet)}, which tells listeners
+ * nothing before its first iteration, the first is in FP32 and the others are in mixed precision. A network that has
+ * mixed precision already keeps it as it is, and settings of this listener that differ are ignored with a warning. A
+ * network whose {@link MixedPrecision} was closed while this listener was with it stays without, until somebody enables
+ * it again. Layerwise pretraining is DL4J's, in FP32.
  *
  * <p>Logs one line at INFO when it attaches, and skipped steps at INFO, at most one line in ten seconds.
  *
- * <p>Serves one network at a time and, like DL4J's own listeners, one thread. It can't do for the replicas of a {@code ParallelWrapper}: that is what {@code AmpReplicas} of
- * dl4j-amp-parallel is for, beside which it serves the wrapper's network.
- * Serializable: its settings travel, and the copy serves no network yet.
+ * <p>Serves one network at a time and, like DL4J's own listeners, one thread. It can't do for the replicas of a
+ * {@code ParallelWrapper}: that is what {@code AmpReplicas} of dl4j-amp-parallel is for, beside which it serves the
+ * wrapper's network. Serializable: its settings travel, and the copy serves no network yet.
  *
  * <p>DL4J's training on Spark ({@code spark.setListeners}) is refused when {@code fit} sends its listeners to the
  * executors. {@code SparkAmp} of dl4j-amp-spark is for that.
@@ -64,10 +65,12 @@ public class AmpListener extends BaseTrainingListener implements ServesOneNetwor
     private void writeObject(ObjectOutputStream out) throws IOException {
         if (isSentByTrainingOnSpark()) {
             throw new AmpException(
-                    "AmpListener: spark.setListeners would send it to Spark's tasks, where it can't enable mixed precision"
+                    "AmpListener: spark.setListeners would send it to Spark's tasks, where it can't enable mixed"
+                            + " precision"
                             + " before a task's first step. Leave it out, and use dl4j-amp-spark:"
                             + " ParameterAveragingTrainingMaster.Builder.trainingHooks(SparkAmp.on(sparkContext).hook()), or,"
-                            + " with a SharedTrainingMaster, spark.setListeners(List.of(SparkAmp.on(sparkContext).listener()))."
+                            + " with a SharedTrainingMaster,"
+                            + " spark.setListeners(List.of(SparkAmp.on(sparkContext).listener()))."
                             + " Settings go to SparkAmp.on(sparkContext, config)");
         }
         out.defaultWriteObject();
@@ -139,15 +142,20 @@ public class AmpListener extends BaseTrainingListener implements ServesOneNetwor
                 && config != null
                 && !config.toString().equals(amp.config().toString())) {
             LOG.warn(
-                    "The settings of this AmpListener, {}, are ignored: the network is in mixed precision already, with {}."
-                            + " Give them where it's enabled first, or close() that mixed precision and enable it with these",
+                    "The settings of this AmpListener, {}, are ignored: the network is in mixed precision already,"
+                            + " with {}."
+                            + " Give them where it's enabled first, or close() that mixed precision and enable it"
+                            + " with these",
                     config,
                     amp.config());
         }
         return true;
     }
 
-    /** DL4J tells listeners of a network of each layer that it pretrains as if that were the model. Pretraining is in FP32. */
+    /**
+     * DL4J tells listeners of a network of each layer that it pretrains as if that were the model. Pretraining is in
+     * FP32.
+     */
     private static boolean isLayerOfNetwork(Model model) {
         return model instanceof Layer && !(model instanceof MultiLayerNetwork);
     }

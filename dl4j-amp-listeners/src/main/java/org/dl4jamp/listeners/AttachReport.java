@@ -18,7 +18,8 @@ final class AttachReport {
         String parts = plan.rows().size() + (graph ? " layers and vertices" : " layers");
         return plan.anyHalf()
                 ? String.format(
-                        "Mixed precision is on%s: %d of %s compute in %s on engine \"%s\", the others in FLOAT; loss scale %s",
+                        "Mixed precision is on%s: %d of %s compute in %s on engine \"%s\", the others in FLOAT; loss"
+                                + " scale %s",
                         already ? " already" : "",
                         plan.rows().stream()
                                 .filter(row -> row.precision().isHalf())

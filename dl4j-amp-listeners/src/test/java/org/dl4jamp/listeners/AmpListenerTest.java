@@ -168,7 +168,8 @@ class AmpListenerTest {
         List<String> lines = linesOf(() -> network(new AmpListener(HALF)).fit(oneBatch(), 2));
         assertEquals(1, lines.size(), lines.toString());
         assertEquals(
-                "Mixed precision is on: 1 of 2 layers compute in HALF on engine \"nd4j\", the others in FLOAT; loss scale 65536.0",
+                "Mixed precision is on: 1 of 2 layers compute in HALF on engine \"nd4j\", the others in FLOAT; loss"
+                        + " scale 65536.0",
                 lines.get(0));
     }
 

@@ -46,7 +46,10 @@ final class Coverage {
         return Optional.ofNullable(KERNELS.get(layer.getClass()));
     }
 
-    /** Why a layer has no twin in a precision, empty if it has one. DL4J's wrappers stay, and what they wrap gets a twin; a user's are left alone. */
+    /**
+     * Why a layer has no twin in a precision, empty if it has one. DL4J's wrappers stay, and what they wrap gets a
+     * twin; a user's are left alone.
+     */
     static Optional<String> without(Layer layer, Precision precision) {
         Class<?> type = layer.getClass();
         if (type == LastTimeStep.class || type == FrozenLayerWithBackprop.class) {

@@ -21,8 +21,8 @@ import org.nd4j.linalg.factory.Nd4j;
 /**
  * BFLOAT16 and FP32 on CPUs through oneDNN, in place on the buffers of ND4J's CPU backend.
  *
- * <p>BFLOAT16 is what {@link Precision#AUTO} stands for where the CPU multiplies it natively, and FLOAT on this engine elsewhere. {@link
- * Precision#FLOAT} with this engine's name runs the same twins in FP32 on any CPU.
+ * <p>BFLOAT16 is what {@link Precision#AUTO} stands for where the CPU multiplies it natively, and FLOAT on this engine
+ * elsewhere. {@link Precision#FLOAT} with this engine's name runs the same twins in FP32 on any CPU.
  */
 public final class OneDnnEngine implements ComputeEngine {
     /** Name of this engine. */
@@ -60,7 +60,8 @@ public final class OneDnnEngine implements ComputeEngine {
         return switch (OneDnnLibrary.bfloat16()) {
             case NATIVE -> "this CPU multiplies BFLOAT16 natively";
             case EMULATED ->
-                "this CPU has no instructions for products of BFLOAT16. precision(BFLOAT16) would halve the memory of activations,"
+                "this CPU has no instructions for products of BFLOAT16. precision(BFLOAT16) would halve the memory of"
+                        + " activations,"
                         + " in up to three times FP32's time";
             case NONE -> "this CPU has no instructions for products of BFLOAT16, nor for oneDNN to do without them";
         };

@@ -48,8 +48,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes the twins of one network. A layer without a kernel that takes or hands on BFLOAT16 gets the portable engine's twin, between oneDNN's
- * casts.
+ * Makes the twins of one network. A layer without a kernel that takes or hands on BFLOAT16 gets the portable engine's
+ * twin, between oneDNN's casts.
  */
 final class OneDnnSession implements ComputeEngine.EngineSession {
     private static final Logger LOG = LoggerFactory.getLogger(OneDnnSession.class);
@@ -94,9 +94,9 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         LayerKernels<?> kernels = Coverage.of(layer).orElseThrow();
         DataType type = type(request, kernels.arrays());
         if (type == DataType.BFLOAT16 && twins.isEmpty() && OneDnnLibrary.bfloat16() != OneDnnLibrary.Bfloat16.NATIVE) {
-            LOG.warn(
-                    "This CPU has no instructions for products of BFLOAT16: it halves the memory of activations, in up to three times"
-                            + " the time of FLOAT, which AUTO would take");
+            LOG.warn("This CPU has no instructions for products of BFLOAT16: it halves the memory of activations, in"
+                    + " up to three times"
+                    + " the time of FLOAT, which AUTO would take");
         }
         NeuralNetConfiguration conf = request.master().conf().clone();
         conf.setCacheMode(CacheMode.NONE);

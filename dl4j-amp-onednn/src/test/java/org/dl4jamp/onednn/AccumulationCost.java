@@ -31,10 +31,12 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Adam;
 
 /**
- * Prints what accumulation, clipping by norm and the finite check cost: the benchmark's mlp with the check alone, with a limit for the norm, and with accumulation as well, four fits of each in turn in one process. It's no test: nothing judges
- * the times, and builds don't run it.
+ * Prints what accumulation, clipping by norm and the finite check cost: the benchmark's mlp with the check alone, with
+ * a limit for the norm, and with accumulation as well, four fits of each in turn in one process. It's no test: nothing
+ * judges the times, and builds don't run it.
  *
- * <p>{@code mvn -B test -pl dl4j-amp-onednn -am -Dtest=AccumulationCost -Dsurefire.failIfNoSpecifiedTests=false}, in FP32 with {@code -Damp.precision=FLOAT}
+ * <p>{@code mvn -B test -pl dl4j-amp-onednn -am -Dtest=AccumulationCost -Dsurefire.failIfNoSpecifiedTests=false}, in
+ * FP32 with {@code -Damp.precision=FLOAT}
  */
 class AccumulationCost {
     private static final int FITS = 4;

@@ -21,8 +21,8 @@ public final class Agreement {
     }
 
     /**
-     * Input, weights and epsilon were representable, so nothing but the result itself was rounded: each element is off by one rounding at
-     * most, besides FP32's error.
+     * Input, weights and epsilon were representable, so nothing but the result itself was rounded: each element is off
+     * by one rounding at most, besides FP32's error.
      */
     public static void assertRoundedOnce(String what, INDArray expected, INDArray actual) {
         double[] full = values(expected);
@@ -40,8 +40,8 @@ public final class Agreement {
     }
 
     /**
-     * The terms of sums were rounded, and then the sums: each may be off by that part of the sum of its terms' magnitudes, besides FP32's
-     * error.
+     * The terms of sums were rounded, and then the sums: each may be off by that part of the sum of its terms'
+     * magnitudes, besides FP32's error.
      *
      * @param magnitude the sums of the terms' magnitudes
      * @param termError of a term, relative

@@ -14,7 +14,10 @@ import org.dl4jamp.onednn.primitive.OneDnnLibrary;
 import org.nd4j.linalg.activations.Activation;
 import org.slf4j.LoggerFactory;
 
-/** A program of a user who asks for nothing: prints how well this CPU computes BFLOAT16, the lines of the log, and the plan. */
+/**
+ * A program of a user who asks for nothing: prints how well this CPU computes BFLOAT16, the lines of the log, and the
+ * plan.
+ */
 final class AutomaticChoice {
     private AutomaticChoice() {}
 

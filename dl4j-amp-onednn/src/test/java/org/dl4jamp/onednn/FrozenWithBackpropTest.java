@@ -44,7 +44,10 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** DL4J runs a frozen layer through which gradients flow forward as in inference, and backward all the same: each twin takes that. */
+/**
+ * DL4J runs a frozen layer through which gradients flow forward as in inference, and backward all the same: each twin
+ * takes that.
+ */
 class FrozenWithBackpropTest {
     private static LSTM lstm() {
         return new LSTM.Builder().nOut(4).activation(Activation.TANH).build();

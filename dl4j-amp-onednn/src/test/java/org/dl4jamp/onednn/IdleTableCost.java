@@ -17,8 +17,10 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Adam;
 
 /**
- * Prints what a step takes whose table of embeddings is idle but for a few rows, by what Adam's first moments of the idle rows have come to: zeros of rows that were never named, numbers as of rows that were just
- * named, and the denormal numbers that they end as, some hundred steps later. Stock DL4J and this engine in turn, in one process. It's no test: nothing judges the times, and builds don't run it.
+ * Prints what a step takes whose table of embeddings is idle but for a few rows, by what Adam's first moments of the
+ * idle rows have come to: zeros of rows that were never named, numbers as of rows that were just named, and the
+ * denormal numbers that they end as, some hundred steps later. Stock DL4J and this engine in turn, in one process. It's
+ * no test: nothing judges the times, and builds don't run it.
  *
  * <p>{@code mvn -B test -pl dl4j-amp-onednn -am -Dtest=IdleTableCost -Dsurefire.failIfNoSpecifiedTests=false}
  */

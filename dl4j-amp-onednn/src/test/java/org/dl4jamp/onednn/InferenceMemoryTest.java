@@ -54,7 +54,10 @@ class InferenceMemoryTest {
         return held;
     }
 
-    /** A copy of the weights is for all shapes whose primitives want the same order; which they want depends on the instruction set, too. */
+    /**
+     * A copy of the weights is for all shapes whose primitives want the same order; which they want depends on the
+     * instruction set, too.
+     */
     @ParameterizedTest
     @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void sixteenBatchSizesTakeAtMostOneMoreCopyOfTheWeightsThanTheLargest(Precision precision) {

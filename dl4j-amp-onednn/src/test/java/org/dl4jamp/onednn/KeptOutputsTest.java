@@ -52,7 +52,10 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** A layer that reads its output again in the backward pass has one that nobody else has written into: one step in FP32 is DL4J's. */
+/**
+ * A layer that reads its output again in the backward pass has one that nobody else has written into: one step in FP32
+ * is DL4J's.
+ */
 class KeptOutputsTest {
     /** Draws random numbers, or has parameters of its own. */
     private static final Set<Activation> NOT_COMPARED = EnumSet.of(Activation.RRELU);

@@ -169,8 +169,9 @@ class MemoryOfShapesTest {
     }
 
     /**
-     * Which orders primitives want depends on instruction set, number of threads and shape: without AVX-512 a copy of the weights for each order
-     * would take two to four times as much as one, and each shape with copies of its own ten times.
+     * Which orders primitives want depends on instruction set, number of threads and shape: without AVX-512 a copy of
+     * the weights for each order would take two to four times as much as one, and each shape with copies of its own ten
+     * times.
      */
     @ParameterizedTest
     @MethodSource("kinds")

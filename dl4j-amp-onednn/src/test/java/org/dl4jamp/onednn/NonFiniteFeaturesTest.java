@@ -45,7 +45,10 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** What DL4J makes of NaN, infinite and huge features this engine makes of them, too: no plausible numbers of features without a meaning. */
+/**
+ * What DL4J makes of NaN, infinite and huge features this engine makes of them, too: no plausible numbers of features
+ * without a meaning.
+ */
 class NonFiniteFeaturesTest {
     private static final float[] SPECIAL = {Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY, 1e30f, -1e38f};
 

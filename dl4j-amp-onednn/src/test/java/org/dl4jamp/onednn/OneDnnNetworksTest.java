@@ -53,8 +53,9 @@ import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 /** Whole networks on this engine. */
 class OneDnnNetworksTest {
     /**
-     * Convolutions in front of batch normalization without bias: the gradient of one would be zero but for rounding, Adam would make whole
-     * steps of that, and the loss, which is taken with running averages, would wander even in FP32.
+     * Convolutions in front of batch normalization without bias: the gradient of one would be zero but for rounding,
+     * Adam would make whole steps of that, and the loss, which is taken with running averages, would wander even in
+     * FP32.
      */
     private static MultiLayerConfiguration sine() {
         NeuralNetConfiguration.ListBuilder list = new NeuralNetConfiguration.Builder()
@@ -386,7 +387,10 @@ class OneDnnNetworksTest {
         assertEquals(part, activationBytes(Types.halfPrecision()) / inFloat, 0.01);
     }
 
-    /** Size of DL4J's workspace for the activations of all layers, in a thread of its own, since workspaces belong to threads. */
+    /**
+     * Size of DL4J's workspace for the activations of all layers, in a thread of its own, since workspaces belong to
+     * threads.
+     */
     private static long activationBytes(Precision precision) {
         return CompletableFuture.supplyAsync(
                         () -> {
@@ -479,8 +483,8 @@ class OneDnnNetworksTest {
     }
 
     /**
-     * How far the heap grows meanwhile is the garbage collector's affair, and how much of what it grew by earlier is used for the first time: that may be
-     * hundreds of MiB.
+     * How far the heap grows meanwhile is the garbage collector's affair, and how much of what it grew by earlier is
+     * used for the first time: that may be hundreds of MiB.
      */
     private static long outsideTheHeap() {
         return Pointer.physicalBytes() - Runtime.getRuntime().totalMemory();

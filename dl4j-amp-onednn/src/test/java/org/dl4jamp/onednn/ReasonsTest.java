@@ -134,14 +134,12 @@ class ReasonsTest {
                                 "a bidirectional GravesLSTM"),
                         both(new Bidirectional(lstm().dropOut(0.5).build()), "dropout of each direction by itself"),
                         Stream.of(Precision.BFLOAT16, Precision.FLOAT)
-                                .map(
-                                        precision -> new Refusal(
-                                                new MaskZeroLayer(
-                                                        lstm().dataFormat(RNNFormat.NWC)
-                                                                .build(),
-                                                        0),
-                                                precision,
-                                                "DL4J finds the time steps to mask by the class of the layer, if features come last")))
+                                .map(precision -> new Refusal(
+                                        new MaskZeroLayer(
+                                                lstm().dataFormat(RNNFormat.NWC).build(), 0),
+                                        precision,
+                                        "DL4J finds the time steps to mask by the class of the layer, if"
+                                                + " features come last")))
                 .flatMap(refusals -> refusals);
     }
 

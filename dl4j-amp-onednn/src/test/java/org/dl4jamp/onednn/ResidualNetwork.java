@@ -13,7 +13,10 @@ import org.dl4jamp.Networks;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.learning.config.Sgd;
 
-/** A ResNet-50 with one block of each width in place of three to six, for small images of 3 channels and 3 classes: 8 million parameters. */
+/**
+ * A ResNet-50 with one block of each width in place of three to six, for small images of 3 channels and 3 classes: 8
+ * million parameters.
+ */
 final class ResidualNetwork {
     private static final int[] WIDTHS = {64, 128, 256, 512};
 

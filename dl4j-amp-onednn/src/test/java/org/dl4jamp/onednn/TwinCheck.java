@@ -19,8 +19,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.ops.transforms.Transforms;
 
 /**
- * Compares a layer's twin with DL4J's own FP32 layer on the same numbers, which BFLOAT16 can represent: outputs, and the gradients of input and
- * parameters, in all types that can be tested here.
+ * Compares a layer's twin with DL4J's own FP32 layer on the same numbers, which BFLOAT16 can represent: outputs, and
+ * the gradients of input and parameters, in all types that can be tested here.
  */
 public final class TwinCheck {
     private static final LayerWorkspaceMgr NONE = LayerWorkspaceMgr.noWorkspaces();
@@ -50,15 +50,17 @@ public final class TwinCheck {
     }
 
     /**
-     * How many times the gradient of the sums before an activation function is rounded, or each of the gradients that are added up to one of
-     * the input's, before the result is.
+     * How many times the gradient of the sums before an activation function is rounded, or each of the gradients that
+     * are added up to one of the input's, before the result is.
      */
     public TwinCheck roundingDelta(double times) {
         this.deltaRoundings = times;
         return this;
     }
 
-    /** How many times the terms of the sums are rounded that make the output. To be told with those of the gradients. */
+    /**
+     * How many times the terms of the sums are rounded that make the output. To be told with those of the gradients.
+     */
     public TwinCheck roundingOnTheWay(double times) {
         this.outputRoundings = times;
         return this;

@@ -35,8 +35,8 @@ import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
- * Whoever asks for updates gets them, and each is subtracted once: by DL4J's optimizer within {@code fit}, else by whoever asked. That all kinds of
- * parameters end where DL4J brings them shows {@link MinibatchDivisionTest}.
+ * Whoever asks for updates gets them, and each is subtracted once: by DL4J's optimizer within {@code fit}, else by
+ * whoever asked. That all kinds of parameters end where DL4J brings them shows {@link MinibatchDivisionTest}.
  */
 class UpdatesAreSubtractedOnceTest {
     private static NeuralNetConfiguration.Builder conf() {

@@ -30,7 +30,10 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** What a user's own dropout counts, and what it's told while training runs, is as in DL4J: it's the network's own object that is asked. */
+/**
+ * What a user's own dropout counts, and what it's told while training runs, is as in DL4J: it's the network's own
+ * object that is asked.
+ */
 class UsersDropoutTest {
     /** Multiplies by a number that may be changed from outside. */
     static final class Fading implements IDropout {

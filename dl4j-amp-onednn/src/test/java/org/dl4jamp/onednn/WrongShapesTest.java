@@ -50,7 +50,10 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 
-/** Masks, gradients and states of a wrong shape give what DL4J makes of them, or an exception: nothing is read beyond an array. */
+/**
+ * Masks, gradients and states of a wrong shape give what DL4J makes of them, or an exception: nothing is read beyond an
+ * array.
+ */
 class WrongShapesTest {
     private static final AmpConfig ONEDNN =
             AmpConfig.builder().precision(Precision.FLOAT).engine("onednn").build();
@@ -198,7 +201,10 @@ class WrongShapesTest {
         }
     }
 
-    /** An exception, or what DL4J gives, which is asked only then: its own operations may write beyond arrays of a wrong shape. */
+    /**
+     * An exception, or what DL4J gives, which is asked only then: its own operations may write beyond arrays of a wrong
+     * shape.
+     */
     private static void assertRefusedOrDl4js(
             String what, Supplier<Optional<INDArray>> stock, Optional<INDArray> actual) {
         if (actual.isPresent()) {

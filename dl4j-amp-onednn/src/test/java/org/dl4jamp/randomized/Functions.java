@@ -7,7 +7,10 @@ import org.nd4j.linalg.activations.impl.ActivationLReLU;
 
 /** Activation functions without jumps, so that rounding can't make a difference. */
 final class Functions {
-    /** Those of one value. Left out: CUBE, which explodes; THRESHOLDEDRELU, which jumps; RRELU, which draws random numbers in places of its own. */
+    /**
+     * Those of one value. Left out: CUBE, which explodes; THRESHOLDEDRELU, which jumps; RRELU, which draws random
+     * numbers in places of its own.
+     */
     private static final List<Activation> OF_ONE_VALUE = List.of(
             Activation.IDENTITY,
             Activation.RELU,

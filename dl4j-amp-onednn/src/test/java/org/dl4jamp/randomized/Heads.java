@@ -39,7 +39,9 @@ final class Heads {
             return new Objective(loss.getILossFunction(), function.getActivationFunction(), labels);
         }
 
-        /** Left out: MAPE and FMEASURE, whose gradients have poles; SPARSE_MCXENT, which takes labels of another shape. */
+        /**
+         * Left out: MAPE and FMEASURE, whose gradients have poles; SPARSE_MCXENT, which takes labels of another shape.
+         */
         static Objective draw(Draw draw) {
             return switch (draw.between(0, 13)) {
                 case 0, 1, 2 -> of(LossFunction.MCXENT, Activation.SOFTMAX, Labels.ONE_HOT);

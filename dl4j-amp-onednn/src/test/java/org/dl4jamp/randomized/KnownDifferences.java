@@ -1,6 +1,8 @@
 package org.dl4jamp.randomized;
 
-/** Known defects that are being mended: what has them isn't compared. Each is a method, which goes when its defect does. */
+/**
+ * Known defects that are being mended: what has them isn't compared. Each is a method, which goes when its defect does.
+ */
 final class KnownDifferences {
     private KnownDifferences() {}
 

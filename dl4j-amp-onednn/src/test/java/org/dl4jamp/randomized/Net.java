@@ -11,7 +11,10 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 interface Net {
     Model model();
 
-    /** Whether there is anything to train: frozen layers count in DL4J's {@code numParams}, and aren't in {@code params}. */
+    /**
+     * Whether there is anything to train: frozen layers count in DL4J's {@code numParams}, and aren't in
+     * {@code params}.
+     */
     default boolean hasParameters() {
         INDArray parameters = model().params();
         return parameters != null && !parameters.isEmpty();

@@ -82,8 +82,9 @@ record NetworkDescription(String json, boolean graph, List<Input> inputs, List<O
     }
 
     /**
-     * Returns whether stock DL4J overwrites an array that another vertex still reads: a loss layer writes the derivative
-     * into its input, and layers that work in place write into theirs in inference. Stock's numbers are wrong then.
+     * Returns whether stock DL4J overwrites an array that another vertex still reads: a loss layer writes the
+     * derivative into its input, and layers that work in place write into theirs in inference. Stock's numbers are
+     * wrong then.
      */
     boolean isOverwrittenByStock() {
         if (!graph) {
@@ -104,7 +105,9 @@ record NetworkDescription(String json, boolean graph, List<Input> inputs, List<O
                         > 1);
     }
 
-    /** Returns whether a vertex takes the masks of an earlier pass if a pass has none: stock DL4J clears only layers. */
+    /**
+     * Returns whether a vertex takes the masks of an earlier pass if a pass has none: stock DL4J clears only layers.
+     */
     boolean hasAVertexThatKeepsMasks() {
         return graph && vertices().getVertices().values().stream().anyMatch(SameDiffVertex.class::isInstance);
     }

@@ -18,10 +18,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Random networks and calls in FP32 on each engine against stock DL4J, equal to 1e-4 at every number that a program can see.
+ * Random networks and calls in FP32 on each engine against stock DL4J, equal to 1e-4 at every number that a program can
+ * see.
  *
- * <p>In a build the scenarios are always the same, as many of the first as fit into a minute. {@code -Damp.random.minutes=60} takes new ones for an
- * hour, and {@code -Damp.random.seed=...} the one scenario that a failure names.
+ * <p>In a build the scenarios are always the same, as many of the first as fit into a minute.
+ * {@code -Damp.random.minutes=60} takes new ones for an hour, and {@code -Damp.random.seed=...} the one scenario that a
+ * failure names.
  */
 class RandomizedTest {
     private static final Logger LOG = LoggerFactory.getLogger(RandomizedTest.class);
@@ -48,7 +50,8 @@ class RandomizedTest {
             playAll(single);
         }
         LOG.info(
-                "{} scenarios, {} observations, stock DL4J failed in {}, {} differences were no larger than rounding makes",
+                "{} scenarios, {} observations, stock DL4J failed in {}, {} differences were no larger than rounding"
+                        + " makes",
                 played,
                 compared,
                 stockFailures,

@@ -5,7 +5,8 @@ import java.util.Set;
 import org.dl4jamp.randomized.Part.Family;
 
 /**
- * A network and what is done with it, as choices that a shrinker can make smaller: a part that doesn't fit what comes before it is left out.
+ * A network and what is done with it, as choices that a shrinker can make smaller: a part that doesn't fit what comes
+ * before it is left out.
  *
  * @param graph whether it's a ComputationGraph
  * @param input the first input
@@ -41,8 +42,8 @@ record Scenario(
     }
 
     /**
-     * Whether an option is chosen and can be compared: stock DL4J has one batch where mixed precision accumulates, and none where it skips, so
-     * that it draws other random numbers.
+     * Whether an option is chosen and can be compared: stock DL4J has one batch where mixed precision accumulates, and
+     * none where it skips, so that it draws other random numbers.
      */
     boolean has(Option option) {
         return options.contains(option) && !(makesOtherSteps() && option.needsEqualSteps());

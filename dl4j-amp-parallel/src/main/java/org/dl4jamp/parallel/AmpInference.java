@@ -11,7 +11,8 @@ import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Makes a {@link ParallelInference} whose replicas are in {@linkplain MixedPrecision#inference inference mode}, in mixed precision; those of DL4J's own are in FP32.
+ * Makes a {@link ParallelInference} whose replicas are in {@linkplain MixedPrecision#inference inference mode}, in
+ * mixed precision; those of DL4J's own are in FP32.
  *
  * <pre>
  * ParallelInference inference = AmpInference.builder(net).workers(4).inferenceMode(InferenceMode.INPLACE).build();
@@ -19,8 +20,9 @@ import org.nd4j.linalg.factory.Nd4j;
  * inference.shutdown();
  * </pre>
  *
- * <p>The network itself isn't one of the replicas, and stays as it is. With {@link InferenceMode#INPLACE} they compute with its very parameters, and notice when
- * these change as {@link org.dl4jamp.InferenceMode} says; in the other modes with copies of them, until {@link ParallelInference#updateModel}.
+ * <p>The network itself isn't one of the replicas, and stays as it is. With {@link InferenceMode#INPLACE} they compute
+ * with its very parameters, and notice when these change as {@link org.dl4jamp.InferenceMode} says; in the other modes
+ * with copies of them, until {@link ParallelInference#updateModel}.
  */
 public final class AmpInference {
     private AmpInference() {}
@@ -34,13 +36,19 @@ public final class AmpInference {
         return new Builder(model);
     }
 
-    /** What the replicas are in: the settings that were given, else those of the network, else those that its configuration carries, or the defaults. */
+    /**
+     * What the replicas are in: the settings that were given, else those of the network, else those that its
+     * configuration carries, or the defaults.
+     */
     static Optional<AmpConfig> settings(Optional<AmpConfig> given, Model model) {
         return given.or(() -> MixedPrecision.of(model).map(MixedPrecision::config))
                 .or(() -> org.dl4jamp.InferenceMode.of(model).map(org.dl4jamp.InferenceMode::config));
     }
 
-    /** Builds the inference; names, meanings and defaults are those of {@link ParallelInference.Builder}. Each method but the last returns the builder. */
+    /**
+     * Builds the inference; names, meanings and defaults are those of {@link ParallelInference.Builder}. Each method
+     * but the last returns the builder.
+     */
     public static final class Builder {
         private final Model model;
         private Optional<AmpConfig> config = Optional.empty();
@@ -55,7 +63,10 @@ public final class AmpInference {
             Enabling.requireNetwork(model, "model");
         }
 
-        /** The settings of all replicas, of which those for training have no meaning. Without this call those that the network is enabled with, or that its configuration carries, or the defaults. */
+        /**
+         * The settings of all replicas, of which those for training have no meaning. Without this call those that the
+         * network is enabled with, or that its configuration carries, or the defaults.
+         */
         public Builder config(AmpConfig config) {
             this.config = Optional.of(AmpException.ifNull(
                     config, "config", "an AmpConfig, or leave it out to have that of the network or the defaults"));
@@ -102,7 +113,8 @@ public final class AmpInference {
         /**
          * Builds it.
          *
-         * @throws AmpException for the reasons of {@link MixedPrecision#inference}, or if there are several devices and the mode isn't {@link InferenceMode#INPLACE}
+         * @throws AmpException for the reasons of {@link MixedPrecision#inference}, or if there are several devices and
+         *     the mode isn't {@link InferenceMode#INPLACE}
          */
         public ParallelInference build() {
             if (mode == InferenceMode.INPLACE) {

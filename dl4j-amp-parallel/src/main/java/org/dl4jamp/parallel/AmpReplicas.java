@@ -23,17 +23,20 @@ import org.dl4jamp.precision.AmpException;
  * amp.states().forEach(System.out::println);
  * </pre>
  *
- * <p>Replica 0 is the network that the wrapper was built with. It's enabled by {@code installIn}, unless it is already, and stays so between the fits, for
- * {@code output} and for {@link org.dl4jamp.AmpModelSerializer}; {@link #close()} gives it back. DL4J makes the other replicas anew in each
- * fit: each goes on with its own scaler state and counters, and a new one begins with the scale of replica 0.
+ * <p>Replica 0 is the network that the wrapper was built with. It's enabled by {@code installIn}, unless it is already,
+ * and stays so between the fits, for {@code output} and for {@link org.dl4jamp.AmpModelSerializer}; {@link #close()}
+ * gives it back. DL4J makes the other replicas anew in each fit: each goes on with its own scaler state and counters,
+ * and a new one begins with the scale of replica 0.
  *
- * <p>A replica that throws, such as one that gives up after too many skipped steps, ends {@code fit} with what it has thrown, in all training modes.
- * After that a wrapper with averaging can be fitted again, one that shares gradients can't.
+ * <p>A replica that throws, such as one that gives up after too many skipped steps, ends {@code fit} with what it has
+ * thrown, in all training modes. After that a wrapper with averaging can be fitted again, one that shares gradients
+ * can't.
  *
  * <p>An interrupt of the thread that calls {@code fit} ends the fit between two rounds with an exception. The wrapper
  * can be fitted again in all training modes. DL4J drops data without a word then.
  *
- * <p>A fit of a network whose mixed precision is {@linkplain MixedPrecision#pause() paused} is refused. A pause that a listener begins within a fit is that of its replica alone.
+ * <p>A fit of a network whose mixed precision is {@linkplain MixedPrecision#pause() paused} is refused. A pause that a
+ * listener begins within a fit is that of its replica alone.
  *
  * <p>Several wrappers may be fitted at once. A wrapper's fits take turns, as in DL4J.
  */
@@ -50,8 +53,8 @@ public final class AmpReplicas implements AutoCloseable {
     }
 
     /**
-     * Installs mixed precision in a wrapper, with the settings that its network is enabled with, or else those that its configuration carries, or the
-     * defaults.
+     * Installs mixed precision in a wrapper, with the settings that its network is enabled with, or else those that its
+     * configuration carries, or the defaults.
      *
      * @throws AmpException as {@link Builder#install()}
      */
@@ -94,15 +97,16 @@ public final class AmpReplicas implements AutoCloseable {
     }
 
     /**
-     * One entry per replica, in their order. Before the first fit there is none but replica 0. May be called at any time, by any thread; during a
-     * fit it's the state of that moment.
+     * One entry per replica, in their order. Before the first fit there is none but replica 0. May be called at any
+     * time, by any thread; during a fit it's the state of that moment.
      */
     public List<ReplicaState> states() {
         return trainers.states();
     }
 
     /**
-     * Takes mixed precision out of the wrapper: its fits are DL4J's again, and its network is as it was, only trained, unless it had been enabled before.
+     * Takes mixed precision out of the wrapper: its fits are DL4J's again, and its network is as it was, only trained,
+     * unless it had been enabled before.
      *
      * @throws AmpException if a fit is running; nothing has changed then
      */
@@ -133,7 +137,10 @@ public final class AmpReplicas implements AutoCloseable {
                     wrapper, "wrapper", "a ParallelWrapper, of ParallelWrapper.Builder.build() for example");
         }
 
-        /** The settings of all replicas. Without this call those that the network is enabled with, or that its configuration carries, or the defaults. */
+        /**
+         * The settings of all replicas. Without this call those that the network is enabled with, or that its
+         * configuration carries, or the defaults.
+         */
         public Builder config(AmpConfig config) {
             this.config = Optional.of(AmpException.ifNull(
                     config, "config", "an AmpConfig, or leave it out to have that of the network or the defaults"));
@@ -141,8 +148,8 @@ public final class AmpReplicas implements AutoCloseable {
         }
 
         /**
-         * All replicas have one loss scale: at each averaging, or each exchange of gradients, all go on with the lowest of them. By default each has
-         * its own, which it finds for itself.
+         * All replicas have one loss scale: at each averaging, or each exchange of gradients, all go on with the lowest
+         * of them. By default each has its own, which it finds for itself.
          */
         public Builder agreedScale() {
             this.scaleAgreed = true;
@@ -150,8 +157,8 @@ public final class AmpReplicas implements AutoCloseable {
         }
 
         /**
-         * How many of OpenMP's threads the work of each replica takes on a CPU. By default an equal part of those that the thread has that calls
-         * {@code fit}, at least one.
+         * How many of OpenMP's threads the work of each replica takes on a CPU. By default an equal part of those that
+         * the thread has that calls {@code fit}, at least one.
          */
         public Builder threadsPerReplica(int threads) {
             if (threads < 1) {
@@ -165,9 +172,10 @@ public final class AmpReplicas implements AutoCloseable {
         /**
          * Installs it.
          *
-         * @throws AmpException if the wrapper has been fitted or stopped before, its trainers aren't DL4J's, its network is enabled with other settings, the settings
-         *     have one scaler for several networks, or groups of micro-batches in the middle of which parameters would be averaged, or for the reasons of {@link MixedPrecision#enable(Model, AmpConfig)}; wrapper and
-         *     network are then as they were
+         * @throws AmpException if the wrapper has been fitted or stopped before, its trainers aren't DL4J's, its
+         *     network is enabled with other settings, the settings have one scaler for several networks, or groups of
+         *     micro-batches in the middle of which parameters would be averaged, or for the reasons of
+         *     {@link MixedPrecision#enable(Model, AmpConfig)}; wrapper and network are then as they were
          */
         public AmpReplicas install() {
             requireNew();
@@ -217,7 +225,8 @@ public final class AmpReplicas implements AutoCloseable {
             Optional<AmpConfig> settings = present.or(() -> config).or(() -> CarriedConfig.of(model));
             settings.filter(AmpConfig::isLossScalerShared).ifPresent(shared -> {
                 throw new AmpException("config: " + shared
-                        + " has one loss scaler for all networks, which replicas would call from several threads at once; use"
+                        + " has one loss scaler for all networks, which replicas would call from several threads at"
+                        + " once; use"
                         + " lossScaler(...), of which each has a copy, and agreedScale() if all are to have one scale");
             });
             settings.map(AmpConfig::accumulate).ifPresent(this::requireWholeGroups);

@@ -32,8 +32,8 @@ final class EarlyStoppingWrapper {
         AmpException.ifNull(trainer, "trainer", "an EarlyStoppingParallelTrainer");
         ParallelWrapper wrapper = (ParallelWrapper) WRAPPER.get(trainer);
         if (wrapper == null) {
-            throw new AmpException(
-                    "trainer: its training is over, and it has no wrapper any more; build another EarlyStoppingParallelTrainer");
+            throw new AmpException("trainer: its training is over, and it has no wrapper any more; build another"
+                    + " EarlyStoppingParallelTrainer");
         }
         return wrapper;
     }

@@ -19,7 +19,10 @@ final class Enabling {
                 .orElseGet(() -> MixedPrecision.enable(network));
     }
 
-    /** Puts it into inference mode, with what of these settings is for inference, or else with those that the network's configuration carries, or the defaults. */
+    /**
+     * Puts it into inference mode, with what of these settings is for inference, or else with those that the network's
+     * configuration carries, or the defaults.
+     */
     static InferenceMode infer(Model network, Optional<AmpConfig> config) {
         return config.map(settings -> MixedPrecision.inference(network, settings.forInference()))
                 .orElseGet(() -> MixedPrecision.inference(network));

@@ -6,9 +6,10 @@ import java.util.concurrent.atomic.AtomicReference;
 /**
  * What the replicas of one call of {@code ParallelWrapper.fit} wait for together, and the first failure of any of them.
  *
- * <p>Nobody trains before all replicas have copied the source network. For its updater they need the source's monitor where the source has none yet,
- * and whoever trains the source holds that, in {@code SHARED_GRADIENTS} until all have given their update: DL4J alone waits for ever in the second
- * fit. Nor does anybody train before all are in mixed precision: so a replica that can't be is known before the first round ends.
+ * <p>Nobody trains before all replicas have copied the source network. For its updater they need the source's monitor
+ * where the source has none yet, and whoever trains the source holds that, in {@code SHARED_GRADIENTS} until all have
+ * given their update: DL4J alone waits for ever in the second fit. Nor does anybody train before all are in mixed
+ * precision: so a replica that can't be is known before the first round ends.
  */
 final class Fit {
     private final CountDownLatch replicated;

@@ -10,7 +10,10 @@ import org.dl4jamp.InferenceMode;
 import org.dl4jamp.config.AmpConfig;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** DL4J's inference in the caller's thread, over replicas that share the network's parameters, in inference mode in mixed precision. */
+/**
+ * DL4J's inference in the caller's thread, over replicas that share the network's parameters, in inference mode in
+ * mixed precision.
+ */
 final class InplaceAmpInference extends InplaceParallelInference {
     InplaceAmpInference(Model model, Optional<AmpConfig> config, int workers, LoadBalanceMode loadBalanceMode) {
         this.model = model;

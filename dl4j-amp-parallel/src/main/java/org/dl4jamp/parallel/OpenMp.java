@@ -5,8 +5,9 @@ import org.nd4j.nativeblas.NativeOps;
 import org.nd4j.nativeblas.NativeOpsHolder;
 
 /**
- * How many threads OpenMP takes for a thread's native work. It keeps that number for each thread that calls it. ND4J's operations and oneDNN, which
- * share one OpenMP, go by it; ND4J's matrix products are OpenBLAS's, which has threads of its own.
+ * How many threads OpenMP takes for a thread's native work. It keeps that number for each thread that calls it. ND4J's
+ * operations and oneDNN, which share one OpenMP, go by it; ND4J's matrix products are OpenBLAS's, which has threads of
+ * its own.
  */
 final class OpenMp {
     private OpenMp() {}
@@ -16,7 +17,10 @@ final class OpenMp {
         return isCpu() ? ops().ompGetMaxThreads() : 1;
     }
 
-    /** Sets the number of the calling thread. Does nothing if the backend isn't one of CPUs, where ND4J uses the number for something else. */
+    /**
+     * Sets the number of the calling thread. Does nothing if the backend isn't one of CPUs, where ND4J uses the number
+     * for something else.
+     */
     static void setThreads(int threads) {
         if (isCpu()) {
             ops().setOmpNumThreads(threads);

@@ -9,9 +9,9 @@ import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.scale.LossScalerState;
 
 /**
- * The mixed precision of one replica. Its network is another one in each fit, but for replica 0, which is the source network itself; scaler state and
- * counters go on from fit to fit. May be asked by any thread, also by a listener of the network while another thread
- * waits to close it: so nothing of the network's is called with this monitor held.
+ * The mixed precision of one replica. Its network is another one in each fit, but for replica 0, which is the source
+ * network itself; scaler state and counters go on from fit to fit. May be asked by any thread, also by a listener of
+ * the network while another thread waits to close it: so nothing of the network's is called with this monitor held.
  */
 final class Replica {
     private final int index;
@@ -27,7 +27,10 @@ final class Replica {
         return index;
     }
 
-    /** Begins to serve a network that may be enabled, otherwise with these settings, or those that its configuration carries. */
+    /**
+     * Begins to serve a network that may be enabled, otherwise with these settings, or those that its configuration
+     * carries.
+     */
     void begin(Model network, Optional<AmpConfig> config) {
         begin(MixedPrecision.of(network), () -> Enabling.enable(network, config));
     }

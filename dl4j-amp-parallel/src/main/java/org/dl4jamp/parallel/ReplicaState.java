@@ -10,7 +10,8 @@ import org.dl4jamp.precision.Precision;
  * @param replica its index, from 0; replica 0 is the network that the wrapper was built with
  * @param precision the precision of its layers in lower precision
  * @param engine the name of the engine that computes them
- * @param state its settings, loss scaler and counters, and a copy of gradients that wait for more, with {@code AmpConfig.accumulate}
+ * @param state its settings, loss scaler and counters, and a copy of gradients that wait for more, with
+ *     {@code AmpConfig.accumulate}
  */
 public record ReplicaState(int replica, Precision precision, String engine, AmpState state) {
     static ReplicaState of(int replica, MixedPrecision amp) {

@@ -20,7 +20,8 @@ import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.LossScalerState;
 
 /**
- * Makes the trainers of a ParallelWrapper, anew in each fit, as DL4J does. Their replicas are in mixed precision from their first step on.
+ * Makes the trainers of a ParallelWrapper, anew in each fit, as DL4J does. Their replicas are in mixed precision from
+ * their first step on.
  */
 final class ReplicaTrainers implements TrainerContext {
     private final ParallelWrapper wrapper;
@@ -65,14 +66,17 @@ final class ReplicaTrainers implements TrainerContext {
     public void init(Model model, Object... args) {
         if (accumulatorStuck) {
             throw new AmpException(
-                    "fit: a replica of this ParallelWrapper has failed in an earlier fit, in the middle of an exchange of gradients"
-                            + " that DL4J's accumulator can't end; build another ParallelWrapper, and install AmpReplicas in it");
+                    "fit: a replica of this ParallelWrapper has failed in an earlier fit, in the middle of an"
+                            + " exchange of gradients"
+                            + " that DL4J's accumulator can't end; build another ParallelWrapper, and install"
+                            + " AmpReplicas in it");
         }
         if (MixedPrecision.of(wrapper.getModel())
                 .filter(MixedPrecision::isPaused)
                 .isPresent()) {
             throw new AmpException(
-                    "fit: the mixed precision of the wrapper's network is paused, which that of the other replicas can't be;"
+                    "fit: the mixed precision of the wrapper's network is paused, which that of the other replicas"
+                            + " can't be;"
                             + " close the pause before fit, or train the network itself in it");
         }
         replaced.init(model, args);
@@ -201,7 +205,8 @@ final class ReplicaTrainers implements TrainerContext {
                 wrapper.getIterationsCounter().set(rounds);
             }
             throw new AmpException(
-                    "fit: its thread was interrupted. The network has what it learned in the rounds before; clear the interrupt"
+                    "fit: its thread was interrupted. The network has what it learned in the rounds before; clear the"
+                            + " interrupt"
                             + " (Thread.interrupted()) before you fit the wrapper again");
         }
     }

@@ -11,7 +11,7 @@ import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.dl4jamp.checkpoint.AmpState;
-import org.dl4jamp.install.ServesOneNetwork;
+import org.dl4jamp.ServesOneNetwork;
 import org.dl4jamp.precision.AmpException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -51,7 +51,8 @@ final class ReplicaTurn {
     }
 
     /**
-     * Runs DL4J's trainer until it's told to stop or fails. A failure is thrown by the thread that has called {@code fit}.
+     * Runs DL4J's trainer until it's told to stop or fails. A failure is thrown by the thread that has called
+     * {@code fit}.
      *
      * @param thrown what the trainer has noted as the cause of what it throws, or null
      * @param releaseOthers wakes replicas that wait for this one
@@ -178,13 +179,15 @@ final class ReplicaTurn {
 
     private void leaveBehind() {
         LOG.warn(
-                "Replica {} still waits for one that has failed, in an accumulator that doesn't end the wait: it's left behind, with its memory",
+                "Replica {} still waits for one that has failed, in an accumulator that doesn't end the wait: it's"
+                        + " left behind, with its memory",
                 replica.index());
         if (replica.index() == 0) {
-            fit.addToFailure(
-                    new AmpException(
-                            "Replica 0, which is the wrapper's network itself, still waits for the replica that has failed, in the gradients accumulator that"
-                                    + " the wrapper was built with: neither train nor close this network any more; go on with a saved or cloned one"));
+            fit.addToFailure(new AmpException(
+                    "Replica 0, which is the wrapper's network itself, still waits for the replica that has"
+                            + " failed, in the gradients accumulator that"
+                            + " the wrapper was built with: neither train nor close this network any more; go"
+                            + " on with a saved or cloned one"));
         }
     }
 }

@@ -67,7 +67,10 @@ final class SharingTrainer extends SymmetricTrainer {
         }
     }
 
-    /** DL4J leaves the wrapper's accumulator in a source that is a graph, whose own fit would wait for replicas for ever. */
+    /**
+     * DL4J leaves the wrapper's accumulator in a source that is a graph, whose own fit would wait for replicas for
+     * ever.
+     */
     private void giveSourceItsAccumulator() {
         if (originalModel instanceof ComputationGraph graph
                 && graph.getOptimizer().getGradientsAccumulator() == accumulator) {
@@ -75,7 +78,10 @@ final class SharingTrainer extends SymmetricTrainer {
         }
     }
 
-    /** The others wait for this replica's update, for ever. An update that the accumulator can't add is all that makes it tell them. */
+    /**
+     * The others wait for this replica's update, for ever. An update that the accumulator can't add is all that makes
+     * it tell them.
+     */
     private void releaseOthers() {
         try {
             accumulator.storeUpdate(null, 0, 0);

@@ -28,7 +28,7 @@ import org.deeplearning4j.parallelism.ParallelWrapper.TrainingMode;
 import org.dl4jamp.AmpModelSerializer;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.config.AmpConfig;
-import org.dl4jamp.install.ServesOneNetwork;
+import org.dl4jamp.ServesOneNetwork;
 import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;

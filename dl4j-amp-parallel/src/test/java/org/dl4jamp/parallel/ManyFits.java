@@ -19,7 +19,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.nd4j.linalg.dataset.DataSet;
 
-/** A wrapper that is fitted again and again: no fit waits for ever, and none leaves native memory behind. Runs with the profile {@code parallel}. */
+/**
+ * A wrapper that is fitted again and again: no fit waits for ever, and none leaves native memory behind. Runs with the
+ * profile {@code parallel}.
+ */
 // In a thread of its own: DL4J's waiting can't be interrupted.
 @Timeout(value = 1200, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @EnabledOnOs(value = OS.LINUX, disabledReason = "it asks /proc for the memory of the process")
@@ -31,7 +34,10 @@ class ManyFits {
     private static final long MIB = 1L << 20;
     private static final long PAGE = 4096;
 
-    /** What the process may take more of in the last 100 fits; a replica that isn't freed leaves a MiB or more each time. */
+    /**
+     * What the process may take more of in the last 100 fits; a replica that isn't freed leaves a MiB or more each
+     * time.
+     */
     private static final long ALLOWED = 24 * MIB;
 
     private final List<DataSet> batches = Replicas.batches(12, 32, 1);
@@ -66,7 +72,10 @@ class ManyFits {
         }
     }
 
-    /** What the process holds after a collection. The profile has Java's heap of one size, and in memory, from the start. */
+    /**
+     * What the process holds after a collection. The profile has Java's heap of one size, and in memory, from the
+     * start.
+     */
     private static long held() throws IOException, InterruptedException {
         for (int i = 0; i < 3; i++) {
             System.gc();

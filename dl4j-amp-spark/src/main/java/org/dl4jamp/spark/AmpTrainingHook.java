@@ -8,7 +8,10 @@ import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.dataset.api.DataSet;
 import org.nd4j.linalg.dataset.api.MultiDataSet;
 
-/** Mixed precision in every task of parameter averaging, from its first iteration. Each split's tasks are a Spark job of their own, for which Spark serializes this hook again. */
+/**
+ * Mixed precision in every task of parameter averaging, from its first iteration. Each split's tasks are a Spark job of
+ * their own, for which Spark serializes this hook again.
+ */
 final class AmpTrainingHook implements TrainingHook {
     private static final long serialVersionUID = 1L;
 
@@ -22,8 +25,10 @@ final class AmpTrainingHook implements TrainingHook {
         TaskContext task = TaskContext.get();
         if (task == null) {
             throw new AmpException(
-                    "The hook of SparkAmp is called outside of a Spark task, by a training master of another kind or by hand."
-                            + " It's for ParameterAveragingTrainingMaster.Builder.trainingHooks; on one machine call MixedPrecision.enable(net) in its place");
+                    "The hook of SparkAmp is called outside of a Spark task, by a training master of another kind or"
+                            + " by hand."
+                            + " It's for ParameterAveragingTrainingMaster.Builder.trainingHooks; on one machine call"
+                            + " MixedPrecision.enable(net) in its place");
         }
         if (MixedPrecision.of(model).isEmpty()) {
             TaskAmp.begin(model, task, training);

@@ -82,7 +82,8 @@ final class DriverWatch extends SparkListener {
         } else if (job.trains() && reportsExpected && !said && JobSucceeded$.MODULE$.equals(end.jobResult())) {
             said = true;
             LOG.warn(
-                    "A training of DL4J's on this SparkContext went on without mixed precision: Spark's job {} succeeded,"
+                    "A training of DL4J's on this SparkContext went on without mixed precision: Spark's job {}"
+                            + " succeeded,"
                             + " and none of its tasks reported to a SparkAmp. If it isn't meant to be in FP32:"
                             + " SparkAmp.hook() belongs into ParameterAveragingTrainingMaster.Builder.trainingHooks,"
                             + " SparkAmp.listener() into spark.setListeners of a network with a SharedTrainingMaster;"

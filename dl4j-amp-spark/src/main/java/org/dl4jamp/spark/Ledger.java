@@ -12,13 +12,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The driver's book of what tasks did. A stage that Spark runs again, since an executor and results on it were lost, reports again: the later report of the same part of the same stage takes the place
- * of the earlier one, as its results do. Old stages are summed up, so that the book doesn't grow with training.
+ * The driver's book of what tasks did. A stage that Spark runs again, since an executor and results on it were lost,
+ * reports again: the later report of the same part of the same stage takes the place of the earlier one, as its results
+ * do. Old stages are summed up, so that the book doesn't grow with training.
  */
 final class Ledger {
     private static final Logger LOG = LoggerFactory.getLogger(SparkAmp.class);
 
-    /** More than Spark ever runs again of one network: its stages run one after another, and it runs again those of the job in progress. */
+    /**
+     * More than Spark ever runs again of one network: its stages run one after another, and it runs again those of the
+     * job in progress.
+     */
     private static final int OPEN_STAGES = 8;
 
     /** Steps of a task of shared gradients that is long enough: learning loses little between two of them. */
@@ -61,7 +65,8 @@ final class Ledger {
                 && (report.precision() != first.precision() || !report.engine().equals(first.engine()))) {
             saidThatExecutorsDiffer = true;
             LOG.warn(
-                    "Executors differ: {}, but {}. Each takes what suits its machine, and DL4J combines what they train. To have them agree, ask for a precision and an engine"
+                    "Executors differ: {}, but {}. Each takes what suits its machine, and DL4J combines what they"
+                            + " train. To have them agree, ask for a precision and an engine"
                             + " by name, and give all of them the same jars; SparkAmp.report() shows what each has",
                     describe(first),
                     describe(report));
@@ -75,8 +80,10 @@ final class Ledger {
         }
         saidThatTasksAreShort = true;
         LOG.warn(
-                "Executor {} trained only {} steps in a task. Between tasks DL4J drops the gradients that other executors send, and what was below the threshold: networks learn"
-                        + " less, the more so the faster their steps are. Give the SharedTrainingMaster's builder .repartitioner(new EqualRepartitioner()), and each fit more data, such as several epochs",
+                "Executor {} trained only {} steps in a task. Between tasks DL4J drops the gradients that other"
+                        + " executors send, and what was below the threshold: networks learn"
+                        + " less, the more so the faster their steps are. Give the SharedTrainingMaster's builder"
+                        + " .repartitioner(new EqualRepartitioner()), and each fit more data, such as several epochs",
                 report.executor(),
                 steps);
     }
@@ -86,7 +93,10 @@ final class Ledger {
                 + " on engine \"" + report.engine() + "\"";
     }
 
-    /** After each of the last stages, in their order: a stage begins with the last end before it, also when it's run again and some of its own reports are here. */
+    /**
+     * After each of the last stages, in their order: a stage begins with the last end before it, also when it's run
+     * again and some of its own reports are here.
+     */
     synchronized List<StageEnd> ends() {
         List<StageEnd> ends = new ArrayList<>(List.of(closedEnd));
         open.forEach((stage, reports) -> ends.add(ends.get(ends.size() - 1).then(stage, reports.values())));

@@ -10,7 +10,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Says on the driver which jar executors lack. Where they lack this library none of its code is there to say so: the task's error is the bare name of a class.
+ * Says on the driver which jar executors lack. Where they lack this library none of its code is there to say so: the
+ * task's error is the bare name of a class.
  */
 final class MissingClasses extends SparkListener {
     private static final Logger LOG = LoggerFactory.getLogger(SparkAmp.class);
@@ -38,7 +39,8 @@ final class MissingClasses extends SparkListener {
         }
         String name = missing.group(1).replace('/', '.');
         return Optional.of("Executors on " + host + " lack " + artifact(name) + ": a task can't load " + name
-                + ". Give them the jars that the driver has: with spark-submit --jars or --packages, in the program's own jar, or by"
+                + ". Give them the jars that the driver has: with spark-submit --jars or --packages, in the program's"
+                + " own jar, or by"
                 + " spark.executor.extraClassPath where they are installed");
     }
 

@@ -36,7 +36,9 @@ final class ServerLaunch {
         this.nanoTime = nanoTime;
     }
 
-    /** Returns why the launch in progress can't succeed, null if it may, or if there is none. Any thread may call it. */
+    /**
+     * Returns why the launch in progress can't succeed, null if it may, or if there is none. Any thread may call it.
+     */
     synchronized String failure() {
         if (!(launching() instanceof AeronUdpTransport transport)) {
             return null;
@@ -46,7 +48,8 @@ final class ServerLaunch {
             return "This executor can't receive the gradients of others: its port " + transport.id()
                     + " can't be opened, because another process has it, or the address isn't this machine's. Where two"
                     + " executors run on one machine, give VoidConfiguration a PortSupplier that finds a free port; the"
-                    + " address is DL4J_VOID_IP in the executor's environment, or that of VoidConfiguration.networkMask";
+                    + " address is DL4J_VOID_IP in the executor's environment, or that of"
+                    + " VoidConfiguration.networkMask";
         }
         long now = nanoTime.getAsLong();
         if (!seen) {
@@ -57,7 +60,8 @@ final class ServerLaunch {
                 ? null
                 : "The driver hasn't answered this executor, " + transport.id()
                         + ", for two minutes: it has to reach that"
-                        + " address by UDP. DL4J_VOID_IP in the executor's environment, or VoidConfiguration.networkMask,"
+                        + " address by UDP. DL4J_VOID_IP in the executor's environment, or"
+                        + " VoidConfiguration.networkMask,"
                         + " says which it is; without them it is 127.0.0.1";
     }
 
@@ -74,7 +78,10 @@ final class ServerLaunch {
         }
     }
 
-    /** Removes what a launch that has failed has left, so that another can begin. DL4J's own {@code shutdown} fails on it. */
+    /**
+     * Removes what a launch that has failed has left, so that another can begin. DL4J's own {@code shutdown} fails on
+     * it.
+     */
     static void removeFailed() {
         if (!(launching() instanceof AeronUdpTransport transport)) {
             return;

@@ -46,8 +46,8 @@ final class SharedTask implements TaskCompletionListener {
     /**
      * Registers the task of the calling thread, which has just been sent to it, and returns when it's the task's turn.
      *
-     * @param listener the task's, which the executor's network gets if it has none: DL4J gives it those of a master's first
-     *     fit only
+     * @param listener the task's, which the executor's network gets if it has none: DL4J gives it those of a master's
+     *     first fit only
      * @throws TaskKilledException if Spark gives the task up meanwhile
      * @throws AmpException if there are two listeners, or an earlier task, which was given up, doesn't end
      */
@@ -55,7 +55,8 @@ final class SharedTask implements TaskCompletionListener {
         SharedTask task = new SharedTask(context, training);
         if (RUNNING.putIfAbsent(context.taskAttemptId(), task) != null) {
             throw new AmpException(
-                    "spark.setListeners: two listeners of SparkAmp are in one list; a network needs that of its own SparkAmp only");
+                    "spark.setListeners: two listeners of SparkAmp are in one list; a network needs that of its own"
+                            + " SparkAmp only");
         }
         context.addTaskCompletionListener(task);
         task.turn = Turn.await(task::hasToEnd);
@@ -64,7 +65,8 @@ final class SharedTask implements TaskCompletionListener {
     }
 
     /**
-     * Returns whether Spark has given the task up, or it waits for connections that can't be made. Any thread may call it.
+     * Returns whether Spark has given the task up, or it waits for connections that can't be made. Any thread may call
+     * it.
      */
     private boolean hasToEnd() {
         if (unreachable == null && network == null && turn != null) {
@@ -82,7 +84,10 @@ final class SharedTask implements TaskCompletionListener {
         return Optional.ofNullable(TaskContext.get()).map(context -> RUNNING.get(context.taskAttemptId()));
     }
 
-    /** Has the tasks of a training end in an exception that run in this executor, and later ones, until an epoch begins in one as it should. Any thread may call it. */
+    /**
+     * Has the tasks of a training end in an exception that run in this executor, and later ones, until an epoch begins
+     * in one as it should. Any thread may call it.
+     */
     static void failAll(TrainingSoFar training, String why) {
         FAILING.put(training.id(), why);
     }
@@ -113,7 +118,8 @@ final class SharedTask implements TaskCompletionListener {
     /**
      * Reports what was done.
      *
-     * @throws AmpException if tasks have to fail, or training has ended in the middle of an epoch: DL4J logs why, and has the task succeed
+     * @throws AmpException if tasks have to fail, or training has ended in the middle of an epoch: DL4J logs why, and
+     *     has the task succeed
      */
     @Override
     public void onTaskCompletion(TaskContext completed) {
@@ -152,8 +158,8 @@ final class SharedTask implements TaskCompletionListener {
             throw new AmpException(
                     "Training has ended in the middle of an epoch: "
                             + cause.map(Throwable::toString)
-                                    .orElse(
-                                            "the executor's log has the reason, after \"Exception encountered during fit operation\""),
+                                    .orElse("the executor's log has the reason, after \"Exception encountered during"
+                                            + " fit operation\""),
                     cause.orElse(null));
         }
         if (amp != null) {

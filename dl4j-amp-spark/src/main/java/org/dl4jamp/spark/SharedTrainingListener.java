@@ -15,26 +15,33 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.dl4jamp.MixedPrecision;
-import org.dl4jamp.install.ServesOneNetwork;
+import org.dl4jamp.ServesOneNetwork;
 import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Mixed precision in every executor of shared gradients, from its first iteration. DL4J's training master for them refuses hooks, but sends listeners along. Each task brings one; the executor's network,
- * which lives on from task to task, keeps that of its first task, whose way to the driver ends with it: so what is heard goes to the {@link SharedTask} that runs.
+ * Mixed precision in every executor of shared gradients, from its first iteration. DL4J's training master for them
+ * refuses hooks, but sends listeners along. Each task brings one; the executor's network, which lives on from task to
+ * task, keeps that of its first task, whose way to the driver ends with it: so what is heard goes to the
+ * {@link SharedTask} that runs.
  */
 final class SharedTrainingListener extends BaseTrainingListener implements ServesOneNetwork, Serializable {
     private static final long serialVersionUID = 1L;
 
     private static final String SEVERAL_REPLICAS =
-            "SharedTrainingMaster trains with several replicas in this executor, in which a listener can't turn on mixed precision before their"
-                    + " first step, and which are new ones in each task. Say SharedTrainingMaster.Builder.workersPerNode(1): by default DL4J takes"
-                    + " one for every four cores or, with several GPUs, one for each. For more workers start more executors";
+            "SharedTrainingMaster trains with several replicas in this executor, in which a listener can't turn on"
+                    + " mixed precision before their"
+                    + " first step, and which are new ones in each task. Say"
+                    + " SharedTrainingMaster.Builder.workersPerNode(1): by default DL4J takes"
+                    + " one for every four cores or, with several GPUs, one for each. For more workers start more"
+                    + " executors";
 
     private static final String REPLACED =
             "This fit's listeners lack that of SparkAmp, which an earlier fit of the same SharedTrainingMaster had:"
-                    + " spark.setListeners replaces all of them. Executors keep their networks, which are in mixed precision"
-                    + " and have no way to report. Give SparkAmp.listener() with each call of setListeners; to go on in FP32"
+                    + " spark.setListeners replaces all of them. Executors keep their networks, which are in mixed"
+                    + " precision"
+                    + " and have no way to report. Give SparkAmp.listener() with each call of setListeners; to go on"
+                    + " in FP32"
                     + " take another SharedTrainingMaster, on a cluster in another JavaSparkContext";
 
     private final TrainingSoFar training;
@@ -110,7 +117,8 @@ final class SharedTrainingListener extends BaseTrainingListener implements Serve
         if (!sentToTask) {
             return new AmpException(
                     "The listener of SparkAmp is called outside of a Spark task. It's for spark.setListeners with a"
-                            + " SharedTrainingMaster; on one machine call MixedPrecision.enable(net), or take an AmpListener, in its place");
+                            + " SharedTrainingMaster; on one machine call MixedPrecision.enable(net), or take an"
+                            + " AmpListener, in its place");
         }
         return TaskContext.get() != null && SharedTask.running().isEmpty()
                 ? new AmpException(REPLACED)
@@ -120,6 +128,7 @@ final class SharedTrainingListener extends BaseTrainingListener implements Serve
     private static AmpException withoutEpochs() {
         return new AmpException(
                 "The listener of SparkAmp is with a training master that begins no epochs in its tasks, such as"
-                        + " ParameterAveragingTrainingMaster: give that one SparkAmp.hook(), with Builder.trainingHooks, and leave the listener out");
+                        + " ParameterAveragingTrainingMaster: give that one SparkAmp.hook(), with"
+                        + " Builder.trainingHooks, and leave the listener out");
     }
 }

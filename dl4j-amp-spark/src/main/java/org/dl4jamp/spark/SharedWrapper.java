@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Access to the executor's {@link SharedTrainingWrapper}, DL4J's singleton that trains with the data of its tasks. There
- * is no public way to what is needed of it. Only the task whose {@link Turn} it is may call this.
+ * Access to the executor's {@link SharedTrainingWrapper}, DL4J's singleton that trains with the data of its tasks.
+ * There is no public way to what is needed of it. Only the task whose {@link Turn} it is may call this.
  */
 final class SharedWrapper {
     private static final Logger LOG = LoggerFactory.getLogger(SparkAmp.class);
@@ -79,7 +79,8 @@ final class SharedWrapper {
         }
         NotPublic.set(SharedTrainingWrapper.class, null, "INSTANCE", fresh);
         LOG.warn(
-                "A task of shared gradients ended before DL4J trained with its data, or after it. The next task begins with {}",
+                "A task of shared gradients ended before DL4J trained with its data, or after it. The next task"
+                        + " begins with {}",
                 isConnected ? "the executor's network" : "a new network");
     }
 

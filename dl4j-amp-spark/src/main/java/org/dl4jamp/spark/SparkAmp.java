@@ -25,9 +25,11 @@ import org.slf4j.LoggerFactory;
  *
  * <p>With a {@code SharedTrainingMaster}, which takes no hooks: {@code spark.setListeners(List.of(amp.listener()))}.
  *
- * <p>Every task trains in mixed precision from its first iteration, with the settings given here, or those that the network's configuration carries, or the defaults. DL4J makes a new
- * network in each task of parameter averaging; the loss scale goes on from the lowest that the tasks of the split before it ended with, on replacements of lost executors, too, and
- * Adam counts the steps that were taken. Each executor takes the engine and, with {@code Precision.AUTO}, the precision that suit its machine; where they differ the log says so once.
+ * <p>Every task trains in mixed precision from its first iteration, with the settings given here, or those that the
+ * network's configuration carries, or the defaults. DL4J makes a new network in each task of parameter averaging; the
+ * loss scale goes on from the lowest that the tasks of the split before it ended with, on replacements of lost
+ * executors, too, and Adam counts the steps that were taken. Each executor takes the engine and, with
+ * {@code Precision.AUTO}, the precision that suit its machine; where they differ the log says so once.
  *
  * <p>One for each network and each context: several on one context are independent. Thread-safe.
  */
@@ -66,8 +68,8 @@ public final class SparkAmp {
 
     /**
      * For a network whose training goes on, with the settings, the loss scale and the counts of a state that
-     * {@link #state()} or {@link org.dl4jamp.MixedPrecision#state()} returned. Tasks fail if the network's configuration
-     * carries other settings. What {@link #report()} counts begins at zero.
+     * {@link #state()} or {@link org.dl4jamp.MixedPrecision#state()} returned. Tasks fail if the network's
+     * configuration carries other settings. What {@link #report()} counts begins at zero.
      *
      * @throws AmpException if the context is null or stopped, the state is null, micro-batches wait in it, or its
      *     settings are nothing for tasks, as in {@link #on(JavaSparkContext, AmpConfig)}
@@ -99,18 +101,20 @@ public final class SparkAmp {
     }
 
     /**
-     * The listener for {@code SparkDl4jMultiLayer.setListeners} and {@code SparkComputationGraph.setListeners} of a network that a {@code SharedTrainingMaster} trains, which takes no hooks. Say {@code workersPerNode(1)}: with more
-     * workers in an executor, which DL4J has by default where there are eight cores and more, a listener can't enable them before their first step, and {@code fit} ends with an
-     * exception that says so. Tasks of an executor take turns. Give the master's builder {@code repartitioner(new EqualRepartitioner())} and each fit as much data as there is: between tasks DL4J drops gradients, and a
-     * warning says so where tasks are short.
+     * The listener for {@code SparkDl4jMultiLayer.setListeners} and {@code SparkComputationGraph.setListeners} of a
+     * network that a {@code SharedTrainingMaster} trains, which takes no hooks. Say {@code workersPerNode(1)}: with
+     * more workers in an executor, which DL4J has by default where there are eight cores and more, a listener can't
+     * enable them before their first step, and {@code fit} ends with an exception that says so. Tasks of an executor
+     * take turns. Give the master's builder {@code repartitioner(new EqualRepartitioner())} and each fit as much data
+     * as there is: between tasks DL4J drops gradients, and a warning says so where tasks are short.
      *
      * @throws AmpException if the context is stopped
      */
     public TrainingListener listener() {
         if (context.getConf().getBoolean("spark.speculation", false)) {
-            LOG.warn(
-                    "spark.speculation is on: Spark runs slow tasks a second time on other executors. With shared gradients"
-                            + " both copies change the networks of all, so their data counts twice. Leave it off");
+            LOG.warn("spark.speculation is on: Spark runs slow tasks a second time on other executors. With shared"
+                    + " gradients"
+                    + " both copies change the networks of all, so their data counts twice. Leave it off");
         }
         return new SharedTrainingListener(handOut());
     }
@@ -121,13 +125,18 @@ public final class SparkAmp {
         return new TrainingSoFar(reports, settings, context);
     }
 
-    /** What the executors have done so far, of all tasks whose results counted: one that Spark has run again is counted once. */
+    /**
+     * What the executors have done so far, of all tasks whose results counted: one that Spark has run again is counted
+     * once.
+     */
     public SparkReport report() {
         return reports.ledger().report();
     }
 
     /**
-     * What has to be kept to go on from here: with {@link #on(JavaSparkContext, AmpState)} on a cluster, or on one machine, for which {@link #enable} is the short way. The loss scale is the lowest of the last split; steps are those of an average worker.
+     * What has to be kept to go on from here: with {@link #on(JavaSparkContext, AmpState)} on a cluster, or on one
+     * machine, for which {@link #enable} is the short way. The loss scale is the lowest of the last split; steps are
+     * those of an average worker.
      *
      * @return empty before a task has ended
      */
@@ -136,11 +145,14 @@ public final class SparkAmp {
     }
 
     /**
-     * Enables mixed precision on the trained network here on the driver, to go on training it on this machine from {@link #state()}: with the loss scale, and with an Adam that counts the steps that were taken. Where DL4J
-     * hasn't counted iterations on the driver, with a {@code SharedTrainingMaster}, the network's count is set to those of an average worker.
+     * Enables mixed precision on the trained network here on the driver, to go on training it on this machine from
+     * {@link #state()}: with the loss scale, and with an Adam that counts the steps that were taken. Where DL4J hasn't
+     * counted iterations on the driver, with a {@code SharedTrainingMaster}, the network's count is set to those of an
+     * average worker.
      *
      * @param network {@code spark.getNetwork()}
-     * @throws AmpException before a task has ended, or as {@link MixedPrecision#enable(Model, AmpState)}; the network is then as it was
+     * @throws AmpException before a task has ended, or as {@link MixedPrecision#enable(Model, AmpState)}; the network
+     *     is then as it was
      */
     public MixedPrecision enable(Model network) {
         AmpState state = state().orElseThrow(

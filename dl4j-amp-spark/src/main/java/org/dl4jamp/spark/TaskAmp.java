@@ -12,12 +12,16 @@ import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.checkpoint.AmpState;
 import org.dl4jamp.scale.LossScalerState;
 
-/** The mixed precision of a task's network: goes on where the stage before has ended, and reports when the task has ended. */
+/**
+ * The mixed precision of a task's network: goes on where the stage before has ended, and reports when the task has
+ * ended.
+ */
 final class TaskAmp {
     private TaskAmp() {}
 
     /**
-     * Enables mixed precision for the rest of a task. DL4J tells its hooks nothing after the last step, so the report is made when Spark completes the task: parameters and updater state are on their way by then.
+     * Enables mixed precision for the rest of a task. DL4J tells its hooks nothing after the last step, so the report
+     * is made when Spark completes the task: parameters and updater state are on their way by then.
      *
      * @param training where it is, and the way for the report
      */

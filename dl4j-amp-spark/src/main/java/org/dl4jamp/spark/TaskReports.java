@@ -5,7 +5,8 @@ import java.util.List;
 import org.apache.spark.util.AccumulatorV2;
 
 /**
- * The way of reports from tasks to the driver: a Spark accumulator, which arrives with a task's result and not without it. In a task it holds that task's report, on the driver the {@link Ledger}.
+ * The way of reports from tasks to the driver: a Spark accumulator, which arrives with a task's result and not without
+ * it. In a task it holds that task's report, on the driver the {@link Ledger}.
  */
 final class TaskReports extends AccumulatorV2<TaskReport, List<TaskReport>> {
     private static final long serialVersionUID = 1L;

@@ -20,7 +20,8 @@ record TaskSettings(AmpConfig given) implements Serializable {
 
     private static final String OTHER_STATE =
             ". A state goes on with other settings as new AmpState(config, state.scaler(), state.stepsTaken(),"
-                    + " state.stepsSkipped(), state.consecutiveSkips(), state.iterationsWithoutStep(), Optional.empty())";
+                    + " state.stepsSkipped(), state.consecutiveSkips(), state.iterationsWithoutStep(),"
+                    + " Optional.empty())";
 
     /**
      * Checks on the driver that tasks can have the settings.

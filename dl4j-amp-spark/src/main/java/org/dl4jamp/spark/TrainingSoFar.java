@@ -7,8 +7,9 @@ import java.util.List;
 import org.apache.spark.api.java.JavaSparkContext;
 
 /**
- * What a task is given: where training is, and the way for its own report. Spark serializes it again for each job, and it takes along what the driver knows at that moment; what is serialized for a
- * stage that is run again begins where that stage began.
+ * What a task is given: where training is, and the way for its own report. Spark serializes it again for each job, and
+ * it takes along what the driver knows at that moment; what is serialized for a stage that is run again begins where
+ * that stage began.
  */
 final class TrainingSoFar implements Serializable {
     private static final long serialVersionUID = 1L;

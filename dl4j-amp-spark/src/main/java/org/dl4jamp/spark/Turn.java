@@ -12,10 +12,12 @@ import org.apache.spark.TaskKilledException;
 import org.dl4jamp.precision.AmpException;
 
 /**
- * A task's turn to train in this executor, which has one network. Left to themselves, DL4J has one of the tasks that run at the same time train with the data of all, while the others wait for it: for ever,
- * if a task adds its data at the moment at which that one has come to the end of its own.
+ * A task's turn to train in this executor, which has one network. Left to themselves, DL4J has one of the tasks that
+ * run at the same time train with the data of all, while the others wait for it: for ever, if a task adds its data at
+ * the moment at which that one has come to the end of its own.
  *
- * <p>A task that Spark has given up is interrupted if it doesn't end: it may wait for ever for data that DL4J's reading thread, which Spark's exception has ended, won't bring.
+ * <p>A task that Spark has given up is interrupted if it doesn't end: it may wait for ever for data that DL4J's reading
+ * thread, which Spark's exception has ended, won't bring.
  */
 final class Turn implements AutoCloseable {
     private static final Semaphore FREE = new Semaphore(1, true);

@@ -1,4 +1,5 @@
 /**
- * Many machines: mixed precision in every task of DL4J's training on Spark. {@link org.dl4jamp.spark.SparkAmp} is the door.
+ * Many machines: mixed precision in every task of DL4J's training on Spark. {@link org.dl4jamp.spark.SparkAmp} is the
+ * door.
  */
 package org.dl4jamp.spark;

@@ -28,7 +28,10 @@ import org.junit.jupiter.api.condition.EnabledForJreRange;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 
-/** Listeners that change from one fit to the next of a {@code SharedTrainingMaster}, whose executors keep those of the first. */
+/**
+ * Listeners that change from one fit to the next of a {@code SharedTrainingMaster}, whose executors keep those of the
+ * first.
+ */
 @EnabledForJreRange(maxVersion = 22, disabledReason = "Spark 3.5 needs Subject.getSubject, which newer JDKs lack")
 @Timeout(value = 3, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @Tag("long")

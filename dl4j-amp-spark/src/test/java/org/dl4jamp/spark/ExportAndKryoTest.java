@@ -19,7 +19,9 @@ import org.junit.jupiter.api.condition.EnabledForJreRange;
 import org.junit.jupiter.api.io.TempDir;
 import org.nd4j.linalg.dataset.DataSet;
 
-/** Other ways of Spark's and DL4J's to send things: Kryo in place of Java's serialization, and batches by way of files. */
+/**
+ * Other ways of Spark's and DL4J's to send things: Kryo in place of Java's serialization, and batches by way of files.
+ */
 @EnabledForJreRange(maxVersion = 22, disabledReason = "Spark 3.5 needs Subject.getSubject, which newer JDKs lack")
 @Timeout(value = 10, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ExportAndKryoTest {

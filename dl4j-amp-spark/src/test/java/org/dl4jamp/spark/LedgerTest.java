@@ -148,7 +148,8 @@ class LedgerTest {
                 List.of(unscaled(3, 1, "2"), unscaled(4, 0, "2"), task(4, 1, "1", 1024, 5, 0)));
         assertTrue(
                 line.contains(
-                        "executor 1 on host-1 trains in HALF on engine \"nd4j\", but executor 2 on host-2 trains in FLOAT on engine \"dl4j\""),
+                        "executor 1 on host-1 trains in HALF on engine \"nd4j\", but executor 2 on host-2 trains in"
+                                + " FLOAT on engine \"dl4j\""),
                 line);
     }
 

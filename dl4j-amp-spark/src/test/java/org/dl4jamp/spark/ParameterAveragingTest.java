@@ -262,7 +262,10 @@ class ParameterAveragingTest {
         return rdd(batches, Cluster.CORES);
     }
 
-    /** DL4J deals the batches of each partition out to splits: evenly if they are a multiple of the splits. What is over a worker's share is dropped. */
+    /**
+     * DL4J deals the batches of each partition out to splits: evenly if they are a multiple of the splits. What is over
+     * a worker's share is dropped.
+     */
     private static JavaRDD<DataSet> rdd(List<DataSet> batches, int partitions) {
         return context.parallelize(batches, partitions);
     }

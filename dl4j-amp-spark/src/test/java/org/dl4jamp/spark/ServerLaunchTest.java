@@ -15,7 +15,10 @@ import org.nd4j.parameterserver.distributed.conf.VoidConfiguration;
 import org.nd4j.parameterserver.distributed.v2.ModelParameterServer;
 import org.nd4j.parameterserver.distributed.v2.transport.impl.AeronUdpTransport;
 
-/** The launch of an executor's parameter server, which the driver doesn't answer. Its port is taken on a real cluster only. */
+/**
+ * The launch of an executor's parameter server, which the driver doesn't answer. Its port is taken on a real cluster
+ * only.
+ */
 @EnabledForJreRange(maxVersion = 22, disabledReason = "of tests with Spark, which newer JDKs don't run")
 @Timeout(value = 2, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ServerLaunchTest {

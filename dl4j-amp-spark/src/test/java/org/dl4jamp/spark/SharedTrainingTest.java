@@ -41,7 +41,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 
-/** Mixed precision with a {@link SharedTrainingMaster} whose driver and one executor are this JVM, which DL4J has send gradients to itself over loopback. */
+/**
+ * Mixed precision with a {@link SharedTrainingMaster} whose driver and one executor are this JVM, which DL4J has send
+ * gradients to itself over loopback.
+ */
 @EnabledForJreRange(maxVersion = 22, disabledReason = "Spark 3.5 needs Subject.getSubject, which newer JDKs lack")
 @Timeout(value = 10, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @Tag("long")
@@ -269,7 +272,10 @@ class SharedTrainingTest {
         assertTrue(MixedPrecision.of(network).isEmpty());
     }
 
-    /** Counts the tasks that have come as far as to read what follows the listener of {@link SparkAmp}, until they complete. */
+    /**
+     * Counts the tasks that have come as far as to read what follows the listener of {@link SparkAmp}, until they
+     * complete.
+     */
     private static final class Overlap extends BaseTrainingListener implements Serializable {
         static final AtomicInteger MOST = new AtomicInteger();
 

@@ -2,9 +2,9 @@ package org.dl4jamp.benchmarks.pytorch;
 
 import java.util.function.Supplier;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.DeviceType;
 import org.bytedeco.pytorch.global.torch.ScalarType;
-import org.bytedeco.pytorch.global.torch;
 
 /** What {@code with torch.autocast("cpu", dtype=torch.bfloat16)} does. */
 final class Autocast {

@@ -14,8 +14,9 @@ import org.bytedeco.pytorch.global.torch;
 import org.dl4jamp.benchmarks.blueprint.Updater;
 
 /**
- * What {@code torch.optim.Adam(fused=True)} and {@code torch.optim.SGD(fused=True)} call: PyTorch's fastest updaters on a CPU. Its C++ classes
- * have no such option, and the operators have no Java binding, so they are called from TorchScript.
+ * What {@code torch.optim.Adam(fused=True)} and {@code torch.optim.SGD(fused=True)} call: PyTorch's fastest updaters on
+ * a CPU. Its C++ classes have no such option, and the operators have no Java binding, so they are called from
+ * TorchScript.
  */
 final class FusedUpdater {
     private static final String SOURCE = """
@@ -99,7 +100,10 @@ final class FusedUpdater {
         return list;
     }
 
-    /** Java can't make lists. The script fills its list and empties it again because an empty one is a constant to it, the same in each call. */
+    /**
+     * Java can't make lists. The script fills its list and empties it again because an empty one is a constant to it,
+     * the same in each call.
+     */
     private IValue newList() {
         return script.find_function(new QualifiedName("new_list")).apply(new IValueVector());
     }

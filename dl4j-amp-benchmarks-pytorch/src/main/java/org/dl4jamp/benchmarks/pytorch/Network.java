@@ -8,8 +8,8 @@ import org.bytedeco.pytorch.T_TensorTensorTensor_T;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptional;
 import org.bytedeco.pytorch.TensorVector;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.bytedeco.pytorch.global.torch;
+import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.dl4jamp.benchmarks.blueprint.Blueprint;
 import org.dl4jamp.benchmarks.blueprint.Model;
 import org.dl4jamp.benchmarks.blueprint.Operation;
@@ -139,7 +139,10 @@ final class Network {
                 false);
     }
 
-    /** PyTorch adds two biases to each gate. The second is zero here and isn't trained, or the bias would move twice as far in a step. */
+    /**
+     * PyTorch adds two biases to each gate. The second is zero here and isn't trained, or the bias would move twice as
+     * far in a step.
+     */
     private Function lstm(Operation operation) {
         Tensor bias = parameter(operation, Parameter.BIAS);
         TensorVector weights = new TensorVector(

@@ -7,15 +7,18 @@ import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.InferenceMode;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.bytedeco.pytorch.global.torch;
+import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.dl4jamp.benchmarks.blueprint.Blueprint;
 import org.dl4jamp.benchmarks.blueprint.Loss;
 import org.dl4jamp.benchmarks.blueprint.Model;
 import org.dl4jamp.benchmarks.side.Inference;
 import org.dl4jamp.benchmarks.side.Task;
 
-/** A network of PyTorch's after {@code eval()}, in inference mode, under autocast if it's one of those sides. Classes come out as probabilities. */
+/**
+ * A network of PyTorch's after {@code eval()}, in inference mode, under autocast if it's one of those sides. Classes
+ * come out as probabilities.
+ */
 public final class PyTorchInference implements Inference {
     /** What it computes in. */
     public enum Numbers {
@@ -23,7 +26,10 @@ public final class PyTorchInference implements Inference {
         FP32,
         /** bf16 where autocast has it so, of FP32 weights. */
         AUTOCAST,
-        /** The same with weights that are bf16, after {@code model.to(torch.bfloat16)}; the features are made bf16 in each pass. */
+        /**
+         * The same with weights that are bf16, after {@code model.to(torch.bfloat16)}; the features are made bf16 in
+         * each pass.
+         */
         BFLOAT16_WEIGHTS
     }
 
@@ -35,9 +41,7 @@ public final class PyTorchInference implements Inference {
     private final Task task;
     private final boolean classes;
 
-    /**
-     * @param task sequences at once, or one time step at a time
-     */
+    /** @param task sequences at once, or one time step at a time */
     public PyTorchInference(Model model, Numbers numbers, Task task) {
         this.numbers = numbers;
         this.task = task;

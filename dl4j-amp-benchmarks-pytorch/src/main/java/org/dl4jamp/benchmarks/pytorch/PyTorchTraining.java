@@ -10,7 +10,9 @@ import org.dl4jamp.benchmarks.blueprint.Loss;
 import org.dl4jamp.benchmarks.blueprint.Model;
 import org.dl4jamp.benchmarks.side.Training;
 
-/** PyTorch's usual training loop: forward and loss under autocast, if it's that side, backward outside, a fused updater. */
+/**
+ * PyTorch's usual training loop: forward and loss under autocast, if it's that side, backward outside, a fused updater.
+ */
 public final class PyTorchTraining implements Training {
     private static final long SUM = 2;
     private static final long NO_IGNORED_CLASS = -100;
@@ -22,9 +24,7 @@ public final class PyTorchTraining implements Training {
     private final Loss loss;
     private final boolean autocast;
 
-    /**
-     * @param autocast whether forward runs under bf16 autocast
-     */
+    /** @param autocast whether forward runs under bf16 autocast */
     public PyTorchTraining(Model model, boolean autocast) {
         this.autocast = autocast;
         loss = model.blueprint().loss();

@@ -26,8 +26,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Small versions of all cases, and the smallest as they are: DL4J and PyTorch begin at the same loss and go on to the same losses. Both are in one JVM here, where ND4J works
- * with PyTorch's OpenBLAS too; to compare speeds it has to have its own.
+ * Small versions of all cases, and the smallest as they are: DL4J and PyTorch begin at the same loss and go on to the
+ * same losses. Both are in one JVM here, where ND4J works with PyTorch's OpenBLAS too; to compare speeds it has to have
+ * its own.
  */
 class FrameworksAgreeTest {
     private static final int STEPS = 4;
@@ -46,7 +47,9 @@ class FrameworksAgreeTest {
                 BenchmarkCases.ofTraining("small").stream());
     }
 
-    /** FP32 may differ by what the order of sums and small steps of an updater make of rounding, bf16 by its own digits. */
+    /**
+     * FP32 may differ by what the order of sums and small steps of an updater make of rounding, bf16 by its own digits.
+     */
     @ParameterizedTest
     @MethodSource("cases")
     void pyTorchFollowsDl4j(BenchmarkCase benchmark) {
@@ -64,8 +67,8 @@ class FrameworksAgreeTest {
     }
 
     /**
-     * Whether PyTorch can be asked for bf16: it hands LSTMs to oneDNN because the CPU has AVX-512, and oneDNN refuses if the environment has it go
-     * without. FP32 takes its place then.
+     * Whether PyTorch can be asked for bf16: it hands LSTMs to oneDNN because the CPU has AVX-512, and oneDNN refuses
+     * if the environment has it go without. FP32 takes its place then.
      */
     static boolean hasHalf(Model model) {
         boolean lowered = BELOW_AVX512.contains(

@@ -19,7 +19,9 @@ import org.dl4jamp.benchmarks.side.Schedule;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The cases of {@link FrameworksAgreeTest}, and the recurrent one time step at a time: PyTorch infers what DL4J does. */
+/**
+ * The cases of {@link FrameworksAgreeTest}, and the recurrent one time step at a time: PyTorch infers what DL4J does.
+ */
 class InferenceAgreesTest {
     private static final double FP32 = 1e-4;
     private static final double BFLOAT16 = 0.05;

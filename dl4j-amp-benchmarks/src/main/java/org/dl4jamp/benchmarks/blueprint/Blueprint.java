@@ -14,15 +14,19 @@ public record Blueprint(String name, List<Operation> operations, Loss loss, Upda
     /** What operations name as their input where they take the features. */
     public static final String INPUT = "input";
 
-    /** The features in {@link Tensors}: {@code [minibatch, features]}, {@code [minibatch, channels, height, width]} or {@code [minibatch, time, features]}. */
+    /**
+     * The features in {@link Tensors}: {@code [minibatch, features]}, {@code [minibatch, channels, height, width]} or
+     * {@code [minibatch, time, features]}.
+     */
     public static final String FEATURES = "features";
 
     /** The labels in {@link Tensors}: of the output's shape, or the number of the class for each row of it. */
     public static final String LABELS = "labels";
 
     /**
-     * What stock DL4J infers, in {@link Tensors}: heights {@code [minibatch, channels, height, width]}, or probabilities of classes {@code [minibatch, classes]} or
-     * {@code [minibatch, time, classes]}. Only where there is something to infer.
+     * What stock DL4J infers, in {@link Tensors}: heights {@code [minibatch, channels, height, width]}, or
+     * probabilities of classes {@code [minibatch, classes]} or {@code [minibatch, time, classes]}. Only where there is
+     * something to infer.
      */
     public static final String OUTPUT = "output";
 

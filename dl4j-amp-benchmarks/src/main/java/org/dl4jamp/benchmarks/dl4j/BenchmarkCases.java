@@ -46,7 +46,10 @@ public final class BenchmarkCases {
 
     private BenchmarkCases() {}
 
-    /** The names of all cases: those of the group {@code all}, then those of {@code small}, then what is for inference only. */
+    /**
+     * The names of all cases: those of the group {@code all}, then those of {@code small}, then what is for inference
+     * only.
+     */
     public static List<String> names() {
         return cases().map(BenchmarkCase::name).toList();
     }
@@ -57,10 +60,11 @@ public final class BenchmarkCases {
     }
 
     /**
-     * The case of that name, or those of the group of that name in their order; besides {@link #names} there is {@code sine-N} for a grid of N by N
-     * points, 2 to 9999.
+     * The case of that name, or those of the group of that name in their order; besides {@link #names} there is
+     * {@code sine-N} for a grid of N by N points, 2 to 9999.
      *
-     * @throws IllegalArgumentException if there is none, or it's for inference only; the message lists those that there are
+     * @throws IllegalArgumentException if there is none, or it's for inference only; the message lists those that there
+     *     are
      */
     public static List<BenchmarkCase> ofTraining(String name) {
         if (name.equals(LSTM_STEP.name())) {

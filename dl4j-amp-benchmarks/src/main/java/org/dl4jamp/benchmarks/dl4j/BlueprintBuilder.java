@@ -42,7 +42,10 @@ import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.learning.config.IUpdater;
 import org.nd4j.linalg.learning.config.Nesterovs;
 
-/** Reads a blueprint and its numbers off a DL4J network, so that nobody writes a network twice. Refuses what blueprints don't have. */
+/**
+ * Reads a blueprint and its numbers off a DL4J network, so that nobody writes a network twice. Refuses what blueprints
+ * don't have.
+ */
 public final class BlueprintBuilder {
     private final List<Operation> operations = new ArrayList<>();
     private final Tensors tensors = new Tensors();
@@ -72,7 +75,8 @@ public final class BlueprintBuilder {
     }
 
     /**
-     * The model with what stock DL4J infers, from which all sides' outputs are told to differ. Leaves the network in no other state.
+     * The model with what stock DL4J infers, from which all sides' outputs are told to differ. Leaves the network in no
+     * other state.
      *
      * @throws IllegalArgumentException if a blueprint can't describe it; the message names the layer
      */
@@ -206,7 +210,9 @@ public final class BlueprintBuilder {
         return new Window(kernel[0], kernel[1], stride[0], stride[1], padding[0], padding[1]);
     }
 
-    /** Zeros that a layer of DL4J's put around the input are the convolution's own padding, as a PyTorch user writes it. */
+    /**
+     * Zeros that a layer of DL4J's put around the input are the convolution's own padding, as a PyTorch user writes it.
+     */
     private Window padded(Node node, Window window) {
         ZeroPaddingLayer padding = paddings.get(node.inputs().get(0));
         return padding == null ? window : window.padded(padding.getPadding()[0], padding.getPadding()[2]);

@@ -17,7 +17,10 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 
-/** A DL4J network that infers as DL4J's users have it, with {@code output} or {@code rnnTimeStep}, plain or in this project's inference mode. */
+/**
+ * A DL4J network that infers as DL4J's users have it, with {@code output} or {@code rnnTimeStep}, plain or in this
+ * project's inference mode.
+ */
 public final class Dl4jInference implements Inference {
     private final NeuralNetwork network;
     private final INDArray features;

@@ -7,8 +7,8 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.learning.config.Adam;
 
 /**
- * The LeNet of DL4J's zoo, on images of 28×28 pixels: layers so small that what isn't arithmetic decides. Adam in place of the zoo's
- * AdaDelta, which PyTorch's C++ interface doesn't have.
+ * The LeNet of DL4J's zoo, on images of 28×28 pixels: layers so small that what isn't arithmetic decides. Adam in place
+ * of the zoo's AdaDelta, which PyTorch's C++ interface doesn't have.
  *
  * @param name of the case
  * @param minibatch images

@@ -5,8 +5,8 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 
 /**
- * DL4J keeps the gates of an LSTM side by side as cell, forget, output, input; PyTorch and oneDNN keep them one above the other as input,
- * forget, cell, output.
+ * DL4J keeps the gates of an LSTM side by side as cell, forget, output, input; PyTorch and oneDNN keep them one above
+ * the other as input, forget, cell, output.
  */
 final class LstmGates {
     private static final int[] DL4J_BLOCKS = {3, 1, 0, 2};

@@ -30,8 +30,8 @@ final class RandomBatch {
     }
 
     /**
-     * Images of a few waves each, [minibatch, channels, side, side]. Images of noise all look the same to a deep network: batch normalization
-     * blows up what little sets them apart, and rounding with it.
+     * Images of a few waves each, [minibatch, channels, side, side]. Images of noise all look the same to a deep
+     * network: batch normalization blows up what little sets them apart, and rounding with it.
      */
     INDArray images(int channels, int side) {
         float[][][][] images = new float[minibatch][channels][side][side];

@@ -17,12 +17,13 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.learning.config.Nesterovs;
 
 /**
- * The ResNet-50 of DL4J's zoo, every layer as it is there, with Nesterov momentum and without the zoo's L1 and L2 terms (1e-7 and 5e-5):
- * PyTorch's updaters have no L1, and the terms would be in DL4J's loss alone.
+ * The ResNet-50 of DL4J's zoo, every layer as it is there, with Nesterov momentum and without the zoo's L1 and L2 terms
+ * (1e-7 and 5e-5): PyTorch's updaters have no L1, and the terms would be in DL4J's loss alone.
  *
- * <p>From the zoo's initial weights no two implementations of this network come to the same loss, in FP32 either: its gradients are so large
- * that the loss jumps at any learning rate from 1e-6 on. So it begins, as is usual for residual networks, with weights after He and residual
- * branches that are scaled down (P. Goyal et al., Accurate, Large Minibatch SGD, 2017, section 5.1), and with small weights of its output.
+ * <p>From the zoo's initial weights no two implementations of this network come to the same loss, in FP32 either: its
+ * gradients are so large that the loss jumps at any learning rate from 1e-6 on. So it begins, as is usual for residual
+ * networks, with weights after He and residual branches that are scaled down (P. Goyal et al., Accurate, Large
+ * Minibatch SGD, 2017, section 5.1), and with small weights of its output.
  *
  * @param side pixels along each side of an image
  * @param minibatch images

@@ -7,14 +7,19 @@ import org.deeplearning4j.nn.params.BatchNormalizationParamInitializer;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** The means and variances by which batch normalization infers. A network that was never trained has zeros and ones, with which next to nothing is to be done. */
+/**
+ * The means and variances by which batch normalization infers. A network that was never trained has zeros and ones,
+ * with which next to nothing is to be done.
+ */
 public final class RunningStatistics {
     private static final double MEAN_DEVIATION = 0.1;
     private static final double SMALLEST_VARIANCE = 0.5;
 
     private RunningStatistics() {}
 
-    /** Gives each batch normalization of a network others, the same each time: means around 0 and variances around 1. */
+    /**
+     * Gives each batch normalization of a network others, the same each time: means around 0 and variances around 1.
+     */
     public static void draw(NeuralNetwork network) {
         Random random = new Random(11);
         Node.of(network).stream()

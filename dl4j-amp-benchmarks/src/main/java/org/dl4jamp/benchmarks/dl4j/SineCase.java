@@ -17,8 +17,8 @@ import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
- * The network of {@code amp sine}: 1×1 convolutions with batch normalization and ReLU learn a sinusoid from coordinates. One grid is the
- * batch; of several all are the same.
+ * The network of {@code amp sine}: 1×1 convolutions with batch normalization and ReLU learn a sinusoid from
+ * coordinates. One grid is the batch; of several all are the same.
  *
  * @param size points along each side of the grid
  * @param hidden channels of the hidden convolutions

@@ -6,8 +6,8 @@ import org.dl4jamp.benchmarks.side.Task;
 import org.nd4j.linalg.dataset.DataSet;
 
 /**
- * A recurrent network that is given its sequences one time step at a time, as when each next input depends on the output. A pass is a whole sequence, from
- * a state of zeros. Inference only.
+ * A recurrent network that is given its sequences one time step at a time, as when each next input depends on the
+ * output. A pass is a whole sequence, from a state of zeros. Inference only.
  *
  * @param name of the case
  * @param sequences the case that is given them at once

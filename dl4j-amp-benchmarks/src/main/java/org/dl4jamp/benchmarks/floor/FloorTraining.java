@@ -17,18 +17,16 @@ import org.dl4jamp.benchmarks.blueprint.Tensors;
 import org.dl4jamp.benchmarks.side.Training;
 
 /**
- * The primitives of a training step, on channels-last plain memory, with ReLU fused into what comes before it and no gradient of the features
- * where oneDNN can leave it out. Weights are in the order that each primitive likes best before the first step; none of them moves, so that
- * the loss is the same in each step.
+ * The primitives of a training step, on channels-last plain memory, with ReLU fused into what comes before it and no
+ * gradient of the features where oneDNN can leave it out. Weights are in the order that each primitive likes best
+ * before the first step; none of them moves, so that the loss is the same in each step.
  */
 public final class FloorTraining implements Training {
     private final Tape tape;
     private final Map<String, Flow> flows = new HashMap<>();
     private final double loss;
 
-    /**
-     * @param half whether activations and weights are BFLOAT16, in place of FP32
-     */
+    /** @param half whether activations and weights are BFLOAT16, in place of FP32 */
     public FloorTraining(Model model, boolean half) {
         tape = new Tape(half ? memory.data_type.bf16 : memory.data_type.f32);
         Blueprint blueprint = model.blueprint();

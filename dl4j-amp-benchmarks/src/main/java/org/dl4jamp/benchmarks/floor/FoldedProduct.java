@@ -6,8 +6,8 @@ import org.dl4jamp.benchmarks.blueprint.Tensor;
 import org.dl4jamp.benchmarks.blueprint.Tensors;
 
 /**
- * A product's weights and bias with those of the batch normalization behind it in them: scale (W x + b - mean) / sqrt(variance + epsilon) + shift is a product
- * as well.
+ * A product's weights and bias with those of the batch normalization behind it in them: scale (W x + b - mean) /
+ * sqrt(variance + epsilon) + shift is a product as well.
  */
 record FoldedProduct(Tensor weights, Tensor bias) {
     static FoldedProduct of(Stage stage, Tensors tensors) {

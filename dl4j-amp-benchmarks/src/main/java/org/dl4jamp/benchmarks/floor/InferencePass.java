@@ -30,9 +30,7 @@ final class InferencePass {
     private final OptionalInt step;
     private final Map<String, Flow> flows = new HashMap<>();
 
-    /**
-     * @param step which time step, empty where sequences are computed at once
-     */
+    /** @param step which time step, empty where sequences are computed at once */
     InferencePass(Tape tape, Memories memories, Tensors tensors, List<Stage> stages, OptionalInt step) {
         this.tape = tape;
         this.memories = memories;
@@ -54,7 +52,10 @@ final class InferencePass {
         return last;
     }
 
-    /** What was read for the last time makes room for what comes. Some outputs are in the memory of what they were made of. */
+    /**
+     * What was read for the last time makes room for what comes. Some outputs are in the memory of what they were made
+     * of.
+     */
     private void giveBack(Stage stage, List<Stage> later) {
         for (String input : stage.inputs()) {
             Flow read = flows.get(input);

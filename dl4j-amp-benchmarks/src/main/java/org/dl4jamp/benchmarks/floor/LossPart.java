@@ -7,16 +7,17 @@ import org.bytedeco.dnnl.softmax_forward;
 import org.dl4jamp.benchmarks.blueprint.Loss;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 
-/** The loss's gradient: softmax where there are classes, then the difference from the labels. Up to a constant factor, which costs nothing. */
+/**
+ * The loss's gradient: softmax where there are classes, then the difference from the labels. Up to a constant factor,
+ * which costs nothing.
+ */
 final class LossPart {
     private final Tape tape;
     private final Flow output;
     private final Loss.Kind kind;
     private final float[] labels;
 
-    /**
-     * @param labels in the order of the output's rows: classes, or numbers of the output's shape
-     */
+    /** @param labels in the order of the output's rows: classes, or numbers of the output's shape */
     LossPart(Tape tape, Flow output, Loss.Kind kind, float[] labels) {
         this.tape = tape;
         this.output = output;

@@ -9,7 +9,10 @@ import org.dl4jamp.benchmarks.blueprint.Parameter;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 import org.dl4jamp.benchmarks.blueprint.Tensors;
 
-/** One LSTM layer, forward only: over whole sequences from a state of zeros, or one time step, [1, minibatch, features], from the state that the one before it left. */
+/**
+ * One LSTM layer, forward only: over whole sequences from a state of zeros, or one time step, [1, minibatch, features],
+ * from the state that the one before it left.
+ */
 final class LstmInference {
     private static final int GATES = 4;
 

@@ -6,7 +6,10 @@ import org.bytedeco.dnnl.lstm_forward;
 import org.bytedeco.dnnl.memory;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 
-/** One LSTM layer over a whole sequence, [time, minibatch, features], from a state of zeros. Its gradients are FP32: oneDNN has no others. */
+/**
+ * One LSTM layer over a whole sequence, [time, minibatch, features], from a state of zeros. Its gradients are FP32:
+ * oneDNN has no others.
+ */
 final class LstmPart implements Part {
     private static final int GATES = 4;
 

@@ -7,7 +7,10 @@ import java.util.Map;
 import org.bytedeco.dnnl.memory;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 
-/** The memory of inference: weights, of which all time steps have one copy, and activations, which take the place of those that nobody reads any more. */
+/**
+ * The memory of inference: weights, of which all time steps have one copy, and activations, which take the place of
+ * those that nobody reads any more.
+ */
 final class Memories {
     private final Tape tape;
     private final Map<String, memory> kept = new HashMap<>();

@@ -16,9 +16,7 @@ abstract class ProductPart implements Part {
     private final memory.desc plainWeights;
     private final memory.desc biases;
 
-    /**
-     * @param plainWeights the weights as they are given
-     */
+    /** @param plainWeights the weights as they are given */
     ProductPart(Tape tape, Flow input, Flow output, Tensor weights, memory.desc plainWeights, boolean relu) {
         this.tape = tape;
         this.input = input;

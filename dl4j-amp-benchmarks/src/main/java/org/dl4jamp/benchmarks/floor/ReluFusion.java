@@ -7,7 +7,10 @@ import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.post_ops;
 import org.bytedeco.dnnl.primitive_attr;
 
-/** ReLU as the last thing that another primitive does: forward it costs nothing, backward it is a pass of its own, read off the output. */
+/**
+ * ReLU as the last thing that another primitive does: forward it costs nothing, backward it is a pass of its own, read
+ * off the output.
+ */
 final class ReluFusion {
     private static final dnnl.algorithm RELU = dnnl.algorithm.eltwise_relu_use_dst_for_bwd;
 

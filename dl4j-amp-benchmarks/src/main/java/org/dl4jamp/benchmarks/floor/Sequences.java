@@ -12,7 +12,10 @@ final class Sequences {
         recurrent = blueprint.operations().stream().anyMatch(Operation.Lstm.class::isInstance);
     }
 
-    /** What comes out as [time, minibatch, ...] as [minibatch, time, ...]; of a network without sequences the numbers themselves. */
+    /**
+     * What comes out as [time, minibatch, ...] as [minibatch, time, ...]; of a network without sequences the numbers
+     * themselves.
+     */
     float[] minibatchFirst(float[] numbers, int minibatch, int features) {
         if (!recurrent) {
             return numbers;
@@ -22,7 +25,10 @@ final class Sequences {
                 .values();
     }
 
-    /** [minibatch, time] or [minibatch, time, features] as [time, minibatch, ...]; of a network without sequences the tensor itself. */
+    /**
+     * [minibatch, time] or [minibatch, time, features] as [time, minibatch, ...]; of a network without sequences the
+     * tensor itself.
+     */
     Tensor timeFirst(Tensor tensor) {
         if (!recurrent) {
             return tensor;

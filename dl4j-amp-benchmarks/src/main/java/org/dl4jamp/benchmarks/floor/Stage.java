@@ -108,7 +108,8 @@ record Stage(
 
         private IllegalArgumentException cant(Operation operation) {
             return new IllegalArgumentException(
-                    "the floor has batch normalization only behind a product, ReLU only behind that or a sum, and both only where nothing else reads their input: "
+                    "the floor has batch normalization only behind a product, ReLU only behind that or a sum, and"
+                            + " both only where nothing else reads their input: "
                             + operation.name());
         }
 
@@ -118,7 +119,10 @@ record Stage(
             return only ? Optional.of(stages.get(places.get(input))) : Optional.empty();
         }
 
-        /** Of a sum's two inputs the later, if a product makes it that can write where the earlier one is: nothing else reads that from then on. */
+        /**
+         * Of a sum's two inputs the later, if a product makes it that can write where the earlier one is: nothing else
+         * reads that from then on.
+         */
         private Optional<String> laterProduct(Operation.Add sum) {
             String first = sum.inputs().get(0);
             String second = sum.inputs().get(1);

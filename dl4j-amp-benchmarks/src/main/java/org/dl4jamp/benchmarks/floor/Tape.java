@@ -23,9 +23,7 @@ final class Tape {
     private final memory.data_type type;
     private final List<Entry> entries = new ArrayList<>();
 
-    /**
-     * @param type of activations and weights
-     */
+    /** @param type of activations and weights */
     Tape(memory.data_type type) {
         this.type = type;
     }

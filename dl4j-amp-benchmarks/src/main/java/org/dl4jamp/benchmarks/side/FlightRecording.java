@@ -15,8 +15,8 @@ import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
 
 /**
- * A flight recording of this process's work events. To be made before the steps that warm up: HotSpot compiles again what writes events once
- * somebody records them.
+ * A flight recording of this process's work events. To be made before the steps that warm up: HotSpot compiles again
+ * what writes events once somebody records them.
  */
 final class FlightRecording implements AutoCloseable {
     /** The name of dl4j-amp's events, whose fields are kind and what. */

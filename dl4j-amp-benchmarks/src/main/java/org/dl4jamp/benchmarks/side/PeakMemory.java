@@ -18,7 +18,7 @@ final class PeakMemory {
         return Files.exists(STATUS) ? highWaterMark(Files.readAllLines(STATUS)) : OptionalLong.empty();
     }
 
-    /** From the lines of a status file, such as {@code VmHWM:      1234 kB}. */
+    /** From the lines of a status file, such as {@code VmHWM: 1234 kB}. */
     static OptionalLong highWaterMark(List<String> status) {
         return status.stream()
                 .filter(line -> line.startsWith(HIGH_WATER_MARK))

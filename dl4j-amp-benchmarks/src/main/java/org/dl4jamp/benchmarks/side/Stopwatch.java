@@ -11,14 +11,15 @@ public final class Stopwatch {
     /** How often in the shortest warm-up HotSpot's compiler would be asked what it takes. */
     private static final int WINDOWS = 5;
 
-    /** Steps that are shorter than this share a reading of the clock: it takes time itself, and so does keeping what it says. */
+    /**
+     * Steps that are shorter than this share a reading of the clock: it takes time itself, and so does keeping what it
+     * says.
+     */
     private static final double SHORTEST_READING = 1e-3;
 
     private final LongSupplier nanoTime;
 
-    /**
-     * @param nanoTime a clock, in nanoseconds
-     */
+    /** @param nanoTime a clock, in nanoseconds */
     Stopwatch(LongSupplier nanoTime) {
         this.nanoTime = nanoTime;
     }

@@ -6,7 +6,10 @@ public enum Task {
     TRAINING,
     /** Forward in inference mode. */
     INFERENCE,
-    /** Forward in inference mode, over sequences one time step at a time, each from the state that the one before it left. */
+    /**
+     * Forward in inference mode, over sequences one time step at a time, each from the state that the one before it
+     * left.
+     */
     TIME_STEPS;
 
     /** Whether nothing is trained. */

@@ -15,9 +15,9 @@ import org.deeplearning4j.nn.conf.layers.wrapper.BaseWrapperLayer;
 import org.dl4jamp.twin.Twin.Retention;
 
 /**
- * What DL4J's layers need of their forward pass when they run backward. Those listed here read their input again and compute the rest anew,
- * so that the wrapper can keep that input in half precision. All others, and whatever users have written, get the FP32 array back that they
- * saw in the forward pass.
+ * What DL4J's layers need of their forward pass when they run backward. Those listed here read their input again and
+ * compute the rest anew, so that the wrapper can keep that input in half precision. All others, and whatever users have
+ * written, get the FP32 array back that they saw in the forward pass.
  */
 final class BackwardNeeds {
     private static final Set<Class<? extends Layer>> INPUT_ONLY = Set.of(
@@ -81,7 +81,8 @@ final class BackwardNeeds {
     /**
      * What the wrapper has to keep for a layer.
      *
-     * @param dropoutLifted whether the wrapper applies the layer's input dropout; a layer that does it itself needs the array that it masked
+     * @param dropoutLifted whether the wrapper applies the layer's input dropout; a layer that does it itself needs the
+     *     array that it masked
      */
     static Retention of(Layer layer, boolean dropoutLifted) {
         boolean masksItself = appliesDropout(layer) && !dropoutLifted;

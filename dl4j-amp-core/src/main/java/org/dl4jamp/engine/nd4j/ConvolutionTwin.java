@@ -18,10 +18,10 @@ import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A two-dimensional convolution over HALF weights that takes HALF {@code [minibatch, nIn, height, width]} and returns HALF
- * {@code [minibatch, nOut, height, width]}, as a view of memory with channels last, which a 1×1 convolution can take as it
- * is. Products are summed, and bias and activation applied, in FP32; the result is rounded once. Gradients of the
- * parameters are FP32. What lies under the kernel is copied for one slice of the minibatch after the other.
+ * A two-dimensional convolution over HALF weights that takes HALF {@code [minibatch, nIn, height, width]} and returns
+ * HALF {@code [minibatch, nOut, height, width]}, as a view of memory with channels last, which a 1×1 convolution can
+ * take as it is. Products are summed, and bias and activation applied, in FP32; the result is rounded once. Gradients
+ * of the parameters are FP32. What lies under the kernel is copied for one slice of the minibatch after the other.
  *
  * <p>DL4J's {@code NHWC} format, weight noise and dropout aren't supported, nor activation functions that don't work
  * element by element.
@@ -72,7 +72,10 @@ final class ConvolutionTwin extends ConvolutionLayer {
         }
     }
 
-    /** Runs over the minibatch in slices whose patches take a bounded amount of memory, each in memory that the next takes again. */
+    /**
+     * Runs over the minibatch in slices whose patches take a bounded amount of memory, each in memory that the next
+     * takes again.
+     */
     private void inSlices(Patches whole, WorkingMemory memory, BiConsumer<Slice, WorkingMemory> pass) {
         long bytesOfExample = whole.rowsOfExample() * whole.columns() * (Short.BYTES + Float.BYTES);
         long examples = Math.max(1, sliceBytes / bytesOfExample);

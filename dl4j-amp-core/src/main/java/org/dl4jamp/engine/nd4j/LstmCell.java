@@ -9,8 +9,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * What makes up an LSTM without peepholes. Columns of weights and bias belong, a quarter each, to the input (what is
- * written into the cell), the forget gate, the output gate and the input gate: DL4J's order, in which it calls the last one
- * "input modulation gate".
+ * written into the cell), the forget gate, the output gate and the input gate: DL4J's order, in which it calls the last
+ * one "input modulation gate".
  *
  * <pre>
  * i, f, o, g = x W + h[t-1] R + b
@@ -72,8 +72,8 @@ record LstmCell(
     }
 
     /**
-     * All time steps below each other, for one product over all of them: an 'f'-ordered {@code [minibatch, time, size]} as
-     * a matrix.
+     * All time steps below each other, for one product over all of them: an 'f'-ordered {@code [minibatch, time, size]}
+     * as a matrix.
      */
     static INDArray rows(INDArray sequence) {
         return sequence.reshape('f', sequence.size(0) * sequence.size(1), sequence.size(2));

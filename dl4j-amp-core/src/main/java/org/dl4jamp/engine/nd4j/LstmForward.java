@@ -11,8 +11,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Runs an LSTM forward over one minibatch, with all arithmetic but the products' factors in FP32. For a backward pass it
- * keeps what that needs; time steps of what it keeps are contiguous in memory.
+ * Runs an LSTM forward over one minibatch, with all arithmetic but the products' factors in FP32. For a backward pass
+ * it keeps what that needs; time steps of what it keeps are contiguous in memory.
  */
 final class LstmForward {
     private final LstmCell cell;

@@ -17,10 +17,10 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * An LSTM without peepholes over HALF weights that takes HALF {@code [minibatch, nIn, time]} and returns HALF {@code
- * [minibatch, n, time]}, or {@code [minibatch, time, size]} if that is the configured format. Products are summed, and
- * gates and memory cells computed, in FP32; what enters a product is rounded once. Gradients of the parameters are FP32,
- * and so is the state between inputs, which is DL4J's own.
+ * An LSTM without peepholes over HALF weights that takes HALF {@code [minibatch, nIn, time]} and returns HALF
+ * {@code [minibatch, n, time]}, or {@code [minibatch, time, size]} if that is the configured format. Products are
+ * summed, and gates and memory cells computed, in FP32; what enters a product is rounded once. Gradients of the
+ * parameters are FP32, and so is the state between inputs, which is DL4J's own.
  *
  * <p>Formulas and the treatment of masks are those of DL4J's layer. Weight noise and dropout aren't supported.
  */

@@ -75,12 +75,14 @@ public final class Nd4jEngine implements ComputeEngine {
         /** HALF would be cast to FP32 for each product. */
         CASTS_ONLY(
                 Precision.FLOAT,
-                "ND4J runs on CUDA but doesn't multiply HALF matrices into FP32 on this GPU, so HALF would only add casts."
+                "ND4J runs on CUDA but doesn't multiply HALF matrices into FP32 on this GPU, so HALF would only add"
+                        + " casts."
                         + " Ask for HALF by name to halve what activations take"),
         /** The CPU backend's operations on HALF and BFLOAT16 are slow. */
         NUMERICS_ONLY(
                 Precision.FLOAT,
-                "ND4J's CPU backend doesn't compute half precision fast; the module dl4j-amp-onednn, on the class path, may."
+                "ND4J's CPU backend doesn't compute half precision fast; the module dl4j-amp-onednn, on the class"
+                        + " path, may."
                         + " Ask for HALF or BFLOAT16 by name to try the numerics");
 
         private final Precision precision;

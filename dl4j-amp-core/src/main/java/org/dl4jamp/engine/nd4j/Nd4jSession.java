@@ -21,8 +21,8 @@ import org.nd4j.linalg.indexing.NDArrayIndex;
 
 /**
  * Makes the twins of one network: where half products are fast, our own layers over HALF weights; else DL4J's own layer
- * classes over rounded weights, in FP32 arithmetic, between casts. Either way products of half numbers are summed in FP32
- * and rounded once.
+ * classes over rounded weights, in FP32 arithmetic, between casts. Either way products of half numbers are summed in
+ * FP32 and rounded once.
  */
 final class Nd4jSession implements ComputeEngine.EngineSession {
     private final long largestLayer;
@@ -135,7 +135,9 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
         return layer;
     }
 
-    /** Memory for the rounded weights of one layer at a time, or of this layer alone, in the shape of its parameters. */
+    /**
+     * Memory for the rounded weights of one layer at a time, or of this layer alone, in the shape of its parameters.
+     */
     private INDArray scratch(INDArray parameters) {
         if (keepsWeights) {
             try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {

@@ -10,8 +10,9 @@ import org.slf4j.LoggerFactory;
 /** Products of HALF matrices whose terms are summed in FP32. */
 interface Products {
     /**
-     * Takes HALF matrices as they are: on the CUDA backend this becomes {@code cublasSgemmEx}, whose Tensor Core products
-     * sum in FP32. Any strides will do there as long as one of the two is 1. The CPU backend rejects mixed types.
+     * Takes HALF matrices as they are: on the CUDA backend this becomes {@code cublasSgemmEx}, whose Tensor Core
+     * products sum in FP32. Any strides will do there as long as one of the two is 1. The CPU backend rejects mixed
+     * types.
      */
     Products MIXED_TYPES = (a, b, result, kept, memory) -> {
         if (a.length() == 1 && b.length() == 1) {
@@ -27,7 +28,8 @@ interface Products {
             Matrices.multiply(memory.cast(a, DataType.FLOAT), memory.cast(b, DataType.FLOAT), result, kept);
 
     /**
-     * Products of HALF matrices as they are, where ND4J has them: on the CUDA backend, with GPUs from compute capability 6.0. It's tried out once.
+     * Products of HALF matrices as they are, where ND4J has them: on the CUDA backend, with GPUs from compute
+     * capability 6.0. It's tried out once.
      *
      * @return empty if FP32 products are the better choice
      */

@@ -13,8 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Whether products come out right on this machine. Releases of ND4J differ in what they do with mixed types, and for GPUs
- * older than compute capability 6.0 their CUDA code writes HALF numbers where FLOAT ones belong.
+ * Whether products come out right on this machine. Releases of ND4J differ in what they do with mixed types, and for
+ * GPUs older than compute capability 6.0 their CUDA code writes HALF numbers where FLOAT ones belong.
  */
 final class ProductsCheck {
     private static final Logger LOG = LoggerFactory.getLogger(ProductsCheck.class);
@@ -45,8 +45,9 @@ final class ProductsCheck {
     private ProductsCheck() {}
 
     /**
-     * Tries products in all orders that matrices have in memory here: row by row, column by column, a part of something larger, a time step of
-     * sequences. They are added to what the result holds, or overwrite it, even if that's no number.
+     * Tries products in all orders that matrices have in memory here: row by row, column by column, a part of something
+     * larger, a time step of sequences. They are added to what the result holds, or overwrite it, even if that's no
+     * number.
      */
     static boolean isRight(Products products) {
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {

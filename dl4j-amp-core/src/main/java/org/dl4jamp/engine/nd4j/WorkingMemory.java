@@ -22,7 +22,10 @@ record WorkingMemory(LayerWorkspaceMgr manager, ArrayType place) {
         return new WorkingMemory(manager, ArrayType.BP_WORKING_MEM);
     }
 
-    /** Memory that is taken back after each part of a layer's turn, such as a time step, to be {@linkplain #open opened} for each. */
+    /**
+     * Memory that is taken back after each part of a layer's turn, such as a time step, to be {@linkplain #open opened}
+     * for each.
+     */
     WorkingMemory ofPart() {
         return new WorkingMemory(
                 manager,

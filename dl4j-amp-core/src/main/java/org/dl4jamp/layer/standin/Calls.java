@@ -12,8 +12,8 @@ public final class Calls {
     private Calls() {}
 
     /**
-     * Links calls of methods that a stand-in's class may override but not call on another object: those that are protected, or visible in their
-     * package only.
+     * Links calls of methods that a stand-in's class may override but not call on another object: those that are
+     * protected, or visible in their package only.
      *
      * @param caller the class made at run time
      * @param name the method's name

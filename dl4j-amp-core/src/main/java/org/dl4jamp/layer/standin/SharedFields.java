@@ -11,12 +11,14 @@ import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
 import org.dl4jamp.dl4j.RecurrentState;
 
 /**
- * The fields that a user's class of layers declares, held the same in a stand-in and the master: nobody hears of a field that is read or written, so before and after
- * each call a value that has changed in one of them is given to the other. If another layer of that class computes in the master's place, it takes part with its
- * numbers, truth values, texts and constants, but not with arrays, which may be parameters of another precision, nor with what may hold some.
+ * The fields that a user's class of layers declares, held the same in a stand-in and the master: nobody hears of a
+ * field that is read or written, so before and after each call a value that has changed in one of them is given to the
+ * other. If another layer of that class computes in the master's place, it takes part with its numbers, truth values,
+ * texts and constants, but not with arrays, which may be parameters of another precision, nor with what may hold some.
  *
- * <p>DL4J's own classes need none of this, because nothing in DL4J reads a field of a network's layer but that layer itself. The state of DL4J's recurrent layers is in
- * maps that methods of users' subclasses may read: all have the same maps.
+ * <p>DL4J's own classes need none of this, because nothing in DL4J reads a field of a network's layer but that layer
+ * itself. The state of DL4J's recurrent layers is in maps that methods of users' subclasses may read: all have the same
+ * maps.
  */
 public final class SharedFields {
     private static final String DL4J = "org.deeplearning4j.";

@@ -1,8 +1,8 @@
 package org.dl4jamp.layer.standin;
 
 /**
- * Has the class of a network's own layer or vertex and passes calls on to the wrapper that works in its place. Methods have long names because
- * any class of layer must be able to have them beside its own.
+ * Has the class of a network's own layer or vertex and passes calls on to the wrapper that works in its place. Methods
+ * have long names because any class of layer must be able to have them beside its own.
  */
 public interface StandIn {
     /** The wrapper. */

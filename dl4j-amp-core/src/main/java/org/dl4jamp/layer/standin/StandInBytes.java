@@ -33,8 +33,8 @@ import net.bytebuddy.matcher.ElementMatcher;
 import org.deeplearning4j.nn.api.Layer;
 
 /**
- * Writes the class of a stand-in: a subclass of a layer's class whose every method passes the call on. What is in the interface that the wrapper has in common
- * with the layer goes to the wrapper, the rest to the master.
+ * Writes the class of a stand-in: a subclass of a layer's class whose every method passes the call on. What is in the
+ * interface that the wrapper has in common with the layer goes to the wrapper, the rest to the master.
  */
 final class StandInBytes {
     static final String WRAPPER = "mixedPrecisionWrapper";

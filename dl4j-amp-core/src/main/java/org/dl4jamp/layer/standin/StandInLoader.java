@@ -1,20 +1,21 @@
 package org.dl4jamp.layer.standin;
 
 /**
- * Holds the class of one stand-in, where both the layer's class and this library are visible. One loader per class: when neither a network nor the cache
- * needs the class any more, it's unloaded.
+ * Holds the class of one stand-in, where both the layer's class and this library are visible. One loader per class:
+ * when neither a network nor the cache needs the class any more, it's unloaded.
  */
 final class StandInLoader extends ClassLoader {
     private static final String LIBRARY = StandIn.class.getPackageName() + ".";
 
-    /**
-     * @param layers the loader of the layer's class
-     */
+    /** @param layers the loader of the layer's class */
     StandInLoader(ClassLoader layers) {
         super(layers);
     }
 
-    /** This library's classes are those that have asked for the stand-in, whatever else the layer's loader may see under their names. */
+    /**
+     * This library's classes are those that have asked for the stand-in, whatever else the layer's loader may see under
+     * their names.
+     */
     @Override
     protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
         return name.startsWith(LIBRARY) && findLoadedClass(name) == null

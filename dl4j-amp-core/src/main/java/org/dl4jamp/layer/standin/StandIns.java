@@ -20,8 +20,8 @@ public final class StandIns {
     private static final String PACKAGE = StandIns.class.getPackageName() + ".of.";
 
     /**
-     * One class per class of layer. Held softly: a layer's class may outlive this library, whose classes the stand-in's class refers to. Empty where
-     * none can be made.
+     * One class per class of layer. Held softly: a layer's class may outlive this library, whose classes the stand-in's
+     * class refers to. Empty where none can be made.
      */
     private static final ClassValue<SoftReference<Optional<StandInClass>>> CLASSES = new ClassValue<>() {
         @Override
@@ -33,9 +33,10 @@ public final class StandIns {
     private StandIns() {}
 
     /**
-     * What a network is to hand out in place of a layer's wrapper: an object of the master's class or, where there can't be one, the wrapper itself. There
-     * can't be one of a final class; of a layer that wraps another and is DL4J's {@link BaseWrapperLayer}, because networks look through
-     * that class at the layer inside; of a layer that plays roles which the wrapper doesn't play.
+     * What a network is to hand out in place of a layer's wrapper: an object of the master's class or, where there
+     * can't be one, the wrapper itself. There can't be one of a final class; of a layer that wraps another and is
+     * DL4J's {@link BaseWrapperLayer}, because networks look through that class at the layer inside; of a layer that
+     * plays roles which the wrapper doesn't play.
      *
      * @param wrapper also a {@link Layer}
      */
@@ -93,7 +94,8 @@ public final class StandIns {
             return Optional.of(new StandInClass(define(type, fields.isTold()), fields));
         } catch (ReflectiveOperationException | RuntimeException | LinkageError e) {
             LOG.warn(
-                    "No subclass of {} could be made: while mixed precision is enabled, networks hand out its wrappers, which have its interfaces only",
+                    "No subclass of {} could be made: while mixed precision is enabled, networks hand out its"
+                            + " wrappers, which have its interfaces only",
                     type.getName(),
                     e);
             return Optional.empty();

@@ -5,8 +5,8 @@ import java.util.function.DoubleUnaryOperator;
 
 /**
  * A number in double precision, and by how much a computation in lower precision may be off: running error analysis
- * (Higham, Accuracy and Stability of Numerical Algorithms, 3.3). Every operation adds what rounding its result to FP32 may
- * add; {@link #toHalf} adds the same for HALF.
+ * (Higham, Accuracy and Stability of Numerical Algorithms, 3.3). Every operation adds what rounding its result to FP32
+ * may add; {@link #toHalf} adds the same for HALF.
  */
 record Bounded(double value, double error) {
     static final Bounded ZERO = exact(0);

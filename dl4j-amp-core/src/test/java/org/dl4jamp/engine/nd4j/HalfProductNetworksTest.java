@@ -43,8 +43,8 @@ import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
- * Networks with workspaces and loss scaling, trained with either kind of twin: both round the same numbers, and differ by
- * roundings only.
+ * Networks with workspaces and loss scaling, trained with either kind of twin: both round the same numbers, and differ
+ * by roundings only.
  */
 class HalfProductNetworksTest {
     private static final int STEPS = 5;

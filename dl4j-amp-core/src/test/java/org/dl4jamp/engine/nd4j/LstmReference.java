@@ -8,8 +8,8 @@ import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * An LSTM by its formulas, number by number, with bounds for their errors. Masks as in DL4J: activations and memory cells
- * are multiplied by them going forward, and going backward nothing is.
+ * An LSTM by its formulas, number by number, with bounds for their errors. Masks as in DL4J: activations and memory
+ * cells are multiplied by them going forward, and going backward nothing is.
  */
 final class LstmReference {
     private static final int INPUT = 0;

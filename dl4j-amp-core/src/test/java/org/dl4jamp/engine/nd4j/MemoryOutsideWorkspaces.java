@@ -13,7 +13,9 @@ import org.nd4j.linalg.factory.Nd4j;
 final class MemoryOutsideWorkspaces {
     private MemoryOutsideWorkspaces() {}
 
-    /** The most bytes that one of several runs allocates: what the garbage collector takes away meanwhile is missing. */
+    /**
+     * The most bytes that one of several runs allocates: what the garbage collector takes away meanwhile is missing.
+     */
     static long bytesOf(Runnable step) throws ReflectiveOperationException {
         long most = 0;
         for (int i = 0; i < 3; i++) {

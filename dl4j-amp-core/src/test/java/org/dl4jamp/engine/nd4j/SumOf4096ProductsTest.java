@@ -24,9 +24,9 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 
 /**
- * Sums of 4096 products, which accumulation in FP16 gets wrong by percents: once the sum is 512, half an ulp is a quarter,
- * the size of the terms. All numbers are HALF, so that the double-precision sum is exact, and the layers have no more to
- * lose than one rounding to HALF.
+ * Sums of 4096 products, which accumulation in FP16 gets wrong by percents: once the sum is 512, half an ulp is a
+ * quarter, the size of the terms. All numbers are HALF, so that the double-precision sum is exact, and the layers have
+ * no more to lose than one rounding to HALF.
  */
 class SumOf4096ProductsTest {
     private static final int TERMS = 4096;

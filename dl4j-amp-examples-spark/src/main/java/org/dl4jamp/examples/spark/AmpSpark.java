@@ -24,7 +24,8 @@ import picocli.CommandLine.Spec;
         name = "amp spark",
         mixinStandardHelpOptions = true,
         description = {
-            "A small residual graph learns to read handwritten digits on a Spark cluster, in FP32 and in mixed precision.",
+            "A small residual graph learns to read handwritten digits on a Spark cluster, in FP32 and in mixed"
+                    + " precision.",
             "Starts a master and two workers on loopback, and ends them again; DL4J averages parameters."
         })
 public final class AmpSpark implements Callable<Integer> {

@@ -1,15 +1,17 @@
 package org.dl4jamp.examples.spark;
 
 /**
- * What a step of parameter averaging costs. All executors take {@code frequency} steps, then parameters and updater state go to the driver and back to all:
+ * What a step of parameter averaging costs. All executors take {@code frequency} steps, then parameters and updater
+ * state go to the driver and back to all:
  *
  * <pre>
  * split = frequency · step + overhead + (broadcast + aggregation) · state / bandwidth
  * </pre>
  *
- * <p>Spark's broadcast hands pieces on from executor to executor, so its time is that of two copies on one link whatever their number; results are added up in a tree of two levels where there are more
- * than five of them, as {@code RDD.treeAggregate} does, and on the driver's link alone where there are less. Half precision makes {@code step} shorter and nothing else: parameters and updater state
- * stay FP32.
+ * <p>Spark's broadcast hands pieces on from executor to executor, so its time is that of two copies on one link
+ * whatever their number; results are added up in a tree of two levels where there are more than five of them, as
+ * {@code RDD.treeAggregate} does, and on the driver's link alone where there are less. Half precision makes
+ * {@code step} shorter and nothing else: parameters and updater state stay FP32.
  *
  * @param frequency steps between two averagings
  * @param stateBytes bytes of parameters and updater state
@@ -28,7 +30,9 @@ record ClusterModel(int frequency, long stateBytes, double overheadSeconds) {
         return frequency * stepSeconds + overheadSeconds + copies * stateBytes / bytesPerSecond;
     }
 
-    /** How many copies of the state go through the busiest links, one after another, until one is left on the driver. */
+    /**
+     * How many copies of the state go through the busiest links, one after another, until one is left on the driver.
+     */
     static double aggregatedCopies(int executors) {
         int parts = executors;
         int scale = Math.max((int) Math.ceil(Math.sqrt(parts)), 2);

@@ -20,8 +20,9 @@ import org.apache.spark.SparkConf;
 import org.dl4jamp.precision.AmpException;
 
 /**
- * A standalone Spark cluster on loopback: a master and some workers of one core, each a process of its own, and each worker's executor another. No Spark has to be installed: a folder with one jar
- * that names the class path of this JVM serves as Spark's home. All of it ends with this JVM, and nothing of it is left.
+ * A standalone Spark cluster on loopback: a master and some workers of one core, each a process of its own, and each
+ * worker's executor another. No Spark has to be installed: a folder with one jar that names the class path of this JVM
+ * serves as Spark's home. All of it ends with this JVM, and nothing of it is left.
  */
 final class LoopbackCluster implements AutoCloseable {
     private static final String HOST = "127.0.0.1";

@@ -5,7 +5,10 @@ import java.util.Locale;
 
 /** What {@code amp spark --model} prints: a workload on clusters of 1 to 1,024 executors. */
 final class ModelTable {
-    /** What {@code amp spark} measures for a split of nothing on two cores: 0.5 seconds. Clusters of many executors take longer. */
+    /**
+     * What {@code amp spark} measures for a split of nothing on two cores: 0.5 seconds. Clusters of many executors take
+     * longer.
+     */
     static final double OVERHEAD_SECONDS = 0.5;
 
     private static final double BITS = 8;
@@ -18,15 +21,16 @@ final class ModelTable {
         ClusterModel model = new ClusterModel(frequency, workload.stateBytes(), OVERHEAD_SECONDS);
         out.printf(
                 Locale.ROOT,
-                "%s: %.0f MB of parameters and updater state, averaged every %d steps; a step takes %.0f ms in DL4J, %.0f in FP32 and %.0f in BFLOAT16 on oneDNN%n%n",
+                "%s: %.0f MB of parameters and updater state, averaged every %d steps; a step takes %.0f ms in DL4J,"
+                        + " %.0f in FP32 and %.0f in BFLOAT16 on oneDNN%n%n",
                 workload.name().toLowerCase(Locale.ROOT),
                 workload.stateBytes() / 1e6,
                 frequency,
                 1e3 * workload.dl4jSeconds(),
                 1e3 * workload.floatSeconds(),
                 1e3 * workload.halfSeconds());
-        out.println(
-                "Steps per second of all executors, BFLOAT16; × is how much faster than FP32 on oneDNN; % is the network's part of the time");
+        out.println("Steps per second of all executors, BFLOAT16; × is how much faster than FP32 on oneDNN; % is the"
+                + " network's part of the time");
         out.printf("%9s", "executors");
         for (int gigabits : GIGABITS) {
             out.printf("  %28s", gigabits + " Gbit/s");

@@ -33,8 +33,8 @@ final class SparkJvm {
     static Optional<String> refusal(int release) {
         return release < FIRST_WITHOUT_SUBJECT
                 ? Optional.empty()
-                : Optional.of(
-                        "Spark 3.5 doesn't start on JDK " + release
-                                + ", which lacks what its Hadoop calls (\"getSubject is not supported\"); set JAVA_HOME to a JDK 17");
+                : Optional.of("Spark 3.5 doesn't start on JDK " + release
+                        + ", which lacks what its Hadoop calls (\"getSubject is not supported\"); set"
+                        + " JAVA_HOME to a JDK 17");
     }
 }

@@ -8,7 +8,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class ClusterModelTest {
-    /** By hand, as {@code RDD.treeAggregate} of depth 2 divides them: 7 into 2 groups of up to 4, 16 into 4 of 4, 1,024 into 32 of 32. */
+    /**
+     * By hand, as {@code RDD.treeAggregate} of depth 2 divides them: 7 into 2 groups of up to 4, 16 into 4 of 4, 1,024
+     * into 32 of 32.
+     */
     @ParameterizedTest
     @CsvSource({"1, 1", "2, 2", "4, 4", "5, 5", "6, 5", "7, 6", "8, 6", "16, 8", "1024, 64"})
     void resultsAreAddedUpInATreeOfTwoLevelsWhereTheyAreMany(int executors, double copies) {

@@ -6,7 +6,10 @@ import java.net.DatagramSocket;
 import java.net.InetAddress;
 import org.nd4j.parameterserver.distributed.v2.transport.PortSupplier;
 
-/** A port that is free, another one in each process: the one number that DL4J has by default can't serve two executors of one machine. */
+/**
+ * A port that is free, another one in each process: the one number that DL4J has by default can't serve two executors
+ * of one machine.
+ */
 final class FreePort implements PortSupplier {
     private static final long serialVersionUID = 1L;
 

@@ -33,7 +33,9 @@ import org.nd4j.linalg.dataset.adapter.SingletonDataSetIterator;
 import org.nd4j.parameterserver.distributed.conf.VoidConfiguration;
 import org.nd4j.parameterserver.distributed.v2.enums.MeshBuildMode;
 
-/** The digits with shared gradients, which the driver and two executors, each a process of its own, send one another. */
+/**
+ * The digits with shared gradients, which the driver and two executors, each a process of its own, send one another.
+ */
 @EnabledForJreRange(maxVersion = 22, disabledReason = "Spark 3.5 needs Subject.getSubject, which newer JDKs lack")
 @Timeout(value = 20, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class SharedGradientsTest {
@@ -49,7 +51,10 @@ class SharedGradientsTest {
             digits.range(digits.size() - TEST_IMAGES, digits.size()).toDataSet();
     private final List<DataSet> epoch =
             digits.range(0, digits.size() - TEST_IMAGES).batches(DigitsOnSpark.BATCH);
-    /** Of one fit. Between tasks DL4J drops what other executors send: in 12 fits of an epoch its FP32 came to 76 to 86 %. */
+    /**
+     * Of one fit. Between tasks DL4J drops what other executors send: in 12 fits of an epoch its FP32 came to 76 to 86
+     * %.
+     */
     private final List<DataSet> train =
             Collections.nCopies(EPOCHS, epoch).stream().flatMap(List::stream).toList();
 

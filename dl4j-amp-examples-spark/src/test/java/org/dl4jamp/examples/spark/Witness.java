@@ -26,9 +26,9 @@ import org.nd4j.linalg.dataset.api.DataSet;
 import org.nd4j.linalg.dataset.api.MultiDataSet;
 
 /**
- * Tells the driver what tasks compute in, step by step, without a part of {@code SparkAmp}: as a training hook, and as a
- * listener. An executor's network that lives on keeps the listener of its first task, so each task brings its own way to
- * the driver.
+ * Tells the driver what tasks compute in, step by step, without a part of {@code SparkAmp}: as a training hook, and as
+ * a listener. An executor's network that lives on keeps the listener of its first task, so each task brings its own way
+ * to the driver.
  */
 final class Witness extends BaseTrainingListener implements TrainingHook, Serializable {
     private static final long serialVersionUID = 1L;
@@ -54,7 +54,10 @@ final class Witness extends BaseTrainingListener implements TrainingHook, Serial
         return List.copyOf(seen.value());
     }
 
-    /** Requires that all steps were in this mixed precision. An accumulator counts steps of stages that were run again, too. */
+    /**
+     * Requires that all steps were in this mixed precision. An accumulator counts steps of stages that were run again,
+     * too.
+     */
     void requireEveryStep(String mixedPrecision) {
         assertEquals(
                 Set.of(mixedPrecision),

@@ -60,7 +60,8 @@ public final class PrecisionOptions {
             if (!precision.isHalf()) {
                 return portable
                         ? "Both are DL4J's own FP32: there is nothing to compare."
-                        : "No layer computed in half precision: the comparison is between FP32 in DL4J and FP32 on engine "
+                        : "No layer computed in half precision: the comparison is between FP32 in DL4J and FP32 on"
+                                + " engine "
                                 + engine + ".";
             }
             if (portable && Nd4j.getEnvironment().isCPU()) {
@@ -74,8 +75,8 @@ public final class PrecisionOptions {
     /**
      * Decides for a network, by enabling mixed precision on it and closing it again.
      *
-     * <p>Where {@link Precision#AUTO} leaves the network to DL4J's own FP32, FP32 on another engine is taken or else HALF: comparing FP32 with
-     * itself would show nothing.
+     * <p>Where {@link Precision#AUTO} leaves the network to DL4J's own FP32, FP32 on another engine is taken or else
+     * HALF: comparing FP32 with itself would show nothing.
      */
     public Choice choose(CommandLine command, NeuralNetwork network) {
         try {

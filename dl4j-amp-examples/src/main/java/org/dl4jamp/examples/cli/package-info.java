@@ -1,4 +1,2 @@
-/**
- * What the commands share: options and their validation, progress, files with figures.
- */
+/** What the commands share: options and their validation, progress, files with figures. */
 package org.dl4jamp.examples.cli;

@@ -16,8 +16,8 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Handwritten digits of 8×8 pixels: the test part of the UCI set "Optical Recognition of Handwritten Digits" (E. Alpaydin, C. Kaynak,
- * 1998), whose source and licence are noted beside the data.
+ * Handwritten digits of 8×8 pixels: the test part of the UCI set "Optical Recognition of Handwritten Digits" (E.
+ * Alpaydin, C. Kaynak, 1998), whose source and licence are noted beside the data.
  */
 public final class Digits {
     public static final int SIDE = 8;

@@ -53,7 +53,10 @@ public final class DigitsNetworks {
                 .build();
     }
 
-    /** A convolution, then a block of two convolutions whose input is added to their output, with batch normalization after each. */
+    /**
+     * A convolution, then a block of two convolutions whose input is added to their output, with batch normalization
+     * after each.
+     */
     public static ComputationGraphConfiguration residual() {
         return base().graphBuilder()
                 .addInputs("image")

@@ -26,7 +26,8 @@ import picocli.CommandLine.Spec;
         name = "parallel",
         mixinStandardHelpOptions = true,
         description = {
-            "A small residual graph learns to read handwritten digits in DL4J's ParallelWrapper, with several replicas.",
+            "A small residual graph learns to read handwritten digits in DL4J's ParallelWrapper, with several"
+                    + " replicas.",
             "Trains it in FP32 and in mixed precision, and compares accuracy, loss and time."
         })
 public final class ParallelCommand implements Callable<Integer> {

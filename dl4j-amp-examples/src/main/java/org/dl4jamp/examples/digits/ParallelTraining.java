@@ -21,7 +21,10 @@ import org.nd4j.evaluation.classification.Evaluation;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.dataset.adapter.SingletonDataSetIterator;
 
-/** Trains the residual graph with several replicas, on the same batches in the same order, and counts the test images that it recognizes. */
+/**
+ * Trains the residual graph with several replicas, on the same batches in the same order, and counts the test images
+ * that it recognizes.
+ */
 final class ParallelTraining {
     private static final long SPLIT_SEED = 1;
     private static final int TEST_IMAGES = 450;
@@ -57,7 +60,8 @@ final class ParallelTraining {
     record Result(ParallelFigures.Side figures, List<ReplicaState> replicas) {}
 
     /**
-     * Trains for some epochs. Each is a fit, but with shared gradients all of them are one: at the end of a fit DL4J drops what was below the threshold, and the moments of the updaters.
+     * Trains for some epochs. Each is a fit, but with shared gradients all of them are one: at the end of a fit DL4J
+     * drops what was below the threshold, and the moments of the updaters.
      *
      * @param choice what mixed precision is to be, empty for FP32 as in DL4J
      * @param run begins another order of the images

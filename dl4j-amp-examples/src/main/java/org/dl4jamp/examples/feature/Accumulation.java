@@ -7,7 +7,10 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.learning.config.Sgd;
 
-/** Batches of 16 that learn as batches of 64 do, for what doesn't fit into memory. In FP32 both steps are the same up to the order of summation. */
+/**
+ * Batches of 16 that learn as batches of 64 do, for what doesn't fit into memory. In FP32 both steps are the same up to
+ * the order of summation.
+ */
 final class Accumulation implements Example {
     @Override
     public void show(AmpConfig.Builder settings, Report report) {

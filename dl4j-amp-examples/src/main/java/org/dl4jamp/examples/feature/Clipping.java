@@ -8,7 +8,10 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.learning.config.Sgd;
 
-/** One batch is black for white, and a hundred times too wrong. Without a limit its gradient would throw the weights far away. */
+/**
+ * One batch is black for white, and a hundred times too wrong. Without a limit its gradient would throw the weights far
+ * away.
+ */
 final class Clipping implements Example {
     private static final double RATE = 0.5;
 

@@ -19,7 +19,10 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** A generator learns where points lie from a discriminator's gradient, which is a true one in any precision: nothing is scaled outside of {@code fit}. */
+/**
+ * A generator learns where points lie from a discriminator's gradient, which is a true one in any precision: nothing is
+ * scaled outside of {@code fit}.
+ */
 final class Gan implements Example {
     private static final int BATCH = 64;
     private static final LayerWorkspaceMgr NONE = LayerWorkspaceMgr.noWorkspaces();

@@ -8,7 +8,10 @@ import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.config.Adam;
 
-/** A trained network that only infers: its weights are rounded once, and batch normalization is folded into the convolution. */
+/**
+ * A trained network that only infers: its weights are rounded once, and batch normalization is folded into the
+ * convolution.
+ */
 final class Inference implements Example {
     @Override
     public void show(AmpConfig.Builder settings, Report report) {

@@ -6,7 +6,10 @@ import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.listeners.AmpListener;
 import org.nd4j.linalg.learning.config.Adam;
 
-/** A listener attaches mixed precision when training starts. Without settings, {@code new AmpListener()}, it takes what is best here. */
+/**
+ * A listener attaches mixed precision when training starts. Without settings, {@code new AmpListener()}, it takes what
+ * is best here.
+ */
 final class OneLine implements Example {
     @Override
     public void show(AmpConfig.Builder settings, Report report) {

@@ -11,7 +11,10 @@ import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.config.AmpConfig;
 import org.nd4j.linalg.learning.config.Adam;
 
-/** The file is a plain DL4J model with one entry more: loss scale, counters and settings, so training goes on as if nothing had happened. */
+/**
+ * The file is a plain DL4J model with one entry more: loss scale, counters and settings, so training goes on as if
+ * nothing had happened.
+ */
 final class Resume implements Example {
     @Override
     public void show(AmpConfig.Builder settings, Report report) throws IOException {

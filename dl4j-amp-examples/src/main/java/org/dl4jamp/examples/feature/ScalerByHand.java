@@ -9,7 +9,10 @@ import org.dl4jamp.scale.LossScalerState;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.learning.config.Adam;
 
-/** In HALF the first steps overflow, and each halves the scale; in other precisions no gradient is too large. A scale can be set, too. */
+/**
+ * In HALF the first steps overflow, and each halves the scale; in other precisions no gradient is too large. A scale
+ * can be set, too.
+ */
 final class ScalerByHand implements Example {
     @Override
     public void show(AmpConfig.Builder settings, Report report) {

@@ -9,11 +9,12 @@ import org.nd4j.linalg.api.memory.enums.AllocationKind;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * The bytes that ND4J holds, in workspaces and outside, on the device of the thread that asks: host memory with the CPU backend, device
- * memory with the CUDA backend. Counted from a baseline, so that what was there before isn't taken for part of a training.
+ * The bytes that ND4J holds, in workspaces and outside, on the device of the thread that asks: host memory with the CPU
+ * backend, device memory with the CUDA backend. Counted from a baseline, so that what was there before isn't taken for
+ * part of a training.
  *
- * <p>What is counted: arrays outside workspaces by libnd4j's own counter, workspaces by their size. What spills out of a workspace while it
- * learns its size isn't counted; after the first iterations nothing spills.
+ * <p>What is counted: arrays outside workspaces by libnd4j's own counter, workspaces by their size. What spills out of
+ * a workspace while it learns its size isn't counted; after the first iterations nothing spills.
  */
 public final class HeldMemory {
     private static final long SAMPLE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
@@ -29,7 +30,10 @@ public final class HeldMemory {
         this.baseline = baseline;
     }
 
-    /** Destroys the workspaces of the calling thread, has garbage collected, and takes what ND4J still holds as the baseline. */
+    /**
+     * Destroys the workspaces of the calling thread, has garbage collected, and takes what ND4J still holds as the
+     * baseline.
+     */
     public static HeldMemory baseline() {
         int device = Nd4j.getAffinityManager().getDeviceForCurrentThread();
         return baseline(() -> held(device));
@@ -52,8 +56,9 @@ public final class HeldMemory {
     }
 
     /**
-     * The most bytes above the baseline while something runs, sampled each millisecond. Garbage of before is collected first: ND4J frees an
-     * array outside workspaces only when Java's garbage collector finds it, so that otherwise the figure would say when that ran last.
+     * The most bytes above the baseline while something runs, sampled each millisecond. Garbage of before is collected
+     * first: ND4J frees an array outside workspaces only when Java's garbage collector finds it, so that otherwise the
+     * figure would say when that ran last.
      */
     public long peakDuring(Runnable work) {
         settle(held);

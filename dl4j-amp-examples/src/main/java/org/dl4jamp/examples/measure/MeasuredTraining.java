@@ -10,7 +10,8 @@ import java.util.function.LongSupplier;
  * What one training took.
  *
  * @param seconds time of all iterations
- * @param secondsPerIteration median time of an iteration, those that measured memory (the first few and the last) left out
+ * @param secondsPerIteration median time of an iteration, those that measured memory (the first few and the last) left
+ *     out
  * @param peakBytes the most bytes that ND4J held for the training, in workspaces and outside
  * @param losses the loss of each iteration
  */

@@ -1,4 +1,2 @@
-/**
- * How long a training takes and how much memory it needs.
- */
+/** How long a training takes and how much memory it needs. */
 package org.dl4jamp.examples.measure;

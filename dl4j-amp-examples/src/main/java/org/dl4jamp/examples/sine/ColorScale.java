@@ -2,7 +2,9 @@ package org.dl4jamp.examples.sine;
 
 import java.awt.Color;
 
-/** Colours (those of the scale viridis) for values from 0 to 1 that grow in brightness, so that they also read in grey. */
+/**
+ * Colours (those of the scale viridis) for values from 0 to 1 that grow in brightness, so that they also read in grey.
+ */
 final class ColorScale {
     private static final Color[] STOPS = {
         new Color(0x440154), new Color(0x3b528b), new Color(0x21918c), new Color(0x5ec962), new Color(0xfde725)

@@ -45,9 +45,7 @@ final class SineImage {
     private final SineTraining.Outcome<SineFigures.Amp> amp;
     private final String ampTitle;
 
-    /**
-     * @param ampTitle what was compared with FP32
-     */
+    /** @param ampTitle what was compared with FP32 */
     SineImage(
             SineGrid grid,
             SineTraining.Outcome<SineFigures.Fp32> fp32,

@@ -1,4 +1,2 @@
-/**
- * {@code amp sine}: a convolutional network learns a quantized two-dimensional sinusoid from coordinates.
- */
+/** {@code amp sine}: a convolutional network learns a quantized two-dimensional sinusoid from coordinates. */
 package org.dl4jamp.examples.sine;

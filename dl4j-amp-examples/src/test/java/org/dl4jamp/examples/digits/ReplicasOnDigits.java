@@ -15,11 +15,17 @@ import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Accuracy of several replicas on real data, medians of five trainings: stock DL4J's varies, too. Takes hours; runs with the profile {@code parallel}. */
+/**
+ * Accuracy of several replicas on real data, medians of five trainings: stock DL4J's varies, too. Takes hours; runs
+ * with the profile {@code parallel}.
+ */
 class ReplicasOnDigits {
     private static final int RUNS = 5;
 
-    /** Of four replicas that share gradients a network without batch normalization: DL4J adds up their running statistics as well, and its own FP32 came to 48 to 96 % with them. */
+    /**
+     * Of four replicas that share gradients a network without batch normalization: DL4J adds up their running
+     * statistics as well, and its own FP32 came to 48 to 96 % with them.
+     */
     @ParameterizedTest
     @CsvSource({"AVERAGING, 2, true", "AVERAGING, 4, true", "SHARED_GRADIENTS, 2, true", "SHARED_GRADIENTS, 4, false"})
     void accuracyIsWithinAPointOfFp32(TrainingMode mode, int workers, boolean normalized) {

@@ -38,7 +38,10 @@ class ExamplesTest {
         return Examples.ALL.stream().map(Examples::name);
     }
 
-    /** The limits are the examples' own; that there are figures within them, and that these are numbers, is looked at here. */
+    /**
+     * The limits are the examples' own; that there are figures within them, and that these are numbers, is looked at
+     * here.
+     */
     @ParameterizedTest
     @MethodSource("names")
     void anExampleDoesWhatItClaims(String name) throws IOException {

@@ -14,7 +14,10 @@ import org.nd4j.linalg.activations.impl.ActivationSoftmax;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** The function that a layer applies to its sums, or to its input: oneDNN's if it knows the function, else ND4J's, in FP32 and rounded once. */
+/**
+ * The function that a layer applies to its sums, or to its input: oneDNN's if it knows the function, else ND4J's, in
+ * FP32 and rounded once.
+ */
 public final class ActivationFunction implements AutoCloseable {
     private final OneDnnContext context;
     private final IActivation activation;
@@ -28,8 +31,8 @@ public final class ActivationFunction implements AutoCloseable {
     }
 
     /**
-     * Whether a function is one of ND4J's that make one value of one value, wherever that stands in memory. A user's own may compute
-     * anything, and PReLU has a slope for each place in DL4J's order of axes.
+     * Whether a function is one of ND4J's that make one value of one value, wherever that stands in memory. A user's
+     * own may compute anything, and PReLU has a slope for each place in DL4J's order of axes.
      */
     public static boolean isElementWise(IActivation activation) {
         return activation.getClass().getPackage() == ActivationIdentity.class.getPackage()
@@ -105,7 +108,9 @@ public final class ActivationFunction implements AutoCloseable {
         kernels(layer, values).forward(values, output);
     }
 
-    /** Multiplies by its derivative, by oneDNN, for arrays of one type and order, from sums or, for ReLU, from values. */
+    /**
+     * Multiplies by its derivative, by oneDNN, for arrays of one type and order, from sums or, for ReLU, from values.
+     */
     public void backwardFrom(String layer, INDArray sums, INDArray epsilon, INDArray delta) {
         kernels(layer, sums).backward(sums, epsilon, delta);
     }

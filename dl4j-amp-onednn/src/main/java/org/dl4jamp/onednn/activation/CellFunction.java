@@ -5,7 +5,10 @@ import org.dl4jamp.onednn.memory.Slab;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.linalg.activations.IActivation;
 
-/** An activation function of a recurrent layer, in FP32: forward at one time step or all of them, backward over all of them at once. */
+/**
+ * An activation function of a recurrent layer, in FP32: forward at one time step or all of them, backward over all of
+ * them at once.
+ */
 public interface CellFunction extends AutoCloseable {
     /** oneDNN's, if it knows the function and can tell the derivative from the value; else ND4J's. */
     static CellFunction of(IActivation activation, OneDnnContext context, String layer, SequenceShape shape) {

@@ -7,7 +7,8 @@ import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A function that ND4J computes. Its arrays of arguments and gradients are ND4J's to write into, and it may return others.
+ * A function that ND4J computes. Its arrays of arguments and gradients are ND4J's to write into, and it may return
+ * others.
  *
  * @param activation the function
  * @param shape of the sequences

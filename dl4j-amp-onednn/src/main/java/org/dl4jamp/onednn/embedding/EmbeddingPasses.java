@@ -14,7 +14,10 @@ import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** What embeddings share: rows of the table, plus the bias, through the activation function, times the mask, all in FP32. */
+/**
+ * What embeddings share: rows of the table, plus the bias, through the activation function, times the mask, all in
+ * FP32.
+ */
 final class EmbeddingPasses implements AutoCloseable {
     private static final String TABLE = DefaultParamInitializer.WEIGHT_KEY;
     private static final String BIAS = DefaultParamInitializer.BIAS_KEY;
@@ -23,9 +26,7 @@ final class EmbeddingPasses implements AutoCloseable {
     private final ActivationFunction function;
     private final Supplier<String> layer;
 
-    /**
-     * @param layer what error messages call it
-     */
+    /** @param layer what error messages call it */
     EmbeddingPasses(OneDnnContext context, IActivation activation, Supplier<String> layer) {
         this.context = context;
         this.function = new ActivationFunction(context, activation);

@@ -13,8 +13,8 @@ import org.dl4jamp.onednn.memory.Workspaces;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Rows of an embedding's table, which DL4J stores column by column: a row is spread over the whole table. So columns are the outer loop here,
- * and each of them is gone through from its beginning to its end.
+ * Rows of an embedding's table, which DL4J stores column by column: a row is spread over the whole table. So columns
+ * are the outer loop here, and each of them is gone through from its beginning to its end.
  */
 final class EmbeddingRows {
     private final long[] rows;

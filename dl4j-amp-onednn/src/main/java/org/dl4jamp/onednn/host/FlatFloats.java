@@ -19,14 +19,21 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * The numbers of an FP32 array that lie one after the other in memory, for loops in Java: these copy a chunk that fits into the CPU's first
- * cache into arrays, compute in vector instructions, which the compiler makes of loops over arrays only, and copy back.
+ * The numbers of an FP32 array that lie one after the other in memory, for loops in Java: these copy a chunk that fits
+ * into the CPU's first cache into arrays, compute in vector instructions, which the compiler makes of loops over arrays
+ * only, and copy back.
  */
 public final class FlatFloats {
-    /** How many numbers are copied at once: HotSpot's copies of 4 KB and more are slower (15 instead of 11 ms for three times 25 million). */
+    /**
+     * How many numbers are copied at once: HotSpot's copies of 4 KB and more are slower (15 instead of 11 ms for three
+     * times 25 million).
+     */
     public static final int CHUNK = 256;
 
-    /** The longest range. Each takes new arrays: with shorter ones a step of 25 million parameters would leave 15 MB of garbage. */
+    /**
+     * The longest range. Each takes new arrays: with shorter ones a step of 25 million parameters would leave 15 MB of
+     * garbage.
+     */
     private static final int RANGE = 1024 * CHUNK;
 
     /** What a single thread has done before another one wakes up. */
@@ -53,8 +60,8 @@ public final class FlatFloats {
     }
 
     /**
-     * The memory of an array of two or four bytes a number, four bytes at a time, whatever the order of its axes there; empty if the numbers are scattered, or there's
-     * half of a four left.
+     * The memory of an array of two or four bytes a number, four bytes at a time, whatever the order of its axes there;
+     * empty if the numbers are scattered, or there's half of a four left.
      */
     static Optional<FlatFloats> words(INDArray array) {
         long bytes = array.length() * array.dataType().width();
@@ -114,7 +121,10 @@ public final class FlatFloats {
         return length;
     }
 
-    /** Some of the numbers, in place: they're there as long as this is reachable, as it is for what is done to {@linkplain #allRanges ranges}. */
+    /**
+     * Some of the numbers, in place: they're there as long as this is reachable, as it is for what is done to
+     * {@linkplain #allRanges ranges}.
+     */
     public FloatBuffer range(long start, int size) {
         return bytes(start, size).asFloatBuffer();
     }
@@ -159,7 +169,10 @@ public final class FlatFloats {
         }
     }
 
-    /** Passes over different numbers, in any order: each thread takes the next range of any of them as soon as it's done with one. */
+    /**
+     * Passes over different numbers, in any order: each thread takes the next range of any of them as soon as it's done
+     * with one.
+     */
     static void runAll(List<Pass> passes) {
         try {
             runEach(passes);

@@ -4,7 +4,10 @@ import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Gradients of several backward passes, added up in passes over memory that also tell what the next one would have to read again. */
+/**
+ * Gradients of several backward passes, added up in passes over memory that also tell what the next one would have to
+ * read again.
+ */
 final class GradientSums {
     private static final float[] ZEROS = new float[FlatFloats.CHUNK];
 

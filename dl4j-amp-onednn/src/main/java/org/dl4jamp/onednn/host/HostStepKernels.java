@@ -12,9 +12,7 @@ import org.nd4j.linalg.learning.GradientUpdater;
 public final class HostStepKernels implements StepKernels {
     private final StepKernels portable;
 
-    /**
-     * @param portable does what isn't covered
-     */
+    /** @param portable does what isn't covered */
     public HostStepKernels(StepKernels portable) {
         this.portable = portable;
     }
@@ -44,8 +42,8 @@ public final class HostStepKernels implements StepKernels {
     }
 
     /**
-     * Makes negative what belongs to numbers whose exponent is the largest, which is that of infinities and NaN. One result for each place of a
-     * chunk, since the compiler makes no vector instructions of a loop with a single one.
+     * Makes negative what belongs to numbers whose exponent is the largest, which is that of infinities and NaN. One
+     * result for each place of a chunk, since the compiler makes no vector instructions of a loop with a single one.
      */
     private static void addOverflows(int[] numbers, int[] overflows, int size) {
         int exponent = 0x7f800000;

@@ -5,7 +5,10 @@ import java.util.OptionalDouble;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** The largest magnitude in an array, read as an integer: that of numbers without sign grows with them, and infinities and NaN have the largest. */
+/**
+ * The largest magnitude in an array, read as an integer: that of numbers without sign grows with them, and infinities
+ * and NaN have the largest.
+ */
 public final class Magnitudes {
     private static final int MAGNITUDE = 0x7fffffff;
     private static final int MAGNITUDE_OF_HIGHER = 0x7fff0000;
@@ -16,7 +19,8 @@ public final class Magnitudes {
      * The largest of an array.
      *
      * @param array FLOAT or BFLOAT16
-     * @return infinite or NaN if one of the numbers is; empty if the numbers are of another type, scattered, or in BFLOAT16 an odd number of them
+     * @return infinite or NaN if one of the numbers is; empty if the numbers are of another type, scattered, or in
+     *     BFLOAT16 an odd number of them
      */
     public static OptionalDouble largest(INDArray array) {
         boolean half = array.dataType() == DataType.BFLOAT16;
@@ -63,7 +67,10 @@ public final class Magnitudes {
         }
     }
 
-    /** Of two magnitudes. HotSpot of Java 17 makes no vector instructions of a maximum of integers, which takes five times as long. */
+    /**
+     * Of two magnitudes. HotSpot of Java 17 makes no vector instructions of a maximum of integers, which takes five
+     * times as long.
+     */
     private static int larger(int one, int other) {
         int more = one - other;
         return one - (more & (more >> 31));

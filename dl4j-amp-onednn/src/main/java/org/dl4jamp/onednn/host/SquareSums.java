@@ -4,8 +4,8 @@ import java.nio.FloatBuffer;
 import java.util.List;
 
 /**
- * Sums of squares, a float for each place of a chunk, of which the compiler makes vector instructions: it makes none of a loop that widens floats to doubles. Before
- * digits are lost the floats are added up in double precision.
+ * Sums of squares, a float for each place of a chunk, of which the compiler makes vector instructions: it makes none of
+ * a loop that widens floats to doubles. Before digits are lost the floats are added up in double precision.
  */
 final class SquareSums {
     /** How many squares a float takes: 32 of them are off by 2e-6 at most, and by 3e-7 as a rule. */

@@ -7,15 +7,14 @@ import org.nd4j.linalg.learning.NesterovsUpdater;
 /**
  * ND4J's momentum of Nesterov.
  *
- * <p>With gradient g, learning rate α and momentum µ, in FP32: w = µv − αg, the update is µv − (1 + µ)w, and w takes the place of v. DL4J subtracts
- * updates. As in Stanford's <a href="https://cs231n.github.io/neural-networks-3/#sgd">CS231n</a>.
+ * <p>With gradient g, learning rate α and momentum µ, in FP32: w = µv − αg, the update is µv − (1 + µ)w, and w takes
+ * the place of v. DL4J subtracts updates. As in Stanford's <a
+ * href="https://cs231n.github.io/neural-networks-3/#sgd">CS231n</a>.
  */
 final class VectorizedNesterovs extends VectorizedUpdater {
     private final NesterovsUpdater plain;
 
-    /**
-     * @param plain ND4J's updater, with its state
-     */
+    /** @param plain ND4J's updater, with its state */
     VectorizedNesterovs(NesterovsUpdater plain) {
         this.plain = plain;
     }

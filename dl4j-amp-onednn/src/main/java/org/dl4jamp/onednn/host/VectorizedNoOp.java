@@ -3,7 +3,10 @@ package org.dl4jamp.onednn.host;
 import java.util.List;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** ND4J's updater that leaves gradients as they are: what batch normalization has to say of its running statistics is an update already. */
+/**
+ * ND4J's updater that leaves gradients as they are: what batch normalization has to say of its running statistics is an
+ * update already.
+ */
 final class VectorizedNoOp extends VectorizedUpdater {
     @Override
     List<INDArray> state() {

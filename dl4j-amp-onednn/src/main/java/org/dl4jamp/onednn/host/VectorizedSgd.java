@@ -8,9 +8,7 @@ import org.nd4j.linalg.learning.SgdUpdater;
 final class VectorizedSgd extends VectorizedUpdater {
     private final SgdUpdater plain;
 
-    /**
-     * @param plain ND4J's updater
-     */
+    /** @param plain ND4J's updater */
     VectorizedSgd(SgdUpdater plain) {
         this.plain = plain;
     }

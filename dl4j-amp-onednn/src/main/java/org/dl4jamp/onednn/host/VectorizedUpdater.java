@@ -13,7 +13,8 @@ import org.nd4j.linalg.learning.NoOpUpdater;
 import org.nd4j.linalg.learning.SgdUpdater;
 
 /**
- * The arithmetic of an updater of ND4J's, over its state, in vector instructions and one pass over memory, division by the minibatch included.
+ * The arithmetic of an updater of ND4J's, over its state, in vector instructions and one pass over memory, division by
+ * the minibatch included.
  */
 abstract class VectorizedUpdater {
     /** The same arithmetic as that of an updater of ND4J's; empty if there is none, or it's null. */
@@ -37,8 +38,8 @@ abstract class VectorizedUpdater {
     /** The arithmetic of one step. */
     interface Step {
         /**
-         * Makes updates of the first gradients of an array, in place. The loops have to be such that the compiler turns them into vector
-         * instructions.
+         * Makes updates of the first gradients of an array, in place. The loops have to be such that the compiler turns
+         * them into vector instructions.
          *
          * @param g gradients, to be replaced by the updates
          * @param state for each array of the state its numbers for the same parameters, to be replaced

@@ -21,16 +21,16 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * How one of DL4J's convolutional layers convolves: what sets a convolution along one, two or three axes, a deconvolution and a depthwise
- * convolution apart.
+ * How one of DL4J's convolutional layers convolves: what sets a convolution along one, two or three axes, a
+ * deconvolution and a depthwise convolution apart.
  *
  * @param window what moves over the input, or what the input is spread out by
  * @param transposed whether it is a deconvolution
  * @param channels where the layer's arrays have their channels
  * @param nIn channels of the input
  * @param nOut channels of the output
- * @param weights how DL4J keeps the weights, their axes in oneDNN's order: {@code [nOut, nIn, ...]}, and in a depthwise convolution {@code
- *     [groups, nOut of a group, 1, ...]}
+ * @param weights how DL4J keeps the weights, their axes in oneDNN's order: {@code [nOut, nIn, ...]}, and in a depthwise
+ *     convolution {@code [groups, nOut of a group, 1, ...]}
  */
 record ConvolutionForm(Window window, boolean transposed, ChannelAxis channels, long nIn, long nOut, Layout weights) {
 

@@ -14,8 +14,9 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A convolution along one, two or three axes, a deconvolution or a depthwise convolution, of {@code [minibatch, nIn, ...]} or {@code
- * [minibatch, ..., nIn]}, over the FP32 master weights, which it rounds itself. Gradients of the parameters are FP32.
+ * A convolution along one, two or three axes, a deconvolution or a depthwise convolution, of {@code [minibatch, nIn,
+ * ...]} or {@code [minibatch, ..., nIn]}, over the FP32 master weights, which it rounds itself. Gradients of the
+ * parameters are FP32.
  */
 final class ConvolutionTwin extends ConvolvingTwin<ConvolutionLayer> {
     private static final long serialVersionUID = 1L;

@@ -20,7 +20,8 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A dense layer of {@code [minibatch, nIn]} over the FP32 master weights, which it rounds itself. Gradients of the parameters are FP32.
+ * A dense layer of {@code [minibatch, nIn]} over the FP32 master weights, which it rounds itself. Gradients of the
+ * parameters are FP32.
  */
 final class DenseTwin extends DenseLayer
         implements SparingTwin, OutputKeeper, LentGradients.Lender, GroupHead, KeptWeights.Keeper, AutoCloseable {

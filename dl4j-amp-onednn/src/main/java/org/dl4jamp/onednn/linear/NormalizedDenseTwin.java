@@ -21,8 +21,8 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A dense layer with layer normalization: product, normalization of each example with gain and bias, activation function. All but the product
- * is FP32, and is computed again for the backward pass.
+ * A dense layer with layer normalization: product, normalization of each example with gain and bias, activation
+ * function. All but the product is FP32, and is computed again for the backward pass.
  */
 final class NormalizedDenseTwin extends DenseLayer implements KeptWeights.Keeper, AutoCloseable {
     private static final long serialVersionUID = 1L;

@@ -6,18 +6,20 @@ import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.WindowGeometry;
 
 /**
- * A convolution whose window sees one position, without padding: the inner product of a matrix with a row of channels for each position. It
- * takes the weights as they are, while oneDNN's convolution has them, and their gradient, in an order of its own.
+ * A convolution whose window sees one position, without padding: the inner product of a matrix with a row of channels
+ * for each position. It takes the weights as they are, while oneDNN's convolution has them, and their gradient, in an
+ * order of its own.
  */
 final class PixelPrimitives extends DensePrimitives {
-    /** With more positions than this the convolution gains more from its order than the copies cost (measured on a Zen 4). */
+    /**
+     * With more positions than this the convolution gains more from its order than the copies cost (measured on a Zen
+     * 4).
+     */
     private static final long MOST_PIXELS = 1024;
 
     private final WindowGeometry geometry;
 
-    /**
-     * @param geometry the window
-     */
+    /** @param geometry the window */
     PixelPrimitives(WindowGeometry geometry) {
         this.geometry = geometry;
     }

@@ -6,7 +6,10 @@ import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.weights.KeptWeights;
 import org.dl4jamp.onednn.weights.WeightCopies;
 
-/** The kernels of a layer that multiplies by weights, for the shapes of its input used last, and the copies of its weights, which they share. */
+/**
+ * The kernels of a layer that multiplies by weights, for the shapes of its input used last, and the copies of its
+ * weights, which they share.
+ */
 public final class ProductCache implements AutoCloseable {
     private final KernelCache<Layout, ProductKernels> kernels = new KernelCache<>(KernelCache.SHAPES);
     private final WeightCopies copies = new WeightCopies();

@@ -10,8 +10,9 @@ import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**
- * oneDNN's descriptions of the primitives of a layer that multiplies by weights, for one shape of its input. All of it is to be used within {@link
- * OneDnnContext#make}, and made anew for each primitive, which takes little time and no memory.
+ * oneDNN's descriptions of the primitives of a layer that multiplies by weights, for one shape of its input. All of it
+ * is to be used within {@link OneDnnContext#make}, and made anew for each primitive, which takes little time and no
+ * memory.
  *
  * @param primitives which they are
  * @param task what they are made for
@@ -55,7 +56,10 @@ record ProductDescriptions<F extends primitive_desc>(
         return primitives.weights(type, networks());
     }
 
-    /** With a sum and the activation function, as far as there are any: in the order of the weights that all others have to take. */
+    /**
+     * With a sum and the activation function, as far as there are any: in the order of the weights that all others have
+     * to take.
+     */
     F forward() {
         return forward(wanted(task.input().type()), task.sum());
     }

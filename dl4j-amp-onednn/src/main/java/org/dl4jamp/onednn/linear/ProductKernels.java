@@ -18,8 +18,9 @@ import org.dl4jamp.onednn.weights.WeightCopies;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * The primitives of a layer that multiplies by weights, for one shape of its input, over copies of the weights in the type and order that they want.
- * Weights and bias are given, and their gradients returned, in FP32; products are summed in FP32.
+ * The primitives of a layer that multiplies by weights, for one shape of its input, over copies of the weights in the
+ * type and order that they want. Weights and bias are given, and their gradients returned, in FP32; products are summed
+ * in FP32.
  */
 public final class ProductKernels implements AutoCloseable {
     /**
@@ -27,8 +28,8 @@ public final class ProductKernels implements AutoCloseable {
      *
      * @param layer for error messages
      * @param input how the input lies in memory
-     * @param weights how the master weights lie in memory, {@code [nOut, nIn, ...]} or {@code [groups, nOut, nIn, ...]}, which is also
-     *     how their gradients do
+     * @param weights how the master weights lie in memory, {@code [nOut, nIn, ...]} or {@code [groups, nOut, nIn,
+     *     ...]}, which is also how their gradients do
      * @param hasBias whether there is a bias
      * @param output how the output lies in memory
      * @param sum whether another array may be added before the activation function is applied

@@ -17,8 +17,8 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * What layers with products share: the product with bias, then the activation function. Functions that oneDNN knows are part of its product;
- * others are ND4J's, on the sums in FP32, and rounded once.
+ * What layers with products share: the product with bias, then the activation function. Functions that oneDNN knows are
+ * part of its product; others are ND4J's, on the sums in FP32, and rounded once.
  */
 public final class ProductPasses implements AutoCloseable {
     /**
@@ -138,8 +138,8 @@ public final class ProductPasses implements AutoCloseable {
     }
 
     /**
-     * Whether the output will be the same when the backward pass comes. It isn't if it was only a stop before a cast, nor for sure in FP32 if somebody may
-     * write into it; in BFLOAT16 others work on copies.
+     * Whether the output will be the same when the backward pass comes. It isn't if it was only a stop before a cast,
+     * nor for sure in FP32 if somebody may write into it; in BFLOAT16 others work on copies.
      */
     private boolean canKeep(LayerWorkspaceMgr workspaceMgr) {
         return function.isRelu()

@@ -10,8 +10,8 @@ import org.dl4jamp.onednn.primitive.WindowGeometry;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * The positions of an input that are multiplied: all of them where they are, or those that a window of one position sees as it moves in steps,
- * packed into memory that the network's kernels share.
+ * The positions of an input that are multiplied: all of them where they are, or those that a window of one position
+ * sees as it moves in steps, packed into memory that the network's kernels share.
  */
 final class Samples implements AutoCloseable {
     private final Layout layout;

@@ -16,8 +16,8 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A depthwise convolution, then a product of the channels of each pixel, which has bias and activation function. What is between the two is in
- * the arrays' type, and made again for the backward pass.
+ * A depthwise convolution, then a product of the channels of each pixel, which has bias and activation function. What
+ * is between the two is in the arrays' type, and made again for the backward pass.
  */
 final class SeparableConvolutionTwin extends ConvolvingTwin<SeparableConvolution2D> {
     private static final long serialVersionUID = 1L;

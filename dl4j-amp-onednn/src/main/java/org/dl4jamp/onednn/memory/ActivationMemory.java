@@ -13,8 +13,10 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Memory for activations that several layers hand on, one after the other, untouched. Where DL4J has a workspace for each layer's activations, and closes it when the next layer is done, they would have to be copied each time. So these are outside of workspaces,
- * in numbered places, of which each thread that infers has its own. DL4J hands on what is outside of workspaces as it is.
+ * Memory for activations that several layers hand on, one after the other, untouched. Where DL4J has a workspace for
+ * each layer's activations, and closes it when the next layer is done, they would have to be copied each time. So these
+ * are outside of workspaces, in numbered places, of which each thread that infers has its own. DL4J hands on what is
+ * outside of workspaces as it is.
  *
  * <p>To be used by one thread at a time.
  */
@@ -57,7 +59,8 @@ public final class ActivationMemory {
     private final Map<Thread, List<Map<DataType, Numbers>>> places = new WeakHashMap<>();
 
     /**
-     * An array with arbitrary content: in a place if DL4J would close the workspace in which it puts activations, else in that workspace, or outside if they're the network's output.
+     * An array with arbitrary content: in a place if DL4J would close the workspace in which it puts activations, else
+     * in that workspace, or outside if they're the network's output.
      *
      * @param place the place's number
      */
@@ -80,7 +83,10 @@ public final class ActivationMemory {
                 && workspaceMgr.getWorkspaceName(ArrayType.ACTIVATIONS).startsWith(OF_A_LAYER);
     }
 
-    /** Whether an array has to be copied: it's in a place, and it's to be the network's output, which somebody may keep; or it's in a workspace that DL4J closes when the layer is done. */
+    /**
+     * Whether an array has to be copied: it's in a place, and it's to be the network's output, which somebody may keep;
+     * or it's in a workspace that DL4J closes when the layer is done.
+     */
     public boolean endsEarly(INDArray array, LayerWorkspaceMgr workspaceMgr) {
         return closesEarly(workspaceMgr) ? array.isAttached() : !array.isAttached() && isInAPlace(array);
     }

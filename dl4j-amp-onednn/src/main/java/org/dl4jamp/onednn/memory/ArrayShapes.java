@@ -10,8 +10,9 @@ import org.nd4j.linalg.cpu.nativecpu.buffer.LongBuffer;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Arrays over numbers that are there already. ND4J keeps a description of each array's shape in native memory and makes a new one for each,
- * which takes longer than all else. No one ever changes a description, so that here arrays of one layout share one.
+ * Arrays over numbers that are there already. ND4J keeps a description of each array's shape in native memory and makes
+ * a new one for each, which takes longer than all else. No one ever changes a description, so that here arrays of one
+ * layout share one.
  */
 final class ArrayShapes {
     /** More layouts than a step has: beyond that they change with every batch, and descriptions are made anew. */

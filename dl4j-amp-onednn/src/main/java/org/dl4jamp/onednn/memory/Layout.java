@@ -24,7 +24,9 @@ public final class Layout {
         return new Layout(type, shape, strides(shape, axesOfDense(shape.length)));
     }
 
-    /** Axis 1, the channels, contiguous; the others in their order. For a matrix or vector the same as {@link #dense}. */
+    /**
+     * Axis 1, the channels, contiguous; the others in their order. For a matrix or vector the same as {@link #dense}.
+     */
     public static Layout channelsLast(DataType type, long... shape) {
         return new Layout(type, shape, strides(shape, axesOfChannelsLast(shape.length)));
     }
@@ -88,8 +90,8 @@ public final class Layout {
     }
 
     /**
-     * The same memory as a matrix with a column for each channel, and a row for each position of each example. For channels-last arrays, and
-     * for weights of one position.
+     * The same memory as a matrix with a column for each channel, and a row for each position of each example. For
+     * channels-last arrays, and for weights of one position.
      */
     public Layout asMatrix() {
         long rows = shape[0];

@@ -15,11 +15,12 @@ import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Memory for gradients that a layer hands on untouched to the one before it, as a ReLU does whose derivative that one applies. In DL4J's workspaces it would have to copy them: DL4J closes the one that
- * a gradient is in as soon as the layer that was given it is done.
+ * Memory for gradients that a layer hands on untouched to the one before it, as a ReLU does whose derivative that one
+ * applies. In DL4J's workspaces it would have to copy them: DL4J closes the one that a gradient is in as soon as the
+ * layer that was given it is done.
  *
- * <p>A {@link Lender} writes a gradient, and the last that reads it gives it back. What is never given back, such as after an exception, its lender
- * gets again.
+ * <p>A {@link Lender} writes a gradient, and the last that reads it gives it back. What is never given back, such as
+ * after an exception, its lender gets again.
  */
 public final class LentGradients implements AutoCloseable {
     private static final String WORKSPACE = "DL4J_AMP_LENT_GRADIENTS";
@@ -31,7 +32,9 @@ public final class LentGradients implements AutoCloseable {
         void lendInputGradient();
     }
 
-    /** Where a lender puts the gradient of its input: where DL4J wants it, or, once it has been told to, in lent memory. */
+    /**
+     * Where a lender puts the gradient of its input: where DL4J wants it, or, once it has been told to, in lent memory.
+     */
     public final class OfInput {
         private boolean lends;
 

@@ -3,8 +3,8 @@ package org.dl4jamp.onednn.memory;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Where numbers begin in native memory, and the Java object that keeps that memory: ND4J frees the memory of an array as soon as nothing refers to the array, whoever still
- * has the address.
+ * Where numbers begin in native memory, and the Java object that keeps that memory: ND4J frees the memory of an array
+ * as soon as nothing refers to the array, whoever still has the address.
  *
  * @param owner what keeps the memory; null if that is what the kernel belongs to, which lives longer than it
  * @param address where the numbers begin
@@ -19,7 +19,10 @@ public record Place(Object owner, long address, long bytes) {
                 extent(array) * array.dataType().width());
     }
 
-    /** Memory that is kept longer than the kernels that use it: the copies of a layer's weights, a network's scratchpad and the like. */
+    /**
+     * Memory that is kept longer than the kernels that use it: the copies of a layer's weights, a network's scratchpad
+     * and the like.
+     */
     public static Place kept(long address) {
         return new Place(null, address, Long.MAX_VALUE);
     }

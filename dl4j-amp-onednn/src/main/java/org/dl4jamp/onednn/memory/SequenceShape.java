@@ -1,8 +1,9 @@
 package org.dl4jamp.onednn.memory;
 
 /**
- * The sizes of a recurrent layer and of the sequences that it's given. In memory the time steps of a sequence follow each other, each of them
- * {@code [minibatch, size]}: so one product covers all of them, and a single one is contiguous.
+ * The sizes of a recurrent layer and of the sequences that it's given. In memory the time steps of a sequence follow
+ * each other, each of them {@code [minibatch, size]}: so one product covers all of them, and a single one is
+ * contiguous.
  *
  * @param minibatch the number of sequences
  * @param steps their length

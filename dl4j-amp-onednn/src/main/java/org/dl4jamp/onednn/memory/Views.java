@@ -2,7 +2,10 @@ package org.dl4jamp.onednn.memory;
 
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** Other shapes of numbers that are there already, as ND4J's {@code permute} and {@code reshape} make them: these describe each view's shape anew in native memory, which takes longer than small layers do to compute. */
+/**
+ * Other shapes of numbers that are there already, as ND4J's {@code permute} and {@code reshape} make them: these
+ * describe each view's shape anew in native memory, which takes longer than small layers do to compute.
+ */
 public final class Views {
     private Views() {}
 
@@ -16,7 +19,10 @@ public final class Views {
         return permuted(matrix, 1, 0);
     }
 
-    /** The numbers of an array, in ND4J's order {@code c}, in another shape; a copy of them if they don't lie in that order. */
+    /**
+     * The numbers of an array, in ND4J's order {@code c}, in another shape; a copy of them if they don't lie in that
+     * order.
+     */
     public static INDArray reshaped(INDArray array, long... shape) {
         return Layout.dense(array.dataType(), array.shape()).isThatOf(array)
                 ? ArrayShapes.array(array.data(), Layout.dense(array.dataType(), shape))

@@ -46,7 +46,9 @@ public final class Workspaces {
                 Nd4j.getDataBufferFactory().create(layout.type(), layout.length(), false, workspace), layout);
     }
 
-    /** A new array with arbitrary content, of shape and type of another, and in its order, {@code c} or channels-last. */
+    /**
+     * A new array with arbitrary content, of shape and type of another, and in its order, {@code c} or channels-last.
+     */
     public static INDArray like(INDArray model, LayerWorkspaceMgr workspaceMgr, ArrayType place) {
         DataType type = model.dataType();
         return Layout.dense(type, model.shape()).isThatOf(model)
@@ -66,7 +68,9 @@ public final class Workspaces {
         }
     }
 
-    /** The same numbers as {@link #channelsLast} made them, with the channels as last axis: contiguous in ND4J's sense. */
+    /**
+     * The same numbers as {@link #channelsLast} made them, with the channels as last axis: contiguous in ND4J's sense.
+     */
     public static INDArray contiguous(INDArray channelsLast) {
         int rank = channelsLast.rank();
         if (rank < 3) {

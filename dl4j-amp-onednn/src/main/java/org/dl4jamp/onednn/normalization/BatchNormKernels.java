@@ -13,12 +13,13 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Batch normalization for one shape: in training, in inference and backward. Statistics and parameters are FP32. With ReLU, training applies it
- * and backward its derivative.
+ * Batch normalization for one shape: in training, in inference and backward. Statistics and parameters are FP32. With
+ * ReLU, training applies it and backward its derivative.
  */
 final class BatchNormKernels implements AutoCloseable {
     /**
-     * Per channel, the addresses of FP32 numbers, which the layer keeps: its parameters, their gradients and what it has made for itself.
+     * Per channel, the addresses of FP32 numbers, which the layer keeps: its parameters, their gradients and what it
+     * has made for itself.
      *
      * @param scale gamma, or its gradient
      * @param shift beta, or its gradient
@@ -86,9 +87,7 @@ final class BatchNormKernels implements AutoCloseable {
         }
     }
 
-    /**
-     * @param relu whether with ReLU
-     */
+    /** @param relu whether with ReLU */
     static BatchNormKernels make(OneDnnContext context, String layer, Layout layout, double epsilon, boolean relu) {
         String what = layer + ": batch normalization " + (relu ? "and ReLU " : "") + "of " + layout;
         return OneDnnContext.make(

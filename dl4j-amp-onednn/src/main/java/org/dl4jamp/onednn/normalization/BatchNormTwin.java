@@ -22,10 +22,10 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Batch normalization of {@code [minibatch, features]}, {@code [minibatch, channels, height, width]} or {@code [minibatch,
- * height, width, channels]}. Statistics, parameters and arithmetic
- * are FP32 whatever the type of the activations. Of the forward pass it keeps mean and variance per channel, and where a ReLU that it
- * applied let pass, one bit for each number.
+ * Batch normalization of {@code [minibatch, features]}, {@code [minibatch, channels, height, width]} or
+ * {@code [minibatch, height, width, channels]}. Statistics, parameters and arithmetic are FP32 whatever the type of the
+ * activations. Of the forward pass it keeps mean and variance per channel, and where a ReLU that it applied let pass,
+ * one bit for each number.
  */
 public final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partner, AutoCloseable {
     private static final long serialVersionUID = 1L;
@@ -177,8 +177,9 @@ public final class BatchNormTwin extends BatchNormalization implements FusedRelu
     }
 
     /**
-     * The backward pass after a forward pass in inference mode, in FP32 and rounded once. DL4J derives the running statistics as if they were the
-     * minibatch's, though the numbers' deviations from the running mean don't add up to zero; and they move towards the minibatch's all the same.
+     * The backward pass after a forward pass in inference mode, in FP32 and rounded once. DL4J derives the running
+     * statistics as if they were the minibatch's, though the numbers' deviations from the running mean don't add up to
+     * zero; and they move towards the minibatch's all the same.
      */
     private void backwardOfRunning(
             INDArray given,

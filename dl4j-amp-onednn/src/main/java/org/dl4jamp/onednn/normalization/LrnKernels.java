@@ -84,7 +84,10 @@ final class LrnKernels implements AutoCloseable {
                 .run();
     }
 
-    /** The backward pass right after {@link #forward}, which has left what it needs in memory that the network's kernels share. */
+    /**
+     * The backward pass right after {@link #forward}, which has left what it needs in memory that the network's kernels
+     * share.
+     */
     void backward(INDArray input, INDArray epsilon, INDArray inputGradient) {
         backward.bind(dnnl.DNNL_ARG_SRC, input)
                 .bind(dnnl.DNNL_ARG_WORKSPACE, Place.kept(workspace.address()))

@@ -7,15 +7,18 @@ import org.dl4jamp.onednn.memory.Workspaces;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * DL4J's running mean and variance of batch normalization. They are parameters, and what is to be subtracted from them travels as their
- * gradient. The variance is kept as such or as the decimal logarithm of the deviation.
+ * DL4J's running mean and variance of batch normalization. They are parameters, and what is to be subtracted from them
+ * travels as their gradient. The variance is kept as such or as the decimal logarithm of the deviation.
  */
 final class RunningStatistics {
     private static final double LOG_OF_TEN = Math.log(10);
 
     private RunningStatistics() {}
 
-    /** {@code mean[t] - mean[t+1]} with {@code mean[t+1] = decay * mean[t] + (1 - decay) * measured}, likewise of the variance. */
+    /**
+     * {@code mean[t] - mean[t+1]} with {@code mean[t+1] = decay * mean[t] + (1 - decay) * measured}, likewise of the
+     * variance.
+     */
     static void update(INDArray running, float[] measured, double decay, INDArray update) {
         float[] values = read(running);
         for (int i = 0; i < values.length; i++) {
@@ -45,8 +48,9 @@ final class RunningStatistics {
     }
 
     /**
-     * What DL4J's gradient of a channel's numbers {@code x} has besides that of a minibatch normalized with its own statistics, if it was normalized
-     * with others: {@code mean(x - mean) * gamma * mean(dL/dgamma) / (variance + epsilon)}.
+     * What DL4J's gradient of a channel's numbers {@code x} has besides that of a minibatch normalized with its own
+     * statistics, if it was normalized with others: {@code mean(x - mean) * gamma * mean(dL/dgamma) / (variance +
+     * epsilon)}.
      *
      * @param measured the means of the minibatch
      * @param running what it was normalized with
@@ -68,7 +72,10 @@ final class RunningStatistics {
         return shift;
     }
 
-    /** A power of ten, by a function that takes a third of the time of the power of any number, as the natural logarithm does of the decimal one. */
+    /**
+     * A power of ten, by a function that takes a third of the time of the power of any number, as the natural logarithm
+     * does of the decimal one.
+     */
     private static double variance(double logDeviation) {
         return Math.exp(2 * LOG_OF_TEN * logDeviation);
     }

@@ -23,8 +23,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.lossfunctions.ILossFunction;
 
 /**
- * What output layers share: products of rows {@code [rows, nIn]} by the weights, with sums in FP32, and the loss of the sums, in FP32: {@link
- * SoftmaxCrossEntropy}, or ND4J's.
+ * What output layers share: products of rows {@code [rows, nIn]} by the weights, with sums in FP32, and the loss of the
+ * sums, in FP32: {@link SoftmaxCrossEntropy}, or ND4J's.
  */
 final class OutputPasses implements AutoCloseable {
     /**

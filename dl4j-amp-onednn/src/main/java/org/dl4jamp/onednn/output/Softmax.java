@@ -14,7 +14,10 @@ import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.activations.impl.ActivationSoftmax;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** The softmax of each row of a matrix, in FP32, in place. To call ND4J's takes longer than a small layer takes to compute. */
+/**
+ * The softmax of each row of a matrix, in FP32, in place. To call ND4J's takes longer than a small layer takes to
+ * compute.
+ */
 final class Softmax implements AutoCloseable {
     private final OneDnnContext context;
     private final Supplier<String> layer;

@@ -11,9 +11,10 @@ import org.nd4j.linalg.lossfunctions.impl.LossMCXENT;
 import org.nd4j.linalg.lossfunctions.impl.LossNegativeLogLikelihood;
 
 /**
- * ND4J's multi-class cross entropy of a softmax, and its gradient, in FP32: for one row of sums x and labels y, p = softmax(x), the loss is
- * -Σ yᵢ log pᵢ with p clipped as the loss function says, and the gradient p - y. ND4J computes the softmax twice, for the one and for the other, and
- * the logarithms of what is multiplied by zero, each operation in a pass of its own.
+ * ND4J's multi-class cross entropy of a softmax, and its gradient, in FP32: for one row of sums x and labels y, p =
+ * softmax(x), the loss is -Σ yᵢ log pᵢ with p clipped as the loss function says, and the gradient p - y. ND4J computes
+ * the softmax twice, for the one and for the other, and the logarithms of what is multiplied by zero, each operation in
+ * a pass of its own.
  */
 final class SoftmaxCrossEntropy {
     private final Softmax softmax;

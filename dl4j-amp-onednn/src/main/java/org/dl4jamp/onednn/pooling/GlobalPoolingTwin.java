@@ -24,8 +24,9 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Maximum, average or sum of whole sequences, images and volumes {@code [minibatch, channels, ...]} or {@code [minibatch, ..., channels]}. It
- * takes its input as it is, sums up in FP32, and returns FP32: {@code [minibatch, channels]}. With a mask DL4J computes, in FP32.
+ * Maximum, average or sum of whole sequences, images and volumes {@code [minibatch, channels, ...]} or
+ * {@code [minibatch, ..., channels]}. It takes its input as it is, sums up in FP32, and returns FP32:
+ * {@code [minibatch, channels]}. With a mask DL4J computes, in FP32.
  */
 final class GlobalPoolingTwin extends GlobalPoolingLayer implements AutoCloseable {
     private static final long serialVersionUID = 1L;

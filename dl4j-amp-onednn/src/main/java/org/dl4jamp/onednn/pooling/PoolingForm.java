@@ -53,7 +53,10 @@ record PoolingForm(Window window, ChannelAxis channels, dnnl.algorithm kind) {
         return paddingCounts ? dnnl.algorithm.pooling_avg_include_padding : dnnl.algorithm.pooling_avg_exclude_padding;
     }
 
-    /** Whether the backward pass adds up more than one gradient. oneDNN adds those of averages up in the type of the arrays. */
+    /**
+     * Whether the backward pass adds up more than one gradient. oneDNN adds those of averages up in the type of the
+     * arrays.
+     */
     boolean addsUpGradients() {
         return kind != dnnl.algorithm.pooling_max && window.overlaps();
     }

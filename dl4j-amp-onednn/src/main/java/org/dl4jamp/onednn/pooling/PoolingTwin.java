@@ -21,8 +21,9 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Maximum or average of windows along one, two or three axes of {@code [minibatch, channels, ...]} or {@code [minibatch, ..., channels]}. The
- * gradients of overlapping averages are added up in FP32; those of overlapping maxima, a handful at most, in the arrays' type.
+ * Maximum or average of windows along one, two or three axes of {@code [minibatch, channels, ...]} or
+ * {@code [minibatch, ..., channels]}. The gradients of overlapping averages are added up in FP32; those of overlapping
+ * maxima, a handful at most, in the arrays' type.
  */
 final class PoolingTwin extends ParameterlessTwin<Layer> implements LentGradients.Lender {
     private static final long serialVersionUID = 1L;

@@ -5,7 +5,10 @@ import java.util.Optional;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.javacpp.LongPointer;
 
-/** The orders in memory that oneDNN's convolutions have the gradients of their weights in: squares of 16 output channels by 16 input channels. */
+/**
+ * The orders in memory that oneDNN's convolutions have the gradients of their weights in: squares of 16 output channels
+ * by 16 input channels.
+ */
 public final class BlockOrder {
     private static final Map<memory.format_tag, memory.format_tag> COLUMNS = Map.of(
             memory.format_tag.ABc16b16a, memory.format_tag.Abc16a,
@@ -15,8 +18,8 @@ public final class BlockOrder {
     private BlockOrder() {}
 
     /**
-     * The order halfway to plain weights: columns of 16 output channels, with the input channels one after the other. Empty for weights in another
-     * order than squares.
+     * The order halfway to plain weights: columns of 16 output channels, with the input channels one after the other.
+     * Empty for weights in another order than squares.
      */
     public static Optional<memory.desc> columns(memory.desc weights) {
         LongPointer sizes = weights.get_dims();

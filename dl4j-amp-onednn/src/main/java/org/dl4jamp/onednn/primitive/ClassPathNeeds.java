@@ -27,8 +27,8 @@ final class ClassPathNeeds {
     }
 
     /**
-     * What's wrong with the JavaCPP on the class path. With an older one than oneDNN's binding was made for, everything loads, and methods are
-     * missing in the middle of training.
+     * What's wrong with the JavaCPP on the class path. With an older one than oneDNN's binding was made for, everything
+     * loads, and methods are missing in the middle of training.
      */
     Optional<String> olderJavaCpp() {
         String needed = built.getProperty("javacpp");

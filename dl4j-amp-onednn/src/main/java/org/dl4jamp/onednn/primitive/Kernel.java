@@ -19,8 +19,9 @@ import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A oneDNN primitive with its arguments, made once and run many times: {@code kernel.bind(argument, array).run()}. Survives the {@link
- * org.bytedeco.javacpp.PointerScope} in which it's made. What was made by a thread that OpenMP leaves {@linkplain Work alone} runs alone.
+ * A oneDNN primitive with its arguments, made once and run many times: {@code kernel.bind(argument, array).run()}.
+ * Survives the {@link org.bytedeco.javacpp.PointerScope} in which it's made. What was made by a thread that OpenMP
+ * leaves {@linkplain Work alone} runs alone.
  */
 public final class Kernel implements AutoCloseable {
     private final OneDnnContext context;

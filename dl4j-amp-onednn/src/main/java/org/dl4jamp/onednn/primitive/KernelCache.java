@@ -8,8 +8,9 @@ import org.dl4jamp.onednn.memory.Resources;
 /**
  * What was made for the shapes used last; what falls out is closed.
  *
- * <p>A primitive is planned for the number of threads that OpenMP has for its maker, which isn't the same for all threads that use a network: a replica of
- * several takes a part of the processor, the program's main thread all of it. Each finds what was made for its number.
+ * <p>A primitive is planned for the number of threads that OpenMP has for its maker, which isn't the same for all
+ * threads that use a network: a replica of several takes a part of the processor, the program's main thread all of it.
+ * Each finds what was made for its number.
  */
 public final class KernelCache<K, V extends AutoCloseable> implements AutoCloseable {
     /** For how many shapes of its input a twin keeps its primitives. */

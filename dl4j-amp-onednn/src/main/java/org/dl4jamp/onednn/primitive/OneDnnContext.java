@@ -17,7 +17,10 @@ import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** What the twins of one network share: the stream that their kernels run in, the memory that kernels have in turn, and its copies and sums. */
+/**
+ * What the twins of one network share: the stream that their kernels run in, the memory that kernels have in turn, and
+ * its copies and sums.
+ */
 public final class OneDnnContext implements AutoCloseable {
     private static final LongAdder MADE = new LongAdder();
 
@@ -77,7 +80,9 @@ public final class OneDnnContext implements AutoCloseable {
         return copy;
     }
 
-    /** What one kernel leaves for the next that runs, such as numbers on their way from one order in memory to another. */
+    /**
+     * What one kernel leaves for the next that runs, such as numbers on their way from one order in memory to another.
+     */
     public AlignedMemory staging() {
         return staging;
     }
@@ -87,7 +92,10 @@ public final class OneDnnContext implements AutoCloseable {
         return gradientMemory;
     }
 
-    /** Attributes of a primitive whose scratchpad is this context's: oneDNN's own belongs to the thread that made the primitive. */
+    /**
+     * Attributes of a primitive whose scratchpad is this context's: oneDNN's own belongs to the thread that made the
+     * primitive.
+     */
     public static primitive_attr attributes() {
         primitive_attr attributes = new primitive_attr();
         attributes.set_scratchpad_mode(dnnl.scratchpad_mode.user);
@@ -111,7 +119,10 @@ public final class OneDnnContext implements AutoCloseable {
         }
     }
 
-    /** The same primitive in the first of oneDNN's implementations, which are in the order of their speed, that isn't generated for a shape. */
+    /**
+     * The same primitive in the first of oneDNN's implementations, which are in the order of their speed, that isn't
+     * generated for a shape.
+     */
     public static primitive_desc withoutGeneratedCode(primitive_desc descriptor) {
         while (!descriptor.impl_info_str().getString().matches("(conv:)?(gemm|ref).*")) {
             if (!descriptor.next_impl()) {

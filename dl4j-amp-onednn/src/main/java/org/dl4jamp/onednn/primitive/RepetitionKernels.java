@@ -9,8 +9,8 @@ import org.dl4jamp.onednn.memory.Layout;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Repeats each number of a coarse array over a block of a fine one, and sums up blocks of the fine one, in FP32. The arrays may have
- * different types.
+ * Repeats each number of a coarse array over a block of a fine one, and sums up blocks of the fine one, in FP32. The
+ * arrays may have different types.
  */
 public final class RepetitionKernels implements AutoCloseable {
     private final Kernel repeat;

@@ -4,8 +4,8 @@ import java.util.Arrays;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
 
 /**
- * A window that moves along one, two or three axes, as a layer's configuration describes it. What it covers of an array of some size is a
- * {@link WindowGeometry}.
+ * A window that moves along one, two or three axes, as a layer's configuration describes it. What it covers of an array
+ * of some size is a {@link WindowGeometry}.
  */
 public final class Window {
     private final long[] kernel;
@@ -15,7 +15,8 @@ public final class Window {
     private final ConvolutionMode mode;
 
     /**
-     * @param axes along how many axes it moves; one-dimensional layers of DL4J have a second number for an axis that they don't have
+     * @param axes along how many axes it moves; one-dimensional layers of DL4J have a second number for an axis that
+     *     they don't have
      * @param kernel its size
      * @param strides its steps
      * @param padding on both sides, which counts in the modes Strict and Truncate
@@ -52,7 +53,10 @@ public final class Window {
         return (kernel[axis] - 1) * dilation[axis] + 1;
     }
 
-    /** Whether it is large and moves in steps: oneDNN's gradients of the weights of deconvolutions along three axes then read beyond small arrays. */
+    /**
+     * Whether it is large and moves in steps: oneDNN's gradients of the weights of deconvolutions along three axes then
+     * read beyond small arrays.
+     */
     public boolean isLargeWithStrides() {
         return Arrays.stream(kernel).anyMatch(size -> size >= 7)
                 && Arrays.stream(strides).anyMatch(stride -> stride > 1);
@@ -68,7 +72,10 @@ public final class Window {
         return false;
     }
 
-    /** Whether DL4J lets it move over an array of a size, as far as can be said here: what Strict rejects differs from layer to layer. */
+    /**
+     * Whether DL4J lets it move over an array of a size, as far as can be said here: what Strict rejects differs from
+     * layer to layer.
+     */
     public boolean fits(long... size) {
         for (int axis = 0; axis < axes(); axis++) {
             long room = size[axis] + 2 * padding[axis] - extent(axis);
@@ -181,8 +188,8 @@ public final class Window {
     }
 
     /**
-     * The stride along an axis. Where there is one window the smallest that leaves no room for a second: oneDNN's gradients of BFLOAT16 weights are
-     * garbage, and some outputs are wrong, if the stride is larger than the array.
+     * The stride along an axis. Where there is one window the smallest that leaves no room for a second: oneDNN's
+     * gradients of BFLOAT16 weights are garbage, and some outputs are wrong, if the stride is larger than the array.
      */
     private long stride(int axis, long windows, long size, long padding) {
         return windows == 1 ? Math.max(1, size + padding - extent(axis) + 1) : strides[axis];

@@ -12,9 +12,7 @@ public final class WindowGeometry {
     private final long[] output;
     private final boolean exceedsArray;
 
-    /**
-     * @param exceedsArray whether the window is as large as what it moves over, or larger
-     */
+    /** @param exceedsArray whether the window is as large as what it moves over, or larger */
     WindowGeometry(
             long[] kernel,
             long[] strides,
@@ -53,8 +51,8 @@ public final class WindowGeometry {
     }
 
     /**
-     * Whether oneDNN's fast gradients of weights are not to be had: along three axes they read from beyond an array that isn't larger than the window,
-     * and end the process.
+     * Whether oneDNN's fast gradients of weights are not to be had: along three axes they read from beyond an array
+     * that isn't larger than the window, and end the process.
      */
     public boolean isBeyondFastGradients() {
         return kernel.length == 3 && exceedsArray;

@@ -7,13 +7,13 @@ import org.nd4j.nativeblas.NativeOps;
 import org.nd4j.nativeblas.NativeOpsHolder;
 
 /**
- * How much a primitive has to do, and so whether the calling thread does it alone. To hand work to OpenMP's other threads and to wait for them costs
- * little where they wait for it, each on a core of its own, and half a millisecond where another program has that core. What is done in about ten
- * microseconds gains at most half of these.
+ * How much a primitive has to do, and so whether the calling thread does it alone. To hand work to OpenMP's other
+ * threads and to wait for them costs little where they wait for it, each on a core of its own, and half a millisecond
+ * where another program has that core. What is done in about ten microseconds gains at most half of these.
  *
- * <p>A primitive is planned for the number of threads that its maker has, and has to run with that: so the thread that makes, and later runs, what
- * is {@linkplain #isSmall() small} has OpenMP count it alone for that time. OpenMP keeps that number for each thread that calls it, so that no other
- * thread notices.
+ * <p>A primitive is planned for the number of threads that its maker has, and has to run with that: so the thread that
+ * makes, and later runs, what is {@linkplain #isSmall() small} has OpenMP count it alone for that time. OpenMP keeps
+ * that number for each thread that calls it, so that no other thread notices.
  *
  * @param operations multiplications and additions, of which a core does some hundred in a nanosecond, or the like
  */
@@ -64,8 +64,10 @@ public record Work(double operations) {
     }
 
     /**
-     * As many as the process has processors, unless somebody has set another number. ND4J begins with one for each core of the machine, also where a container or {@code taskset} gives the process less. Some of oneDNN's primitives,
-     * such as the weight gradient of convolutions, wait actively for one another: for a thread without a processor until the scheduler takes one away, in each of them.
+     * As many as the process has processors, unless somebody has set another number. ND4J begins with one for each core
+     * of the machine, also where a container or {@code taskset} gives the process less. Some of oneDNN's primitives,
+     * such as the weight gradient of convolutions, wait actively for one another: for a thread without a processor
+     * until the scheduler takes one away, in each of them.
      *
      * @param threads OpenMP's number for a thread
      * @param byDefault ND4J's choice for the thread that starts it, or 0 if the user's environment has chosen

@@ -29,8 +29,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Two recurrent twins, one of which is given its sequences the wrong way round. What the two hand on is rounded already when it's merged, and
- * the result of adding or multiplying it is rounded again.
+ * Two recurrent twins, one of which is given its sequences the wrong way round. What the two hand on is rounded already
+ * when it's merged, and the result of adding or multiplying it is rounded again.
  */
 final class BidirectionalTwin extends BidirectionalLayer implements KeptWeights.Keeper, AutoCloseable {
     private static final long serialVersionUID = 1L;
@@ -187,7 +187,10 @@ final class BidirectionalTwin extends BidirectionalLayer implements KeptWeights.
         return featuresFirst(merge.forward(one, other, training, workspaceMgr).permute(1, 2, 0));
     }
 
-    /** A backward pass may follow a forward pass that wasn't for training: that of a frozen layer through which gradients flow isn't. */
+    /**
+     * A backward pass may follow a forward pass that wasn't for training: that of a frozen layer through which
+     * gradients flow isn't.
+     */
     private void prepareBackward(INDArray sequences, SequenceMemory memory, LayerWorkspaceMgr workspaceMgr) {
         if (!merge.isReadyForBackward()) {
             INDArray one = forwards.passes().outputsAgain(of(sequences, forwards), forwards.parameters(), workspaceMgr);

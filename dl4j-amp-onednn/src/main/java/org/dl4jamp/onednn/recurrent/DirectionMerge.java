@@ -16,7 +16,10 @@ import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** What becomes of the outputs of a bidirectional layer's two directions, and of the gradient of that. Arrays are {@code [time, minibatch, size]}. */
+/**
+ * What becomes of the outputs of a bidirectional layer's two directions, and of the gradient of that. Arrays are
+ * {@code [time, minibatch, size]}.
+ */
 final class DirectionMerge implements AutoCloseable {
     private final Bidirectional.Mode mode;
     private final DataType type;

@@ -22,7 +22,10 @@ import org.dl4jamp.onednn.weights.LstmWeights;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** oneDNN's LSTM for inference, which computes all time steps of a layer in one primitive and keeps nothing. Sums, functions and memory cells are FP32, outputs of the layer's type. */
+/**
+ * oneDNN's LSTM for inference, which computes all time steps of a layer in one primitive and keeps nothing. Sums,
+ * functions and memory cells are FP32, outputs of the layer's type.
+ */
 final class InferringLstm implements AutoCloseable {
     private static final int GATES = LstmCell.GATES;
     private static final int CACHE_LINE = 64;

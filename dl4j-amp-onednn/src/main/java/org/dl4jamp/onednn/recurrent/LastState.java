@@ -8,7 +8,10 @@ interface LastState {
     /** Takes it, in arrays outside workspaces. */
     void take(RecurrentState last);
 
-    /** FP32 arrays of the state before the sequence that it may be written into, row by row, once these have been read; empty for new ones. */
+    /**
+     * FP32 arrays of the state before the sequence that it may be written into, row by row, once these have been read;
+     * empty for new ones.
+     */
     default Optional<RecurrentState> room() {
         return Optional.empty();
     }

@@ -13,8 +13,9 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * An LSTM without peepholes. Sums, functions and memory are FP32. What enters a product is rounded, and what a layer of BFLOAT16 keeps for the
- * backward pass: of the gates the sums, because the derivative where a function flattens out can't be told from a rounded value.
+ * An LSTM without peepholes. Sums, functions and memory are FP32. What enters a product is rounded, and what a layer of
+ * BFLOAT16 keeps for the backward pass: of the gates the sums, because the derivative where a function flattens out
+ * can't be told from a rounded value.
  *
  * <pre>
  * a = activation(x W_a + h[t-1] R_a + b_a)        likewise f, o and g, with the gates' function
@@ -22,8 +23,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * h[t] = o * activation(c[t])
  * </pre>
  *
- * <p>The gates' order is that of DL4J's parameters. Where the backward pass multiplies by a derivative it doesn't depend on what flows back, so
- * these factors are computed for all time steps at once.
+ * <p>The gates' order is that of DL4J's parameters. Where the backward pass multiplies by a derivative it doesn't
+ * depend on what flows back, so these factors are computed for all time steps at once.
  */
 final class LstmCell implements RecurrentCell {
     static final int GATES = 4;
@@ -62,8 +63,8 @@ final class LstmCell implements RecurrentCell {
     }
 
     /**
-     * What a forward pass leaves: FLOAT, or in the layer's type without the values, which then can be computed again. If it keeps nothing, memory
-     * cells have room for two time steps only.
+     * What a forward pass leaves: FLOAT, or in the layer's type without the values, which then can be computed again.
+     * If it keeps nothing, memory cells have room for two time steps only.
      *
      * @param sums before the functions, {@code [gates, steps * minibatch * units]}
      * @param values after them; the same array if nothing needs the sums
@@ -260,8 +261,8 @@ final class LstmCell implements RecurrentCell {
     }
 
     /**
-     * For all time steps, what is multiplied by the gradient of the output to get that of the memory and of the output gate's sum, and by the
-     * gradient of the memory to get those of the other sums.
+     * For all time steps, what is multiplied by the gradient of the output to get that of the memory and of the output
+     * gate's sum, and by the gradient of the memory to get those of the other sums.
      */
     private record Factors(Slab memory, Slab output, Slab forget, Slab input, Slab inputGate) {}
 

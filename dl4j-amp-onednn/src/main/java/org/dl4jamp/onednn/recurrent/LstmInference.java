@@ -14,7 +14,10 @@ import org.nd4j.linalg.activations.impl.ActivationTanH;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** oneDNN's own LSTM for the shapes of a layer's input, in inference mode: there its weights are made once, and nothing is kept for a backward pass. It knows no masks. */
+/**
+ * oneDNN's own LSTM for the shapes of a layer's input, in inference mode: there its weights are made once, and nothing
+ * is kept for a backward pass. It knows no masks.
+ */
 final class LstmInference implements KeptWeights, AutoCloseable {
     private final OneDnnContext context;
     private final Supplier<String> layer;
@@ -30,7 +33,8 @@ final class LstmInference implements KeptWeights, AutoCloseable {
     }
 
     /**
-     * That of a layer with tangent and sigmoid for functions, which are oneDNN's; subclasses of these may compute anything.
+     * That of a layer with tangent and sigmoid for functions, which are oneDNN's; subclasses of these may compute
+     * anything.
      *
      * @param layer its name for error messages
      * @return empty if oneDNN has none
@@ -42,8 +46,8 @@ final class LstmInference implements KeptWeights, AutoCloseable {
     }
 
     /**
-     * Whether oneDNN has it. Without AVX2 it packs weights in an order that can't be filled gate by gate. Where BFLOAT16 is emulated it divides by zero when it shares a product among threads, and takes
-     * the process along.
+     * Whether oneDNN has it. Without AVX2 it packs weights in an order that can't be filled gate by gate. Where
+     * BFLOAT16 is emulated it divides by zero when it shares a product among threads, and takes the process along.
      */
     static boolean isThereFor(DataType type) {
         return type == DataType.FLOAT

@@ -12,8 +12,8 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * An LSTM without peepholes over the FP32 master weights, which it rounds itself. Gradients of the parameters are FP32, and so is the state
- * between sequences, which is DL4J's own.
+ * An LSTM without peepholes over the FP32 master weights, which it rounds itself. Gradients of the parameters are FP32,
+ * and so is the state between sequences, which is DL4J's own.
  */
 final class LstmTwin extends LSTM implements Directional, KeptWeights.Keeper {
     private static final long serialVersionUID = 1L;

@@ -10,8 +10,8 @@ import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * What DL4J calls of a recurrent layer, and what an LSTM and a simple RNN answer alike: their classes have no common one to put it into. Arrays are
- * in the layer's format.
+ * What DL4J calls of a recurrent layer, and what an LSTM and a simple RNN answer alike: their classes have no common
+ * one to put it into. Arrays are in the layer's format.
  */
 final class RecurrentCalls {
     private final Directional twin;

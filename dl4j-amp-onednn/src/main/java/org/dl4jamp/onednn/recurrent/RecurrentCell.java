@@ -63,8 +63,8 @@ interface RecurrentCell extends AutoCloseable {
     void backward(Trace trace, INDArray error, INDArray mask, long firstStep, INDArray deltas, SequenceMemory memory);
 
     /**
-     * A backward pass over all time steps with all gradients, where the forward pass was such that the cell has one; it takes the place of {@link
-     * #backward} and of what is computed of the deltas.
+     * A backward pass over all time steps with all gradients, where the forward pass was such that the cell has one; it
+     * takes the place of {@link #backward} and of what is computed of the deltas.
      *
      * @param x {@code [steps, minibatch, nIn]}
      * @param error the gradient of the outputs, FLOAT {@code [steps, minibatch, units]}; it's used up

@@ -36,8 +36,10 @@ record RecurrentParameters(INDArray inputWeights, INDArray recurrentWeights, IND
         }
         Preconditions.checkState(
                 lastOutput == null || lastOutput.size(0) == input.size(0),
-                "Invalid RNN previous state (last time step activations/initialization): rnnTimeStep with different minibatch size, or forgot to call rnnClearPreviousState between batches?"
-                        + " Previous step output = [batch, nIn] = %ndShape, current input = [batch, nIn, seqLength] = %ndShape",
+                "Invalid RNN previous state (last time step activations/initialization): rnnTimeStep with different"
+                        + " minibatch size, or forgot to call rnnClearPreviousState between batches?"
+                        + " Previous step output = [batch, nIn] = %ndShape, current input = [batch, nIn, seqLength] ="
+                        + " %ndShape",
                 lastOutput,
                 input);
         requireFit("output", lastOutput, input);

@@ -18,9 +18,9 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Forward and backward passes of a recurrent layer over {@code [minibatch, size, time]}. Its arrays have that shape, but lie in memory time step
- * by time step. What a forward pass in training computes is kept for the backward pass where DL4J's workspaces allow it, and computed again
- * where they don't.
+ * Forward and backward passes of a recurrent layer over {@code [minibatch, size, time]}. Its arrays have that shape,
+ * but lie in memory time step by time step. What a forward pass in training computes is kept for the backward pass
+ * where DL4J's workspaces allow it, and computed again where they don't.
  */
 final class RecurrentPasses implements AutoCloseable {
     // More than other layers have: sequences come in many lengths, and all shapes share the memory for the weights.
@@ -47,9 +47,7 @@ final class RecurrentPasses implements AutoCloseable {
         this(context, type, gates, maker, Optional.empty());
     }
 
-    /**
-     * @param inference what computes in inference mode, where it can
-     */
+    /** @param inference what computes in inference mode, where it can */
     RecurrentPasses(
             OneDnnContext context, DataType type, int gates, CellMaker maker, Optional<LstmInference> inference) {
         this.context = context;
@@ -81,7 +79,9 @@ final class RecurrentPasses implements AutoCloseable {
                 .orElse(weights);
     }
 
-    /** An array of {@code [minibatch, size, time]} as {@code [time, minibatch, size]}, the order in memory, in a type. */
+    /**
+     * An array of {@code [minibatch, size, time]} as {@code [time, minibatch, size]}, the order in memory, in a type.
+     */
     INDArray timeFirst(INDArray sequences, DataType wanted, SequenceMemory memory) {
         INDArray turned = Views.permuted(sequences, 2, 0, 1);
         boolean usual = Layout.dense(wanted, turned.shape()).isThatOf(turned);
@@ -131,7 +131,10 @@ final class RecurrentPasses implements AutoCloseable {
         return trace.outputsOfSteps();
     }
 
-    /** The outputs of a forward pass that was not for training, for the backward pass that follows all the same; what it needs besides is kept. */
+    /**
+     * The outputs of a forward pass that was not for training, for the backward pass that follows all the same; what it
+     * needs besides is kept.
+     */
     INDArray outputsAgain(Sequences sequences, RecurrentParameters parameters, LayerWorkspaceMgr workspaceMgr) {
         forget();
         SequenceMemory memory = new SequenceMemory(workspaceMgr, ArrayType.BP_WORKING_MEM);

@@ -11,8 +11,9 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A simple recurrent network without layer normalization: {@code h[t] = activation(x W + h[t-1] R + b)}. Sums and function are FP32. What enters
- * a product is rounded, and so are the sums that a layer of BFLOAT16 keeps for the backward pass.
+ * A simple recurrent network without layer normalization: {@code h[t] = activation(x W + h[t-1] R + b)}. Sums and
+ * function are FP32. What enters a product is rounded, and so are the sums that a layer of BFLOAT16 keeps for the
+ * backward pass.
  */
 final class SimpleRnnCell implements RecurrentCell {
     static final int GATES = 1;
@@ -42,8 +43,8 @@ final class SimpleRnnCell implements RecurrentCell {
     /**
      * What a forward pass leaves.
      *
-     * @param kept FLOAT: the function's values, or its arguments if it needs them; in the layer's type: its arguments; {@code [1, steps *
-     *     minibatch * units]}
+     * @param kept FLOAT: the function's values, or its arguments if it needs them; in the layer's type: its arguments;
+     *     {@code [1, steps * minibatch * units]}
      * @param outputs {@code [steps + 1, minibatch, units]}
      * @param lastOutput FLOAT {@code [minibatch, units]}
      */

@@ -12,8 +12,8 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A simple recurrent layer over the FP32 master weights, which it rounds itself. Gradients of the parameters are FP32, and so is the state
- * between sequences, which is DL4J's own.
+ * A simple recurrent layer over the FP32 master weights, which it rounds itself. Gradients of the parameters are FP32,
+ * and so is the state between sequences, which is DL4J's own.
  */
 final class SimpleRnnTwin extends SimpleRnn implements Directional, KeptWeights.Keeper {
     private static final long serialVersionUID = 1L;

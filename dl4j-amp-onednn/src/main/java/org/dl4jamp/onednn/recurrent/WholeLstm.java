@@ -18,8 +18,8 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * oneDNN's LSTM, which computes all time steps of a layer in one primitive, in FP32. It has hyperbolic tangent and sigmoid as functions, no masks,
- * and gradients that flow back to the first time step.
+ * oneDNN's LSTM, which computes all time steps of a layer in one primitive, in FP32. It has hyperbolic tangent and
+ * sigmoid as functions, no masks, and gradients that flow back to the first time step.
  */
 final class WholeLstm implements AutoCloseable {
     private static final int GATES = LstmCell.GATES;

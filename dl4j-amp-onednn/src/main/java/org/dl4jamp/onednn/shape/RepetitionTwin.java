@@ -24,8 +24,8 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Upsampling of sequences, images and volumes, which repeats each number along their axes, and repetition of vectors {@code [minibatch, size]}
- * along time. Gradients of repeated numbers are added up in FP32.
+ * Upsampling of sequences, images and volumes, which repeats each number along their axes, and repetition of vectors
+ * {@code [minibatch, size]} along time. Gradients of repeated numbers are added up in FP32.
  */
 final class RepetitionTwin extends ParameterlessTwin<Layer> {
     private static final long serialVersionUID = 1L;

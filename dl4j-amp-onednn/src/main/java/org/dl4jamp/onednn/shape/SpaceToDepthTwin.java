@@ -36,7 +36,10 @@ final class SpaceToDepthTwin extends ParameterlessTwin<SpaceToDepthLayer> {
         };
     }
 
-    /** A view {@code [minibatch, blocks down, blocks across, rows, columns, channels]} of images with the channels last in memory. */
+    /**
+     * A view {@code [minibatch, blocks down, blocks across, rows, columns, channels]} of images with the channels last
+     * in memory.
+     */
     private INDArray blocks(INDArray images) {
         long down = images.size(2) / block;
         long across = images.size(3) / block;

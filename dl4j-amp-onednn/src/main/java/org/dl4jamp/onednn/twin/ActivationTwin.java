@@ -15,7 +15,8 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * An element-wise activation function of an array of any rank, computed in FP32 and rounded once. Functions that oneDNN hasn't are ND4J's.
+ * An element-wise activation function of an array of any rank, computed in FP32 and rounded once. Functions that oneDNN
+ * hasn't are ND4J's.
  */
 final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner, OutputKeeper, AutoCloseable {
     private static final long serialVersionUID = 1L;

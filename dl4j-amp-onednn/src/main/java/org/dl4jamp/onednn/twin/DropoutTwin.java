@@ -13,7 +13,10 @@ import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** A dropout layer without the dropout, which is the wrapper's: it hands on what it's given, in the order in memory that it has. */
+/**
+ * A dropout layer without the dropout, which is the wrapper's: it hands on what it's given, in the order in memory that
+ * it has.
+ */
 final class DropoutTwin extends ParameterlessTwin<DropoutLayer> {
     private static final long serialVersionUID = 1L;
 

@@ -4,9 +4,10 @@ import org.dl4jamp.onednn.memory.LentGradients;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A ReLU layer that what stands before it computes in the same pass, in training. The layer itself then hands its input on. On the way back what
- * stands before it may apply ReLU's derivative, too: then the layer hands on {@linkplain LentGradients gradients that are lent}. Those in
- * DL4J's workspaces it would have to copy, so to them it applies the derivative itself; that twice does no harm.
+ * A ReLU layer that what stands before it computes in the same pass, in training. The layer itself then hands its input
+ * on. On the way back what stands before it may apply ReLU's derivative, too: then the layer hands on
+ * {@linkplain LentGradients gradients that are lent}. Those in DL4J's workspaces it would have to copy, so to them it
+ * applies the derivative itself; that twice does no harm.
  */
 public final class FusedRelu {
     /** What takes part in a fusion. */

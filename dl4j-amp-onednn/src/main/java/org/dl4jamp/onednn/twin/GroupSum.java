@@ -6,8 +6,9 @@ import org.dl4jamp.onednn.primitive.Eltwise;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * What a product layer and the vertex behind it know of each other that adds something to the product: the layer asks for the other summand, and if that can be had and has the product's shape, the layer adds it and the vertex hands the sum on. Otherwise the
- * vertex adds, and applies the function behind it, too.
+ * What a product layer and the vertex behind it know of each other that adds something to the product: the layer asks
+ * for the other summand, and if that can be had and has the product's shape, the layer adds it and the vertex hands the
+ * sum on. Otherwise the vertex adds, and applies the function behind it, too.
  */
 public final class GroupSum {
     private final Eltwise function;
@@ -15,9 +16,7 @@ public final class GroupSum {
     private int other;
     private boolean made;
 
-    /**
-     * @param function what is applied to the sum; null for nothing
-     */
+    /** @param function what is applied to the sum; null for nothing */
     public GroupSum(Eltwise function) {
         this.function = function;
     }

@@ -36,7 +36,10 @@ public record LayerKernels<L extends Layer>(
         AS_PLANNED,
         /** That of the plan for what it's given, FP32 for what it returns. */
         AS_PLANNED_TO_FLOAT,
-        /** BFLOAT16 if those are BFLOAT16 that the layer is given and hands on, although the plan has it compute in FP32. */
+        /**
+         * BFLOAT16 if those are BFLOAT16 that the layer is given and hands on, although the plan has it compute in
+         * FP32.
+         */
         HALF_ON_BOTH_SIDES,
         /** FP32, whatever the layer is asked to compute in: what it's given must not be rounded. */
         IN_FLOAT,

@@ -11,8 +11,8 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Casts and changes the order in memory in one pass: BFLOAT16 arrays have their channels last, FP32 arrays are in the order that DL4J's own
- * layers expect.
+ * Casts and changes the order in memory in one pass: BFLOAT16 arrays have their channels last, FP32 arrays are in the
+ * order that DL4J's own layers expect.
  *
  * @param context what does it
  * @param channels which axis of the arrays holds the channels

@@ -147,7 +147,10 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
         return new Pair<>(null, gradients);
     }
 
-    /** DL4J takes pooled sequences for sequences, and puts a preprocessor after the vertex that hands the gradient back with a time step. */
+    /**
+     * DL4J takes pooled sequences for sequences, and puts a preprocessor after the vertex that hands the gradient back
+     * with a time step.
+     */
     private static INDArray epsilon(GraphVertex master) {
         INDArray epsilon = master.getEpsilon();
         boolean hasTimeStep = epsilon.rank() == 3 && epsilon.size(2) == 1 && master.getInputs()[0].rank() == 2;

@@ -10,8 +10,8 @@ import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * The gradient of a network's weights as a primitive writes it: where the network has it if that's in the order that the primitive wants, else in
- * memory that all layers share, from where it's copied at once.
+ * The gradient of a network's weights as a primitive writes it: where the network has it if that's in the order that
+ * the primitive wants, else in memory that all layers share, from where it's copied at once.
  */
 public final class ArrangedGradient implements AutoCloseable {
     private final OneDnnContext context;

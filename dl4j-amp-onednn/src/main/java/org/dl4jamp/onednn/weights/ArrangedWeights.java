@@ -6,7 +6,10 @@ import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** A network's weights in the type and order in memory that a primitive wants: those of the network themselves where they are in it, else a copy. */
+/**
+ * A network's weights in the type and order in memory that a primitive wants: those of the network themselves where
+ * they are in it, else a copy.
+ */
 public final class ArrangedWeights implements AutoCloseable {
     private final WeightCopy place;
     private final Kernel copy;
@@ -34,8 +37,9 @@ public final class ArrangedWeights implements AutoCloseable {
     }
 
     /**
-     * The same weights as another primitive reads them: these if they're in its order, else a copy. A copy of a copy takes a fraction of the time of one
-     * of the network's weights, which lie so far apart that each takes a line of the cache.
+     * The same weights as another primitive reads them: these if they're in its order, else a copy. A copy of a copy
+     * takes a fraction of the time of one of the network's weights, which lie so far apart that each takes a line of
+     * the cache.
      *
      * @param other where a copy goes
      * @param network how the network's lie in memory

@@ -12,8 +12,8 @@ import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**
- * Copies FP32 weights of an LSTM between the order of DL4J, in which they are column by column, and that of oneDNN's primitive, gate by gate,
- * because the two count the gates differently.
+ * Copies FP32 weights of an LSTM between the order of DL4J, in which they are column by column, and that of oneDNN's
+ * primitive, gate by gate, because the two count the gates differently.
  */
 public final class GateWeights implements AutoCloseable {
     /** DL4J's number of each of oneDNN's gates: input gate, forget gate, candidate, output gate. */

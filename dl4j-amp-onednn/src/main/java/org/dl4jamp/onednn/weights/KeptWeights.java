@@ -1,6 +1,9 @@
 package org.dl4jamp.onednn.weights;
 
-/** A twin's copies of its weights, which inference makes once: they count until the parameters change. In training they're made anew before each pass. */
+/**
+ * A twin's copies of its weights, which inference makes once: they count until the parameters change. In training
+ * they're made anew before each pass.
+ */
 public interface KeptWeights {
     /** A twin that can keep them. */
     interface Keeper {

@@ -7,7 +7,10 @@ import org.dl4jamp.onednn.memory.Handle;
 import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 
-/** An LSTM's weights and biases for inference, in the orders in memory that some of oneDNN's primitives want: made once, they count until the parameters change. */
+/**
+ * An LSTM's weights and biases for inference, in the orders in memory that some of oneDNN's primitives want: made once,
+ * they count until the parameters change.
+ */
 public final class LstmWeightCopy implements AutoCloseable {
     private static final int CACHE_LINE = 64;
 

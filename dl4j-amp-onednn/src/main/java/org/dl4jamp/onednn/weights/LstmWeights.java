@@ -5,7 +5,10 @@ import java.util.List;
 import org.bytedeco.dnnl.memory;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 
-/** An LSTM's copies of its weights for inference: one for each pair of orders in memory that primitives want, whatever the number of shapes. */
+/**
+ * An LSTM's copies of its weights for inference: one for each pair of orders in memory that primitives want, whatever
+ * the number of shapes.
+ */
 public final class LstmWeights implements AutoCloseable {
     private final List<LstmWeightCopy> copies = new ArrayList<>();
 

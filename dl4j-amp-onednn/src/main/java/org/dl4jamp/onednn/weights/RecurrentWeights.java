@@ -3,7 +3,9 @@ package org.dl4jamp.onednn.weights;
 import org.dl4jamp.onednn.memory.AlignedMemory;
 import org.dl4jamp.onednn.memory.Place;
 
-/** Memory for the copies that a recurrent layer's primitives read of its weights, those of one shape of input at a time. */
+/**
+ * Memory for the copies that a recurrent layer's primitives read of its weights, those of one shape of input at a time.
+ */
 public final class RecurrentWeights implements KeptWeights, AutoCloseable {
     private final AlignedMemory memory = new AlignedMemory();
     private boolean keeps;

@@ -6,8 +6,8 @@ import org.bytedeco.dnnl.memory;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 
 /**
- * One layer's copies of its weights, whatever the number of shapes of its input. In training there are two. In inference there is one for each order in
- * memory that a forward pass wants, which counts until the parameters change.
+ * One layer's copies of its weights, whatever the number of shapes of its input. In training there are two. In
+ * inference there is one for each order in memory that a forward pass wants, which counts until the parameters change.
  */
 public final class WeightCopies implements KeptWeights, AutoCloseable {
     private record Kept(memory.desc order, WeightCopy copy) {}

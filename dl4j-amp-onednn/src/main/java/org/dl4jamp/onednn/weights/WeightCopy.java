@@ -5,9 +5,10 @@ import org.dl4jamp.onednn.memory.AlignedMemory;
 import org.dl4jamp.onednn.memory.Place;
 
 /**
- * Memory for a copy of one layer's weights, in whatever order in memory the primitive wants that reads it next. All shapes of the layer's input share
- * it: their primitives may want it in many orders (without AVX-512 in six, for a convolution), but each pass makes the copy anew. One that is made once,
- * for inference, is for those that want the same order.
+ * Memory for a copy of one layer's weights, in whatever order in memory the primitive wants that reads it next. All
+ * shapes of the layer's input share it: their primitives may want it in many orders (without AVX-512 in six, for a
+ * convolution), but each pass makes the copy anew. One that is made once, for inference, is for those that want the
+ * same order.
  */
 final class WeightCopy implements AutoCloseable {
     private final AlignedMemory bytes = new AlignedMemory();

@@ -24,7 +24,9 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** Masks of labels are weights of losses, and losses are FP32: a weight of 0.3, which BFLOAT16 hasn't, counts as it is. */
+/**
+ * Masks of labels are weights of losses, and losses are FP32: a weight of 0.3, which BFLOAT16 hasn't, counts as it is.
+ */
 class LabelMaskTest {
     static Stream<Arguments> heads() {
         Random random = new Random(2);

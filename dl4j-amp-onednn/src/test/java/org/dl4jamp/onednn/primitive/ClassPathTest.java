@@ -81,8 +81,8 @@ class ClassPathTest {
         try (Stream<Path> older = Files.list(Path.of("target", "older-javacpp"))) {
             older.map(Path::toAbsolutePath).forEach(classPath::add);
         }
-        trainsOnAndSays(
-                "the JavaCPP on the class path is 1.5.7, and oneDNN's binding takes 1.5.13: add org.bytedeco:javacpp:1.5.13");
+        trainsOnAndSays("the JavaCPP on the class path is 1.5.7, and oneDNN's binding takes 1.5.13: add"
+                + " org.bytedeco:javacpp:1.5.13");
     }
 
     @Test
@@ -107,7 +107,9 @@ class ClassPathTest {
         assertEquals(older, ClassPathNeeds.isOlder(release, "1.5.13"));
     }
 
-    /** In FP32 with AUTO, and in BFLOAT16 by name on another engine; the engine by name is refused with the same words. */
+    /**
+     * In FP32 with AUTO, and in BFLOAT16 by name on another engine; the engine by name is refused with the same words.
+     */
     private void trainsOnAndSays(String reason) throws Exception {
         List<String> output = run();
         String all = String.join("\n", output);

@@ -108,7 +108,9 @@ class RecurrentNetworksTest {
         return network.score(batches[0]);
     }
 
-    /** Trains with and without mixed precision and compares the losses; returns the network that was trained with it. */
+    /**
+     * Trains with and without mixed precision and compares the losses; returns the network that was trained with it.
+     */
     private static MultiLayerNetwork assertTrainsToFp32sLoss(
             MultiLayerConfiguration configuration, Precision precision, int iterations, DataSet... batches) {
         double untrained = network(configuration).score(batches[0]);
@@ -159,7 +161,9 @@ class RecurrentNetworksTest {
         assertTrainsToFp32sLoss(truncated(7, lstm(40), lstm(32)), precision, 20, text(8, 27, false));
     }
 
-    /** Not shorter backward than forward: DL4J's layer hands back what it finds in memory for the time steps in front. */
+    /**
+     * Not shorter backward than forward: DL4J's layer hands back what it finds in memory for the time steps in front.
+     */
     @ParameterizedTest
     @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void truncatedBpttOfSimpleRnnsCarriesTheState(Precision precision) {

@@ -55,7 +55,10 @@ import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 import org.nd4j.linalg.ops.transforms.Transforms;
 
-/** Batch normalization or residual sum, and the ReLU layer after it, in one pass; and gradients that are lent, or that DL4J adds up. */
+/**
+ * Batch normalization or residual sum, and the ReLU layer after it, in one pass; and gradients that are lent, or that
+ * DL4J adds up.
+ */
 class FusionTest {
     private static final AmpConfig FLOAT =
             AmpConfig.builder().precision(Precision.FLOAT).engine("onednn").build();
@@ -98,7 +101,9 @@ class FusionTest {
                 .build();
     }
 
-    /** Two residual blocks, the second with a convolution in its shortcut, and a merge of what three others take too. */
+    /**
+     * Two residual blocks, the second with a convolution in its shortcut, and a merge of what three others take too.
+     */
     private static ComputationGraphConfiguration residual() {
         return new NeuralNetConfiguration.Builder()
                 .seed(3)
