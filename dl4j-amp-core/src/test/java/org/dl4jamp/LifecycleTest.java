@@ -34,6 +34,7 @@ import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.OptLevel;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.DynamicLossScaler;
+import org.dl4jamp.scale.SharedLossScale;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -216,10 +217,10 @@ class LifecycleTest {
         AmpConfig shared = AmpConfig.builder()
                 .precision(Precision.HALF)
                 .engine("nd4j")
-                .sharedLossScaler(scaler)
+                .sharedLossScale(new SharedLossScale(scaler))
                 .build();
         assertTrue(shared.isLossScalerShared());
-        assertTrue(shared.toString().contains(".sharedLossScaler("), shared::toString);
+        assertTrue(shared.toString().contains(".sharedLossScale("), shared::toString);
         try (MixedPrecision one = MixedPrecision.enable(network, shared);
                 MixedPrecision another = MixedPrecision.enable(other, shared)) {
             assertSame(scaler, one.lossScaler());

@@ -113,7 +113,7 @@ public final class AmpConfig implements Serializable {
 
     /** Whether networks that are enabled with these settings use the very scaler that was given. */
     public boolean isLossScalerShared() {
-        return givenScaler != null && givenScaler.shared();
+        return givenScaler != null && givenScaler.shared().isPresent();
     }
 
     /** After how many skipped steps in a row training stops with an exception. */
@@ -298,20 +298,10 @@ public final class AmpConfig implements Serializable {
         /**
          * How the loss is scaled; by default dynamically in HALF and not at all in other precisions. Each network takes
          * a {@linkplain LossScaler#copy() copy}, in the state that this one has when the network is enabled. Settings
-         * have one scaler: {@link #sharedLossScaler} or {@link #sharedLossScale} beside it is refused.
+         * have one scaler: {@link #sharedLossScale} beside it is refused.
          */
         public Builder lossScaler(LossScaler lossScaler) {
             return scaler(GivenScaler.ofEachNetwork(lossScaler));
-        }
-
-        /**
-         * How the loss is scaled, by the very scaler that is given: all networks that are enabled with it have one
-         * scale, and each tells it what became of its steps. Where one thread trains one network and another the next,
-         * the scaler has to be thread-safe, which dl4j-amp's own are not. A network that is saved with these settings
-         * has a scaler of its own when it's restored.
-         */
-        public Builder sharedLossScaler(LossScaler lossScaler) {
-            return scaler(GivenScaler.ofAll(lossScaler));
         }
 
         /**

@@ -8,26 +8,21 @@ import org.dl4jamp.scale.SharedLossScale;
 /**
  * A loss scaler among settings, from which several networks may be enabled.
  *
- * @param scaler the very one that was given
- * @param shared whether all networks use it; if not, each has a copy
- * @param together by what it hears of the steps of all networks at once, if it doesn't hear of each
+ * @param scaler the scaler that was given; each network has a copy unless there is a shared scale
+ * @param shared the scale that all networks share, if they share one
  */
-public record GivenScaler(LossScaler scaler, boolean shared, Optional<SharedLossScale> together) {
+public record GivenScaler(LossScaler scaler, Optional<SharedLossScale> shared) {
     public GivenScaler {
         AmpException.ifNull(
                 scaler, "lossScaler", "a LossScaler, or leave the call out to have the precision's default");
     }
 
     static GivenScaler ofEachNetwork(LossScaler scaler) {
-        return new GivenScaler(scaler, false, Optional.empty());
-    }
-
-    static GivenScaler ofAll(LossScaler scaler) {
-        return new GivenScaler(scaler, true, Optional.empty());
+        return new GivenScaler(scaler, Optional.empty());
     }
 
     static GivenScaler ofAll(SharedLossScale scale) {
-        return new GivenScaler(scale.scaler(), true, Optional.of(scale));
+        return new GivenScaler(scale.scaler(), Optional.of(scale));
     }
 
     /**
@@ -36,7 +31,7 @@ public record GivenScaler(LossScaler scaler, boolean shared, Optional<SharedLoss
      * @throws AmpException if the scaler is to be copied and isn't
      */
     public LossScaler ofNetwork() {
-        return shared
+        return shared.isPresent()
                 ? scaler
                 : AmpException.ifNull(
                         scaler.copy(),
@@ -46,14 +41,11 @@ public record GivenScaler(LossScaler scaler, boolean shared, Optional<SharedLoss
 
     /** The builder's method that gives it. */
     String call() {
-        if (together.isPresent()) {
-            return "sharedLossScale";
-        }
-        return shared ? "sharedLossScaler" : "lossScaler";
+        return shared.isPresent() ? "sharedLossScale" : "lossScaler";
     }
 
     /** The builder's call that gives it. */
     String describe() {
-        return call() + "(" + (together.isPresent() ? together.get() : scaler) + ")";
+        return call() + "(" + (shared.isPresent() ? shared.get() : scaler) + ")";
     }
 }

@@ -57,7 +57,7 @@ public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionP
      */
     public ScaleUpdates scaleUpdates(AmpNetwork network) {
         return config.givenScaler()
-                .flatMap(GivenScaler::together)
+                .flatMap(GivenScaler::shared)
                 .map(shared -> together(shared, network))
                 .orElseGet(() -> ScaleUpdates.each(scaler));
     }
@@ -68,8 +68,7 @@ public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionP
                     "sharedLossScale: the network is trained with truncated backpropagation through time,"
                             + " which makes a step of each segment within one call of fit, before"
                             + " SharedLossScale.update() can be called;"
-                            + " use BackpropType.Standard, or sharedLossScaler(scaler), which is updated after each"
-                            + " step");
+                            + " use BackpropType.Standard, or lossScaler(scaler), of which each network has a copy");
         }
         return ScaleUpdates.together(scaler, shared, plan.anyHalf());
     }

@@ -21,6 +21,7 @@ import org.dl4jamp.precision.OptLevel;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.scale.LossScalerState;
+import org.dl4jamp.scale.SharedLossScale;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
@@ -93,7 +94,8 @@ class SerializationTest {
     @Test
     void sharedScalerArrivesAsOneOfItsOwn() throws Exception {
         AmpConfig shared = AmpConfig.builder()
-                .sharedLossScaler(DynamicLossScaler.builder().initialScale(64).build())
+                .sharedLossScale(new SharedLossScale(
+                        DynamicLossScaler.builder().initialScale(64).build()))
                 .build();
         AmpConfig arrived = (AmpConfig) sent(shared);
         assertFalse(arrived.isLossScalerShared());

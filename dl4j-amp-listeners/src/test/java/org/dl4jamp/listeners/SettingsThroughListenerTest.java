@@ -89,7 +89,6 @@ class SettingsThroughListenerTest {
                                 .initialScale(1 << 24)
                                 .growthInterval(2)
                                 .build())));
-        setting("sharedLossScaler", List.of(config -> config.sharedLossScaler(new StaticLossScaler(32))));
         setting(
                 "sharedLossScale",
                 List.of(config -> config.sharedLossScale(new SharedLossScale(new StaticLossScaler(16)))));
@@ -288,7 +287,7 @@ class SettingsThroughListenerTest {
         AmpListener listener = new AmpListener(AmpConfig.builder()
                 .precision(Precision.HALF)
                 .engine("nd4j")
-                .sharedLossScaler(scaler)
+                .sharedLossScale(new SharedLossScale(scaler))
                 .build());
         Model network = network(false);
         network.setListeners(listener);

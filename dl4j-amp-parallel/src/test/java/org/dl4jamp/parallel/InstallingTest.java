@@ -21,6 +21,7 @@ import org.dl4jamp.Pause;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.DynamicLossScaler;
+import org.dl4jamp.scale.SharedLossScale;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
@@ -171,9 +172,9 @@ class InstallingTest {
     @Test
     void oneScalerForAllReplicasIsRefused() {
         AmpConfig shared = AmpConfig.builder()
-                .sharedLossScaler(DynamicLossScaler.builder().build())
+                .sharedLossScale(new SharedLossScale(DynamicLossScaler.builder().build()))
                 .build();
-        refused(() -> AmpReplicas.installIn(wrapper, shared), "sharedLossScaler", "agreedScale()");
+        refused(() -> AmpReplicas.installIn(wrapper, shared), "sharedLossScale", "agreedScale()");
     }
 
     @Test

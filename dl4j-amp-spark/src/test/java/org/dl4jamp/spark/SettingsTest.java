@@ -21,6 +21,7 @@ import org.dl4jamp.checkpoint.AmpState;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.DynamicLossScaler;
+import org.dl4jamp.scale.SharedLossScale;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -165,7 +166,8 @@ class SettingsTest {
                         AmpConfig.builder().keepFull(layer -> true).build(),
                 "scaler that networks share",
                         AmpConfig.builder()
-                                .sharedLossScaler(DynamicLossScaler.builder().build())
+                                .sharedLossScale(new SharedLossScale(
+                                        DynamicLossScaler.builder().build()))
                                 .build());
         refused.forEach((message, config) -> {
             AmpException error = assertThrows(AmpException.class, () -> SparkAmp.on(context, config));
