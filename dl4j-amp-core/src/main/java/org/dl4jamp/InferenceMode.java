@@ -7,10 +7,10 @@ import org.dl4jamp.config.CarriedConfig;
 import org.dl4jamp.dl4j.PassInProgress;
 import org.dl4jamp.engine.Engines;
 import org.dl4jamp.inference.InferenceGuard;
-import org.dl4jamp.install.Guards;
 import org.dl4jamp.install.InferenceInstallation;
+import org.dl4jamp.install.Owners;
 import org.dl4jamp.install.Preconditions;
-import org.dl4jamp.install.Removal;
+import org.dl4jamp.install.Uninstallation;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.policy.InferencePlan;
 import org.dl4jamp.policy.InferencePlanner;
@@ -62,7 +62,7 @@ public final class InferenceMode implements AutoCloseable {
     private final PrecisionPlan plan;
     private final InferenceGuard guard;
     private final InferenceInstallation installation;
-    private final Removal removal;
+    private final Uninstallation removal;
 
     private InferenceMode(AmpNetwork network, AmpConfig config) {
         Preconditions.checkForInference(network);
@@ -78,7 +78,7 @@ public final class InferenceMode implements AutoCloseable {
         this.plan = inference.plan();
         this.guard = new InferenceGuard(this);
         this.installation = new InferenceInstallation(network, inference, guard);
-        this.removal = new Removal("InferenceMode.close", network.model(), guard.gate(), installation::remove);
+        this.removal = new Uninstallation("InferenceMode.close", network.model(), guard.gate(), installation::remove);
         installation.install(engine.engine());
         LOG.debug("Inference mode is on: {} on engine \"{}\", since {}", plan.precision(), engine(), plan.note());
     }
@@ -127,7 +127,7 @@ public final class InferenceMode implements AutoCloseable {
      * @throws AmpException if it's neither a MultiLayerNetwork nor a ComputationGraph
      */
     public static Optional<InferenceMode> of(Model network) {
-        return Guards.ofInference(AmpNetwork.of(network)).map(guard -> (InferenceMode) guard.owner());
+        return Owners.ofInference(AmpNetwork.of(network)).map(guard -> (InferenceMode) guard.owner());
     }
 
     /** The settings in force. */

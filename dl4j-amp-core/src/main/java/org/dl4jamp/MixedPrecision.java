@@ -13,13 +13,13 @@ import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.config.CarriedConfig;
 import org.dl4jamp.config.PartialGroup;
 import org.dl4jamp.dl4j.PassInProgress;
-import org.dl4jamp.install.Guards;
 import org.dl4jamp.install.Installation;
+import org.dl4jamp.install.Owners;
 import org.dl4jamp.install.Pauses;
 import org.dl4jamp.install.Preconditions;
-import org.dl4jamp.install.Removal;
 import org.dl4jamp.install.ResolvedConfig;
 import org.dl4jamp.install.SavedStep;
+import org.dl4jamp.install.Uninstallation;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.standin.StandIn;
@@ -54,7 +54,7 @@ public final class MixedPrecision implements AutoCloseable {
     private final ResolvedConfig resolved;
     private final TrainingStep step;
     private final Installation installation;
-    private final Removal removal;
+    private final Uninstallation removal;
     private final Pauses pauses;
 
     private MixedPrecision(AmpNetwork network, AmpConfig config) {
@@ -66,7 +66,7 @@ public final class MixedPrecision implements AutoCloseable {
         scale.factor();
         GradientScale gradientScale = new GradientScale(scale::factor, resolved.hasHalfGradients());
         this.installation = new Installation(network, resolved.plan(), gradientScale, step);
-        this.removal = new Removal("MixedPrecision.close", network.model(), step.gate(), this::remove);
+        this.removal = new Uninstallation("MixedPrecision.close", network.model(), step.gate(), this::remove);
         installation.install(resolved.engine().engine(), resolved.masterWeights());
         resolved.announce();
         this.pauses = new Pauses(step, scale, installation);
@@ -155,7 +155,7 @@ public final class MixedPrecision implements AutoCloseable {
 
     /** The mixed precision of a network, empty if it isn't enabled. */
     public static Optional<MixedPrecision> of(Model network) {
-        return Guards.ofTraining(AmpNetwork.of(network))
+        return Owners.ofTraining(AmpNetwork.of(network))
                 .map(TrainingStep::owner)
                 .map(MixedPrecision.class::cast);
     }

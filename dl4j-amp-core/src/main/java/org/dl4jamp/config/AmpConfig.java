@@ -46,7 +46,7 @@ public final class AmpConfig implements Serializable {
     private final OptLevel optLevel;
     private final String engine;
     private final transient List<PrecisionRule> rules;
-    private final transient GivenScaler givenScaler;
+    private final transient ScalerSetting givenScaler;
     private final int maxConsecutiveSkips;
     private final transient GradientPenalty gradientPenalty;
     private final int microBatches;
@@ -104,10 +104,10 @@ public final class AmpConfig implements Serializable {
      * @return empty if dl4j-amp is to choose: dynamic with its defaults in HALF, none otherwise
      */
     public Optional<LossScaler> lossScaler() {
-        return givenScaler().map(GivenScaler::scaler);
+        return givenScaler().map(ScalerSetting::scaler);
     }
 
-    public Optional<GivenScaler> givenScaler() {
+    public Optional<ScalerSetting> givenScaler() {
         return Optional.ofNullable(givenScaler);
     }
 
@@ -216,7 +216,7 @@ public final class AmpConfig implements Serializable {
         private OptLevel optLevel = OptLevel.O1;
         private String engine = AUTO_ENGINE;
         private final List<PrecisionRule> rules = new ArrayList<>();
-        private GivenScaler givenScaler;
+        private ScalerSetting givenScaler;
         private int maxConsecutiveSkips = DEFAULT_MAX_CONSECUTIVE_SKIPS;
         private GradientPenalty gradientPenalty;
         private int microBatches = 1;
@@ -301,7 +301,7 @@ public final class AmpConfig implements Serializable {
          * have one scaler: {@link #sharedLossScale} beside it is refused.
          */
         public Builder lossScaler(LossScaler lossScaler) {
-            return scaler(GivenScaler.ofEachNetwork(lossScaler));
+            return scaler(ScalerSetting.ofEachNetwork(lossScaler));
         }
 
         /**
@@ -312,11 +312,11 @@ public final class AmpConfig implements Serializable {
          * restored.
          */
         public Builder sharedLossScale(SharedLossScale shared) {
-            return scaler(GivenScaler.ofAll(AmpException.ifNull(
+            return scaler(ScalerSetting.ofAll(AmpException.ifNull(
                     shared, "shared", "a SharedLossScale, or leave the call out to have the precision's default")));
         }
 
-        private Builder scaler(GivenScaler given) {
+        private Builder scaler(ScalerSetting given) {
             if (givenScaler != null && !givenScaler.call().equals(given.call())) {
                 throw new AmpException(given.describe() + ": these settings have " + givenScaler.describe()
                         + " already, and a network has one loss scaler; leave one of the two calls out");

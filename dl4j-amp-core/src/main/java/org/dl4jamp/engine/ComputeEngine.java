@@ -3,7 +3,7 @@ package org.dl4jamp.engine;
 import java.util.Optional;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.dl4jamp.policy.EngineAbility;
-import org.dl4jamp.policy.InferenceGroup;
+import org.dl4jamp.policy.FusionGroup;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.twin.Casting;
 import org.dl4jamp.twin.Handover;
@@ -87,7 +87,7 @@ public interface ComputeEngine extends EngineAbility {
          *
          * @param request of the one layer that the group has become, without its sum
          */
-        default Twin head(TwinRequest request, InferenceGroup group) {
+        default Twin head(TwinRequest request, FusionGroup group) {
             return twin(request);
         }
 
@@ -96,7 +96,7 @@ public interface ComputeEngine extends EngineAbility {
          *
          * @throws UnsupportedOperationException if no head does
          */
-        default GraphVertex sum(VertexRequest request, InferenceGroup group) {
+        default GraphVertex sum(VertexRequest request, FusionGroup group) {
             throw new UnsupportedOperationException("vertex \"" + request.name() + "\" is left to DL4J");
         }
 

@@ -4,7 +4,7 @@ import java.util.Optional;
 import org.deeplearning4j.nn.api.Layer;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.precision.Precision;
-import org.dl4jamp.twin.Surroundings;
+import org.dl4jamp.twin.LayerContext;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**
@@ -28,10 +28,10 @@ public record TwinRequest(
         DataType storage,
         DataType input,
         DataType output,
-        Surroundings surroundings,
+        LayerContext surroundings,
         Optional<PrecisionPlan.Fusion> fusion) {
     /** For a layer between half layers. */
     public TwinRequest(String name, Layer master, Precision precision, DataType storage) {
-        this(name, master, precision, storage, storage, storage, Surroundings.CHAIN, Optional.empty());
+        this(name, master, precision, storage, storage, storage, LayerContext.CHAIN, Optional.empty());
     }
 }

@@ -4,7 +4,7 @@ import java.util.Optional;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.twin.Gate;
-import org.dl4jamp.twin.Surroundings;
+import org.dl4jamp.twin.LayerContext;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**
@@ -23,6 +23,6 @@ public record VertexRequest(
         GraphVertex master,
         org.deeplearning4j.nn.conf.graph.GraphVertex configuration,
         DataType type,
-        Surroundings surroundings,
+        LayerContext surroundings,
         Optional<PrecisionPlan.Fusion> fusion,
         Gate gate) {}

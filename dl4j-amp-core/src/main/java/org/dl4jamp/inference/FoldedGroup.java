@@ -7,7 +7,7 @@ import java.util.WeakHashMap;
 import org.deeplearning4j.nn.api.Layer;
 import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.layer.GroupLayer;
-import org.dl4jamp.policy.InferenceGroup;
+import org.dl4jamp.policy.FusionGroup;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -30,7 +30,7 @@ public final class FoldedGroup {
     private WatchedWeights weights;
 
     /** @param masters the network's own layers in the group */
-    public FoldedGroup(InferenceGroup group, List<Layer> masters) {
+    public FoldedGroup(FusionGroup group, List<Layer> masters) {
         this.masters = List.copyOf(masters);
         members.add(group.head());
         members.addAll(group.followers());

@@ -16,18 +16,18 @@ import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.inference.FoldedGroup;
 import org.dl4jamp.inference.FoldedLayer;
 import org.dl4jamp.inference.GroupVertex;
-import org.dl4jamp.inference.HandingOnLayer;
 import org.dl4jamp.inference.InferenceGuard;
+import org.dl4jamp.inference.PassThroughLayer;
 import org.dl4jamp.inference.WatchedWeights;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.LayerPlace;
 import org.dl4jamp.network.VertexPlace;
-import org.dl4jamp.policy.InferenceGroup;
+import org.dl4jamp.policy.FusionGroup;
 import org.dl4jamp.policy.InferencePlan;
 import org.dl4jamp.policy.PrecisionPlan;
-import org.dl4jamp.twin.Surroundings;
+import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -46,7 +46,7 @@ public final class InferenceInstallation {
     private final InferenceGuard guard;
     private final Replacements replacements;
     private final Wrappers wrappers;
-    private final Map<InferenceGroup, FoldedGroup> groups = new HashMap<>();
+    private final Map<FusionGroup, FoldedGroup> groups = new HashMap<>();
     private final List<WatchedWeights> weights = new CopyOnWriteArrayList<>();
     private ComputeEngine.EngineSession session;
 
@@ -63,8 +63,8 @@ public final class InferenceInstallation {
     public void install(ComputeEngine engine) {
         try {
             session = engine.inference(wrappers.largestLayer());
-            Neighbours neighbours =
-                    new Neighbours(network.graph(), network.order(), plan, engine.name(), session::losesSpecialNumbers);
+            LayerContexts neighbours = new LayerContexts(
+                    network.graph(), network.order(), plan, engine.name(), session::losesSpecialNumbers);
             network.layers()
                     .forEach(place -> masters.put(place.name(), place.current().get()));
             Map<LayerPlace, TwinLayer> made = new LinkedHashMap<>();
@@ -89,13 +89,13 @@ public final class InferenceInstallation {
         return !wrappers.isUntouched(place.name()) || master instanceof IOutputLayer || master.numParams() > 0;
     }
 
-    private TwinLayer wrapper(LayerPlace place, Surroundings surroundings) {
+    private TwinLayer wrapper(LayerPlace place, LayerContext surroundings) {
         String name = place.name();
         Layer master = place.current().get();
         if (wrappers.isUntouched(name)) {
             return wrapper(name, master, Wrappers.itself(master, session.casting()), surroundings);
         }
-        Optional<InferenceGroup> led = inference.ledBy(name);
+        Optional<FusionGroup> led = inference.ledBy(name);
         if (led.isPresent()) {
             return groupWrapper(name, master, head(led.get(), master, surroundings), led.get(), surroundings);
         }
@@ -105,11 +105,11 @@ public final class InferenceInstallation {
                 .orElseGet(() -> alone(name, master, surroundings));
     }
 
-    private TwinLayer wrapper(String name, Layer master, Twin twin, Surroundings surroundings) {
+    private TwinLayer wrapper(String name, Layer master, Twin twin, LayerContext surroundings) {
         return wrappers.wrapper(name, master, twin, surroundings, new GradientScale(() -> 1, false));
     }
 
-    private TwinLayer alone(String name, Layer master, Surroundings surroundings) {
+    private TwinLayer alone(String name, Layer master, LayerContext surroundings) {
         // Members of a group are made in the middle of a pass.
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             Twin twin = session.twin(wrappers.request(name, master, surroundings));
@@ -120,8 +120,7 @@ public final class InferenceInstallation {
         }
     }
 
-    private TwinLayer groupWrapper(
-            String name, Layer master, Twin twin, InferenceGroup group, Surroundings surroundings) {
+    private TwinLayer groupWrapper(String name, Layer master, Twin twin, FusionGroup group, LayerContext surroundings) {
         return wrappers.groupWrapper(
                 name,
                 master,
@@ -131,7 +130,7 @@ public final class InferenceInstallation {
                 () -> alone(name, master, surroundings));
     }
 
-    private FoldedGroup folded(InferenceGroup group) {
+    private FoldedGroup folded(FusionGroup group) {
         return groups.computeIfAbsent(
                 group,
                 made -> new FoldedGroup(
@@ -142,9 +141,9 @@ public final class InferenceInstallation {
                                 .toList()));
     }
 
-    private Twin handingOn(String name, Layer master, InferenceGroup group) {
+    private Twin handingOn(String name, Layer master, FusionGroup group) {
         DataType type = plan.row(name).output().dataType().orElseThrow();
-        Layer handingOn = new HandingOnLayer(master, session.handover());
+        Layer handingOn = new PassThroughLayer(master, session.handover());
         return new Twin(
                 handingOn,
                 type,
@@ -156,7 +155,7 @@ public final class InferenceInstallation {
                 type);
     }
 
-    private Twin head(InferenceGroup group, Layer master, Surroundings surroundings) {
+    private Twin head(FusionGroup group, Layer master, LayerContext surroundings) {
         Layer normalization = group.normalization().map(masters::get).orElse(null);
         FoldedLayer folded = new FoldedLayer(
                 master,
@@ -178,7 +177,7 @@ public final class InferenceInstallation {
         return ((ActivationLayer) masters.get(name).conf().getLayer()).getActivationFn();
     }
 
-    private void put(VertexPlace place, String engine, Surroundings surroundings) {
+    private void put(VertexPlace place, String engine, LayerContext surroundings) {
         GraphVertex master = place.current().get();
         PrecisionPlan.Row row = plan.row(place.name());
         if (master.numParams() == 0 && row.engine().equals(engine) && !wrappers.isUntouched(place.name())) {

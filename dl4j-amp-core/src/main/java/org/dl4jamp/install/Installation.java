@@ -26,7 +26,7 @@ import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.step.TrainingStep;
 import org.dl4jamp.twin.Casting;
-import org.dl4jamp.twin.Surroundings;
+import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
 
@@ -58,8 +58,8 @@ public final class Installation {
             network.gradients();
             replacements.onUndo(step::removeUpdater);
             session = engine.session(wrappers.largestLayer(), masterWeights);
-            Neighbours neighbours =
-                    new Neighbours(network.graph(), network.order(), plan, engine.name(), session::losesSpecialNumbers);
+            LayerContexts neighbours = new LayerContexts(
+                    network.graph(), network.order(), plan, engine.name(), session::losesSpecialNumbers);
             Map<LayerPlace, TwinLayer> made = new LinkedHashMap<>();
             for (LayerPlace place : network.layers()) {
                 TwinLayer wrapper = wrapper(place, neighbours.of(place.name()));
@@ -80,7 +80,7 @@ public final class Installation {
         }
     }
 
-    private TwinLayer wrapper(LayerPlace place, Surroundings surroundings) {
+    private TwinLayer wrapper(LayerPlace place, LayerContext surroundings) {
         Layer master = place.current().get();
         boolean output = master instanceof IOutputLayer;
         boolean untouched = wrappers.isUntouched(place.name());
@@ -97,7 +97,7 @@ public final class Installation {
      * In a pause layers compute for themselves. Those that the step hears from, and those that it has to hold, do so in
      * a wrapper.
      */
-    private Optional<TwinLayer> wrapperInPause(TwinLayer mixed, Surroundings surroundings) {
+    private Optional<TwinLayer> wrapperInPause(TwinLayer mixed, LayerContext surroundings) {
         Layer master = mixed.master();
         if (!(master instanceof IOutputLayer) && !isConstrained(master)) {
             return Optional.empty();
@@ -124,7 +124,7 @@ public final class Installation {
         return layer instanceof BaseWrapperLayer wrapper && isConstrained(wrapper.getUnderlying());
     }
 
-    private void put(VertexPlace place, String engine, Surroundings surroundings) {
+    private void put(VertexPlace place, String engine, LayerContext surroundings) {
         GraphVertex master = place.current().get();
         PrecisionPlan.Row row = plan.row(place.name());
         if (master.numParams() > 0) {

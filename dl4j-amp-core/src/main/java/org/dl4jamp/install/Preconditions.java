@@ -48,13 +48,13 @@ public final class Preconditions {
     }
 
     private static void checkIsFree(AmpNetwork network) {
-        if (Guards.ofTraining(network).isPresent()) {
+        if (Owners.ofTraining(network).isPresent()) {
             throw new AmpException(
                     "network: mixed precision is enabled on it already; use MixedPrecision.of(network), or close() it"
                             + " first"
                             + " to enable it with other settings, or for inference mode");
         }
-        if (Guards.ofInference(network).isPresent()) {
+        if (Owners.ofInference(network).isPresent()) {
             throw new AmpException(
                     "network: it is in inference mode; use InferenceMode.of(network), or close() it first"
                             + " to enter it with other settings, or to enable mixed precision for training");

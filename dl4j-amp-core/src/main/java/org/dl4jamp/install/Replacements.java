@@ -23,7 +23,7 @@ import org.dl4jamp.twin.Gate;
 final class Replacements {
     private final AmpNetwork network;
     private final Deque<Runnable> undo = new ArrayDeque<>();
-    private final List<Exchange> exchanges = new ArrayList<>();
+    private final List<Replacement> exchanges = new ArrayList<>();
 
     Replacements(AmpNetwork network) {
         this.network = network;
@@ -45,10 +45,10 @@ final class Replacements {
      * @param inPause the wrapper that the layer has to have in a pause, too; empty if it needs none
      */
     void put(LayerPlace place, TwinLayer wrapper, Supplier<Optional<TwinLayer>> inPause) {
-        put(new LayerExchange(network, place, wrapper, inPause));
+        put(new LayerReplacement(network, place, wrapper, inPause));
     }
 
-    private void put(Exchange exchange) {
+    private void put(Replacement exchange) {
         undo.push(exchange::putBack);
         exchanges.add(exchange);
         exchange.putIn();
@@ -69,7 +69,7 @@ final class Replacements {
         put(types);
     }
 
-    private record Setting(Runnable there, Runnable back) implements Exchange {
+    private record Setting(Runnable there, Runnable back) implements Replacement {
         @Override
         public void putIn() {
             there.run();
@@ -103,7 +103,7 @@ final class Replacements {
 
     /** Puts everything in again that was there before the pause. */
     void resume() {
-        exchanges.forEach(Exchange::putIn);
+        exchanges.forEach(Replacement::putIn);
     }
 
     /**

@@ -4,8 +4,8 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.BackpropType;
 import org.dl4jamp.checkpoint.AmpState;
 import org.dl4jamp.config.AmpConfig;
-import org.dl4jamp.config.GivenScaler;
 import org.dl4jamp.config.PartialGroup;
+import org.dl4jamp.config.ScalerSetting;
 import org.dl4jamp.engine.Engines;
 import org.dl4jamp.gradient.Clipping;
 import org.dl4jamp.gradient.GradientTerms;
@@ -46,7 +46,7 @@ public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionP
 
     private static LossScaler scaler(AmpConfig config, PrecisionPlan plan) {
         return plan.anyHalf()
-                ? config.givenScaler().map(GivenScaler::ofNetwork).orElseGet(() -> defaultScaler(config, plan))
+                ? config.givenScaler().map(ScalerSetting::ofNetwork).orElseGet(() -> defaultScaler(config, plan))
                 : new NoLossScaler();
     }
 
@@ -57,7 +57,7 @@ public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionP
      */
     public ScaleUpdates scaleUpdates(AmpNetwork network) {
         return config.givenScaler()
-                .flatMap(GivenScaler::shared)
+                .flatMap(ScalerSetting::shared)
                 .map(shared -> together(shared, network))
                 .orElseGet(() -> ScaleUpdates.each(scaler));
     }

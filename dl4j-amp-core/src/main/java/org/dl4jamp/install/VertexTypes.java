@@ -12,7 +12,7 @@ import org.nd4j.linalg.api.buffer.DataType;
  * compute, FP32 in a pass of the network's own layers. A vertex reads its type several times, so no type may change
  * within a pass.
  */
-final class VertexTypes implements Exchange {
+final class VertexTypes implements Replacement {
     private record Vertex(BaseGraphVertex casting, DataType ours, DataType own) {}
 
     private final List<Vertex> vertices = new ArrayList<>();

@@ -13,7 +13,7 @@ import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.twin.Casting;
-import org.dl4jamp.twin.Surroundings;
+import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
 
@@ -46,7 +46,7 @@ final class Wrappers {
     }
 
     /** For the twin of a layer. */
-    TwinRequest request(String name, Layer master, Surroundings surroundings) {
+    TwinRequest request(String name, Layer master, LayerContext surroundings) {
         PrecisionPlan.Row row = plan.row(name);
         return new TwinRequest(
                 name,
@@ -69,7 +69,7 @@ final class Wrappers {
     }
 
     /** The wrapper that takes and hands on what the plan says. */
-    TwinLayer wrapper(String name, Layer master, Twin twin, Surroundings surroundings, GradientScale scale) {
+    TwinLayer wrapper(String name, Layer master, Twin twin, LayerContext surroundings, GradientScale scale) {
         DataType storage = plan.precision().dataType().orElseThrow();
         DataType emitted = plan.row(name).output().dataType().orElseThrow();
         return wrapper(master, twin, storage, emitted, surroundings, scale);
@@ -80,7 +80,7 @@ final class Wrappers {
             String name,
             Layer master,
             Twin twin,
-            Surroundings surroundings,
+            LayerContext surroundings,
             GroupLayer.Membership membership,
             Supplier<TwinLayer> alone) {
         DataType storage = plan.precision().dataType().orElseThrow();
@@ -89,7 +89,7 @@ final class Wrappers {
     }
 
     /** The wrapper of a layer that takes and hands on FP32, and computes in any pass. */
-    TwinLayer floatWrapper(Layer master, Twin twin, Surroundings surroundings, GradientScale scale) {
+    TwinLayer floatWrapper(Layer master, Twin twin, LayerContext surroundings, GradientScale scale) {
         return wrapper(master, twin, DataType.FLOAT, DataType.FLOAT, surroundings.withoutTurn(), scale);
     }
 
@@ -98,7 +98,7 @@ final class Wrappers {
             Twin twin,
             DataType storage,
             DataType emitted,
-            Surroundings surroundings,
+            LayerContext surroundings,
             GradientScale scale) {
         if (master instanceof IOutputLayer) {
             return new LossScalingLayer(master, twin, storage, emitted, surroundings, scale, guard);

@@ -7,8 +7,8 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.twin.Casting;
-import org.dl4jamp.twin.SparingTwin;
-import org.dl4jamp.twin.Surroundings;
+import org.dl4jamp.twin.LayerContext;
+import org.dl4jamp.twin.OptionalInputGradient;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -34,7 +34,7 @@ final class BackwardPass {
 
     private final Layer master;
     private final Twin twin;
-    private final Surroundings surroundings;
+    private final LayerContext surroundings;
     private final GradientScale gradientScale;
     private final Scale scale;
     private final KeptInput input;
@@ -44,7 +44,7 @@ final class BackwardPass {
     BackwardPass(
             Layer master,
             Twin twin,
-            Surroundings surroundings,
+            LayerContext surroundings,
             GradientScale gradientScale,
             Scale scale,
             KeptInput input,
@@ -92,14 +92,14 @@ final class BackwardPass {
 
     /** Whether there is neither a gradient of parameters to compute nor one of the input that someone reads. */
     private boolean isUnread() {
-        return surroundings.inputGradient() != Surroundings.InputGradient.READ
+        return surroundings.inputGradient() != LayerContext.InputGradient.READ
                 && master.numParams() == 0
                 && NetworkCall.dropsInputGradient();
     }
 
     /** In place of a gradient of the input that no parameter depends on: zeros for those that hand it on. */
     private INDArray unread(LayerWorkspaceMgr workspaceMgr) {
-        return surroundings.inputGradient() == Surroundings.InputGradient.DROPPED
+        return surroundings.inputGradient() == LayerContext.InputGradient.DROPPED
                 ? null
                 : workspaceMgr.create(
                         ArrayType.ACTIVATION_GRAD,
@@ -109,8 +109,8 @@ final class BackwardPass {
     }
 
     private boolean sparesInputGradient() {
-        if (surroundings.inputGradient() == Surroundings.InputGradient.READ
-                || !(twin.compute() instanceof SparingTwin sparing)) {
+        if (surroundings.inputGradient() == LayerContext.InputGradient.READ
+                || !(twin.compute() instanceof OptionalInputGradient sparing)) {
             return false;
         }
         boolean unwanted = NetworkCall.dropsInputGradient();

@@ -3,7 +3,7 @@ package org.dl4jamp.layer;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.twin.Surroundings;
+import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -20,12 +20,12 @@ final class ForwardPass {
 
     private final Twin twin;
     private final DataType output;
-    private final Surroundings surroundings;
+    private final LayerContext surroundings;
     private final KeptInput input;
     private final TwinDropout dropout;
 
     /** @param output the type of the activations that are handed on */
-    ForwardPass(Twin twin, DataType output, Surroundings surroundings, KeptInput input, TwinDropout dropout) {
+    ForwardPass(Twin twin, DataType output, LayerContext surroundings, KeptInput input, TwinDropout dropout) {
         this.twin = twin;
         this.output = output;
         this.surroundings = surroundings;

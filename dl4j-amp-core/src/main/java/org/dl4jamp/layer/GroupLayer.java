@@ -4,7 +4,7 @@ import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.MaskState;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.twin.Surroundings;
+import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -44,7 +44,7 @@ public final class GroupLayer extends TwinLayer {
             Twin twin,
             DataType rounded,
             DataType output,
-            Surroundings surroundings,
+            LayerContext surroundings,
             StepGuard guard,
             Membership membership,
             Supplier<TwinLayer> alone) {

@@ -8,7 +8,7 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.twin.Gate;
-import org.dl4jamp.twin.Surroundings;
+import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -27,7 +27,7 @@ public final class RecurrentTwinLayer extends TwinLayer implements RecurrentLaye
             Twin twin,
             DataType rounded,
             DataType output,
-            Surroundings surroundings,
+            LayerContext surroundings,
             GradientScale gradientScale,
             StepGuard guard) {
         super(master, twin, rounded, output, surroundings, gradientScale, guard);

@@ -6,7 +6,7 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.twin.Gate;
-import org.dl4jamp.twin.Surroundings;
+import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -28,7 +28,7 @@ public class TwinLayer extends PairedLayer {
 
     private final transient GradientScale gradientScale;
     private final transient StepGuard guard;
-    private final transient Surroundings surroundings;
+    private final transient LayerContext surroundings;
     private final transient KeptInput input;
     private final transient TwinDropout dropout;
     private final transient ForwardPass forward;
@@ -50,7 +50,7 @@ public class TwinLayer extends PairedLayer {
             Twin twin,
             DataType rounded,
             DataType output,
-            Surroundings surroundings,
+            LayerContext surroundings,
             GradientScale gradientScale,
             StepGuard guard) {
         this(master, twin, rounded, output, surroundings, gradientScale, guard, BackwardPass.Scale.CARRIED);
@@ -61,7 +61,7 @@ public class TwinLayer extends PairedLayer {
             Twin twin,
             DataType rounded,
             DataType output,
-            Surroundings surroundings,
+            LayerContext surroundings,
             GradientScale gradientScale,
             StepGuard guard,
             BackwardPass.Scale scale) {

@@ -9,18 +9,18 @@ import java.util.Optional;
  * @param plan its rows' reasons tell of the groups
  * @param groups no layer or vertex is in two of them
  */
-public record InferencePlan(PrecisionPlan plan, List<InferenceGroup> groups) {
+public record InferencePlan(PrecisionPlan plan, List<FusionGroup> groups) {
     public InferencePlan {
         groups = List.copyOf(groups);
     }
 
     /** The group that begins with a layer. */
-    public Optional<InferenceGroup> ledBy(String name) {
+    public Optional<FusionGroup> ledBy(String name) {
         return groups.stream().filter(group -> group.head().equals(name)).findFirst();
     }
 
     /** The group whose result a layer or vertex hands on. */
-    public Optional<InferenceGroup> followedBy(String name) {
+    public Optional<FusionGroup> followedBy(String name) {
         return groups.stream().filter(group -> group.followers().contains(name)).findFirst();
     }
 
@@ -35,7 +35,7 @@ public record InferencePlan(PrecisionPlan plan, List<InferenceGroup> groups) {
         return new InferencePlan(new PrecisionPlan(plan.precision(), plan.note(), rows), groups);
     }
 
-    private static String leads(InferenceGroup group) {
+    private static String leads(FusionGroup group) {
         StringBuilder what = new StringBuilder();
         group.normalization().ifPresent(name -> what.append("; \"").append(name).append("\" folded into its weights"));
         group.sum()
@@ -47,7 +47,7 @@ public record InferencePlan(PrecisionPlan plan, List<InferenceGroup> groups) {
         return what.append(" in one pass").toString();
     }
 
-    private static String follows(String name, InferenceGroup group) {
+    private static String follows(String name, FusionGroup group) {
         boolean folded = group.normalization().filter(name::equals).isPresent();
         return (folded ? "folded into \"" : "computed by \"") + group.head() + "\"";
     }

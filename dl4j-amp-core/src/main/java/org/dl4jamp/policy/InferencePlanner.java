@@ -40,7 +40,7 @@ public final class InferencePlanner {
             NetworkGraph graph, PrecisionPlan plan, EngineAbility ability, List<String> order, boolean placed) {
         InferencePlanner planner = new InferencePlanner(graph, plan, ability, order);
         Set<String> taken = new HashSet<>();
-        List<InferenceGroup> found = new ArrayList<>();
+        List<FusionGroup> found = new ArrayList<>();
         for (String name : order) {
             planner.ledBy(graph.node(name))
                     .filter(group -> group.followers().stream().noneMatch(taken::contains))
@@ -52,7 +52,7 @@ public final class InferencePlanner {
         return new InferencePlan(plan, placed ? planner.places(found) : found).explained();
     }
 
-    private Optional<InferenceGroup> ledBy(NetworkGraph.Node head) {
+    private Optional<FusionGroup> ledBy(NetworkGraph.Node head) {
         if (!head.isLayer() || !isTheEngines(head) || !GroupConfiguration.canLead(inner(head))) {
             return Optional.empty();
         }
@@ -69,15 +69,15 @@ public final class InferencePlanner {
                 .or(() -> supported(head, normalization, Optional.empty(), Optional.empty()));
     }
 
-    private Optional<InferenceGroup> supported(
+    private Optional<FusionGroup> supported(
             NetworkGraph.Node head,
             Optional<NetworkGraph.Node> normalization,
             Optional<NetworkGraph.Node> sum,
             Optional<NetworkGraph.Node> function) {
-        InferenceGroup group = new InferenceGroup(
+        FusionGroup group = new FusionGroup(
                 head.name(),
                 normalization.map(NetworkGraph.Node::name),
-                sum.map(node -> new InferenceGroup.Sum(
+                sum.map(node -> new FusionGroup.Sum(
                         node.name(),
                         1 - node.inputs().indexOf(normalization.orElse(head).name()))),
                 function.map(NetworkGraph.Node::name),
@@ -126,10 +126,10 @@ public final class InferencePlanner {
     }
 
     /** Gives memory to those of whose result it's known when it was read for the last time. */
-    private List<InferenceGroup> places(List<InferenceGroup> groups) {
+    private List<FusionGroup> places(List<FusionGroup> groups) {
         List<Integer> freeFrom = new ArrayList<>();
-        List<InferenceGroup> placed = new ArrayList<>();
-        for (InferenceGroup group : groups) {
+        List<FusionGroup> placed = new ArrayList<>();
+        for (FusionGroup group : groups) {
             if (!consumers.get(group.tail()).stream().allMatch(this::makesItsOwn)) {
                 placed.add(group);
                 continue;

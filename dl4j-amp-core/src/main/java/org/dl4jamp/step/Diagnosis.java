@@ -4,8 +4,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Predicate;
-import org.dl4jamp.gradient.Culprit;
 import org.dl4jamp.gradient.FiniteCheck;
+import org.dl4jamp.gradient.NonFiniteSource;
 import org.dl4jamp.gradient.Score;
 import org.dl4jamp.gradient.Skip;
 import org.dl4jamp.layer.LossScalingLayer;
@@ -19,7 +19,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 final class Diagnosis {
     private final AmpNetwork network;
     private final ScaleUpdates scale;
-    private final Culprit culprit;
+    private final NonFiniteSource culprit;
     private final Map<LossScalingLayer, INDArray> labels = new LinkedHashMap<>();
     private Predicate<INDArray> special = array -> false;
 
@@ -30,7 +30,7 @@ final class Diagnosis {
     Diagnosis(AmpNetwork network, ScaleUpdates scale) {
         this.network = network;
         this.scale = scale;
-        this.culprit = new Culprit(network);
+        this.culprit = new NonFiniteSource(network);
     }
 
     /** Takes the engine's test for arrays of which it may lose something. */

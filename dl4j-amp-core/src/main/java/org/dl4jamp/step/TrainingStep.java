@@ -10,11 +10,11 @@ import org.dl4jamp.dl4j.HookedUpdater;
 import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.gradient.Clipping;
-import org.dl4jamp.gradient.Culprit;
 import org.dl4jamp.gradient.EffectiveBatch;
 import org.dl4jamp.gradient.GradientGroup;
 import org.dl4jamp.gradient.GradientParts;
 import org.dl4jamp.gradient.GradientTerms;
+import org.dl4jamp.gradient.NonFiniteSource;
 import org.dl4jamp.gradient.Skip;
 import org.dl4jamp.gradient.WaitingGroup;
 import org.dl4jamp.layer.LossScalingLayer;
@@ -76,7 +76,7 @@ public final class TrainingStep implements StepGuard {
         this.skippedSteps = new SkippedSteps(LOG, scale, maxConsecutiveSkips);
         this.diagnosis = new Diagnosis(network, scale);
         this.results = new BackwardResults(network, gradients.penalty(), group, diagnosis, this::divisor);
-        this.byHand = new UpdatesByHand(LOG, new Culprit(network), maxConsecutiveSkips, clipping.needsNorm());
+        this.byHand = new UpdatesByHand(LOG, new NonFiniteSource(network), maxConsecutiveSkips, clipping.needsNorm());
         this.updater = new InstalledUpdater(network, this::update);
     }
 

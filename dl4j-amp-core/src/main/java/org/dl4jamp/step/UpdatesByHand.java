@@ -3,8 +3,8 @@ package org.dl4jamp.step;
 import java.util.OptionalDouble;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.WorkEvent;
-import org.dl4jamp.gradient.Culprit;
 import org.dl4jamp.gradient.GradientParts;
+import org.dl4jamp.gradient.NonFiniteSource;
 import org.dl4jamp.precision.AmpException;
 import org.slf4j.Logger;
 
@@ -14,7 +14,7 @@ import org.slf4j.Logger;
  */
 final class UpdatesByHand {
     private final Logger log;
-    private final Culprit culprit;
+    private final NonFiniteSource culprit;
     private final int maxConsecutiveSkips;
     private final boolean needNorm;
     private int skipsInARow;
@@ -24,7 +24,7 @@ final class UpdatesByHand {
      * @param maxConsecutiveSkips after how many in a row somebody has to hear of it
      * @param needNorm whether their norm is limited
      */
-    UpdatesByHand(Logger log, Culprit culprit, int maxConsecutiveSkips, boolean needNorm) {
+    UpdatesByHand(Logger log, NonFiniteSource culprit, int maxConsecutiveSkips, boolean needNorm) {
         this.log = log;
         this.culprit = culprit;
         this.maxConsecutiveSkips = maxConsecutiveSkips;

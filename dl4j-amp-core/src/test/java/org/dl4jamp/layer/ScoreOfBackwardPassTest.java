@@ -7,8 +7,8 @@ import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.twin.Gate;
+import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.ScoringOutput;
-import org.dl4jamp.twin.Surroundings;
 import org.dl4jamp.twin.Twin;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -85,7 +85,7 @@ class ScoreOfBackwardPassTest {
                 new Twin(scoring, DataType.FLOAT, false, Twin.Retention.INPUT, null, Twin.Weights.MASTER),
                 DataType.FLOAT,
                 DataType.FLOAT,
-                Surroundings.CHAIN,
+                LayerContext.CHAIN,
                 new GradientScale(() -> 1, false),
                 NO_STEP);
     }

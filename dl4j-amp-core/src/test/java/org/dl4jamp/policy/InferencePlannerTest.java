@@ -104,8 +104,8 @@ class InferencePlannerTest {
         return new ActivationLayer.Builder().name(name).activation(function).build();
     }
 
-    private static InferenceGroup group(String head, String normalization, String function) {
-        return new InferenceGroup(
+    private static FusionGroup group(String head, String normalization, String function) {
+        return new FusionGroup(
                 head,
                 Optional.ofNullable(normalization),
                 Optional.empty(),
@@ -113,7 +113,7 @@ class InferencePlannerTest {
                 Optional.empty());
     }
 
-    private static List<InferenceGroup> inChain(Layer... layers) {
+    private static List<FusionGroup> inChain(Layer... layers) {
         return groups(Plans.chain(layers), Engine.ABLE, false).groups();
     }
 
@@ -140,12 +140,8 @@ class InferencePlannerTest {
 
     @Test
     void theGroupNamesItsFollowersInTheirOrderAndTheLastOne() {
-        InferenceGroup all = new InferenceGroup(
-                "c",
-                Optional.of("n"),
-                Optional.of(new InferenceGroup.Sum("add", 1)),
-                Optional.of("r"),
-                Optional.empty());
+        FusionGroup all = new FusionGroup(
+                "c", Optional.of("n"), Optional.of(new FusionGroup.Sum("add", 1)), Optional.of("r"), Optional.empty());
         assertEquals(List.of("n", "add", "r"), all.followers());
         assertEquals("r", all.tail());
         assertEquals("n", group("c", "n", null).tail());
@@ -232,7 +228,7 @@ class InferencePlannerTest {
                         .nIn(channels)
                         .nOut(channels)
                         .build();
-                List<InferenceGroup> expected = channels == 4 * multiplier ? List.of(group("c", "n", null)) : List.of();
+                List<FusionGroup> expected = channels == 4 * multiplier ? List.of(group("c", "n", null)) : List.of();
                 assertEquals(expected, inChain(depthwise, normalization, Plans.output("out")));
             }
         }
@@ -241,7 +237,7 @@ class InferencePlannerTest {
     @Test
     void frozenLayersLeadAndFollow() {
         Layer frozen = new FrozenLayer(Plans.conv("c"));
-        List<InferenceGroup> found =
+        List<FusionGroup> found =
                 inChain(frozen, new FrozenLayer(Plans.batchNorm("n")), relu("r"), Plans.output("out"));
         assertEquals(1, found.size());
         assertEquals(2, found.get(0).followers().size());
@@ -308,7 +304,7 @@ class InferencePlannerTest {
                 Plans.chain(Plans.conv("a"), Plans.conv("c"), relu("r"), Plans.batchNorm("n"), Plans.output("out"));
         PrecisionPlan mixed = PrecisionPlanner.plan(graph, Precision.HALF, OptLevel.O1, List.of(), Engine.ABLE, null);
         InferencePlan plan = InferencePlanner.groups(graph, mixed, Engine.ABLE, names(graph), false);
-        for (InferenceGroup group : plan.groups()) {
+        for (FusionGroup group : plan.groups()) {
             assertEquals(
                     mixed.row(group.head()).output(), mixed.row(group.tail()).output());
         }
@@ -352,11 +348,11 @@ class InferencePlannerTest {
                 .setOutputs("out");
     }
 
-    private static InferenceGroup inBlock(Integer summand, String function) {
-        return new InferenceGroup(
+    private static FusionGroup inBlock(Integer summand, String function) {
+        return new FusionGroup(
                 "c",
                 Optional.of("n"),
-                Optional.ofNullable(summand).map(input -> new InferenceGroup.Sum("add", input)),
+                Optional.ofNullable(summand).map(input -> new FusionGroup.Sum("add", input)),
                 Optional.ofNullable(function),
                 Optional.empty());
     }
@@ -417,10 +413,10 @@ class InferencePlannerTest {
         for (List<String> order :
                 List.of(List.of("x", "a", "b", "add", "r", "out"), List.of("x", "b", "a", "add", "r", "out"))) {
             String later = order.get(2);
-            InferenceGroup expected = new InferenceGroup(
+            FusionGroup expected = new FusionGroup(
                     later,
                     Optional.empty(),
-                    Optional.of(new InferenceGroup.Sum("add", later.equals("b") ? 0 : 1)),
+                    Optional.of(new FusionGroup.Sum("add", later.equals("b") ? 0 : 1)),
                     Optional.of("r"),
                     Optional.empty());
             assertEquals(

@@ -30,11 +30,11 @@ import org.dl4jamp.onednn.twin.LayerKernels;
 import org.dl4jamp.onednn.twin.OneDnnCasting;
 import org.dl4jamp.onednn.twin.OutputKeeper;
 import org.dl4jamp.onednn.twin.OwnCasting;
-import org.dl4jamp.onednn.twin.RoundedMaster;
+import org.dl4jamp.onednn.twin.RoundedParameters;
 import org.dl4jamp.onednn.vertex.VertexCoverage;
 import org.dl4jamp.onednn.vertex.VertexTwin;
 import org.dl4jamp.onednn.weights.KeptWeights;
-import org.dl4jamp.policy.InferenceGroup;
+import org.dl4jamp.policy.FusionGroup;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.twin.Casting;
 import org.dl4jamp.twin.Handover;
@@ -61,7 +61,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
     private final Casting casting = new OneDnnCasting(context);
     private final List<AutoCloseable> twins = new ArrayList<>();
     private final Map<PrecisionPlan.Fusion, FusedRelu> fusedRelus = new HashMap<>();
-    private final Map<InferenceGroup, GroupSum> sums = new HashMap<>();
+    private final Map<FusionGroup, GroupSum> sums = new HashMap<>();
     private final ComputeEngine.EngineSession portable;
     private final boolean masterWeights;
     private final boolean infers;
@@ -126,7 +126,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
     }
 
     @Override
-    public Twin head(TwinRequest request, InferenceGroup group) {
+    public Twin head(TwinRequest request, FusionGroup group) {
         Twin twin = twin(request);
         if (twin.compute() instanceof GroupHead head) {
             head.lead(group.sum().map(sum -> sum(request, group)).orElse(null), group.place());
@@ -134,14 +134,14 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         return twin;
     }
 
-    private GroupSum sum(TwinRequest request, InferenceGroup group) {
+    private GroupSum sum(TwinRequest request, FusionGroup group) {
         IActivation activation = ((BaseLayer) request.master().conf().getLayer()).getActivationFn();
         Eltwise function = Eltwise.of(activation).orElseThrow();
         return sums.computeIfAbsent(group, key -> new GroupSum(function.equals(Eltwise.IDENTITY) ? null : function));
     }
 
     @Override
-    public GraphVertex sum(VertexRequest request, InferenceGroup group) {
+    public GraphVertex sum(VertexRequest request, FusionGroup group) {
         VertexTwin twin = VertexCoverage.sum(
                 request, sums.get(group), group.sum().orElseThrow().summand(), context);
         twins.add(twin);
@@ -170,7 +170,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         boolean rounds = !masterWeights
                 && request.precision().isHalf()
                 && request.master().numParams() > 0;
-        return rounds ? new RoundedMaster(context, request.master().params()) : Twin.Weights.MASTER;
+        return rounds ? new RoundedParameters(context, request.master().params()) : Twin.Weights.MASTER;
     }
 
     private static Twin.Weights keptWeights(org.deeplearning4j.nn.api.Layer twin) {

@@ -15,7 +15,7 @@ import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.twin.Gate;
-import org.dl4jamp.twin.Surroundings;
+import org.dl4jamp.twin.LayerContext;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -74,7 +74,7 @@ public final class Layers {
                 session.twin(new TwinRequest("layer", master, precision, type)),
                 type,
                 type,
-                Surroundings.CHAIN,
+                LayerContext.CHAIN,
                 new GradientScale(() -> 1, false),
                 NO_STEP);
     }

@@ -46,11 +46,11 @@ final class ConvolutionTwin extends ConvolutionLayer {
         this.helper = null;
     }
 
-    private Patches patches(INDArray images) {
-        return new Patches(layerConf(), convolutionMode, images);
+    private Im2Col patches(INDArray images) {
+        return new Im2Col(layerConf(), convolutionMode, images);
     }
 
-    private Patches patches() {
+    private Im2Col patches() {
         validateInputRank();
         validateInputDepth(getParam(ConvolutionParamInitializer.WEIGHT_KEY).size(1));
         return patches(input);
@@ -67,7 +67,7 @@ final class ConvolutionTwin extends ConvolutionLayer {
         }
 
         /** Of a matrix with some rows for each example. */
-        INDArray of(INDArray matrix, Patches whole) {
+        INDArray of(INDArray matrix, Im2Col whole) {
             return matrix.get(interval(from * whole.rowsOfExample(), to * whole.rowsOfExample()), all());
         }
     }
@@ -76,7 +76,7 @@ final class ConvolutionTwin extends ConvolutionLayer {
      * Runs over the minibatch in slices whose patches take a bounded amount of memory, each in memory that the next
      * takes again.
      */
-    private void inSlices(Patches whole, WorkingMemory memory, BiConsumer<Slice, WorkingMemory> pass) {
+    private void inSlices(Im2Col whole, WorkingMemory memory, BiConsumer<Slice, WorkingMemory> pass) {
         long bytesOfExample = whole.rowsOfExample() * whole.columns() * (Short.BYTES + Float.BYTES);
         long examples = Math.max(1, sliceBytes / bytesOfExample);
         long minibatch = input.size(0);
@@ -92,7 +92,7 @@ final class ConvolutionTwin extends ConvolutionLayer {
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
-        Patches whole = patches();
+        Im2Col whole = patches();
         long[] shape = {
             whole.rows(), getParam(ConvolutionParamInitializer.WEIGHT_KEY).size(0)
         };
@@ -125,7 +125,7 @@ final class ConvolutionTwin extends ConvolutionLayer {
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
-        Patches whole = patches();
+        Im2Col whole = patches();
         long[] shape = {input.size(0), input.size(2), input.size(3), input.size(1)};
         INDArray next = workspaceMgr.createUninitialized(ArrayType.ACTIVATION_GRAD, DataType.HALF, shape, 'c');
         inSlices(
@@ -147,7 +147,7 @@ final class ConvolutionTwin extends ConvolutionLayer {
      */
     private void backward(Slice slice, INDArray epsilon, INDArray next, WorkingMemory memory) {
         INDArray images = slice.of(input);
-        Patches patches = patches(images);
+        Im2Col patches = patches(images);
         INDArray inputPatches = patches.of(images, memory);
         INDArray delta = patches.imagesToRows(slice.of(epsilon), memory);
         if (!(layerConf().getActivationFn() instanceof ActivationIdentity)) {

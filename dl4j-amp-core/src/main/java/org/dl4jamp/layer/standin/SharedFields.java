@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Objects;
 import org.deeplearning4j.nn.layers.AbstractLayer;
 import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
-import org.dl4jamp.dl4j.RecurrentState;
+import org.dl4jamp.dl4j.RecurrentStateMaps;
 
 /**
  * The fields that a user's class of layers declares, held the same in a stand-in and the master: nobody hears of a
@@ -54,7 +54,7 @@ public final class SharedFields {
 
         private void add(Field field) {
             all.add(field);
-            if (RecurrentState.isIn(field)) {
+            if (RecurrentStateMaps.isIn(field)) {
                 state.add(field);
             } else if (!Modifier.isFinal(field.getModifiers()) && !isDl4js(field.getDeclaringClass())) {
                 variables.add(field);

@@ -217,7 +217,7 @@ class ConvolutionTwinTest {
                 twin.activate(TestArrays.half(gaussian(RANDOM, 1, 2, 2, 6, 6)), false, TwinHarness.noWorkspaces());
         ConvolutionLayer next =
                 new ConvolutionLayer.Builder(1, 1).nIn(5).nOut(3).build();
-        INDArray patches = new Patches(next, ConvolutionMode.Truncate, output)
+        INDArray patches = new Im2Col(next, ConvolutionMode.Truncate, output)
                 .of(output, WorkingMemory.forward(TwinHarness.noWorkspaces()));
         assertEquals(output.data().address(), patches.data().address());
     }

@@ -29,7 +29,7 @@ import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.RecurrentTwinLayer;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.precision.Precision;
-import org.dl4jamp.twin.Surroundings;
+import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -279,12 +279,12 @@ class HalfProductNetworksTest {
         Twin twin = session.twin(new TwinRequest("layer", master, precision, DataType.HALF));
         if (master instanceof IOutputLayer) {
             return new LossScalingLayer(
-                    master, twin, DataType.HALF, DataType.FLOAT, Surroundings.CHAIN, scale, TwinHarness.NO_STEP);
+                    master, twin, DataType.HALF, DataType.FLOAT, LayerContext.CHAIN, scale, TwinHarness.NO_STEP);
         }
         return RecurrentTwinLayer.isRecurrent(master)
                 ? new RecurrentTwinLayer(
-                        master, twin, DataType.HALF, DataType.HALF, Surroundings.CHAIN, scale, TwinHarness.NO_STEP)
+                        master, twin, DataType.HALF, DataType.HALF, LayerContext.CHAIN, scale, TwinHarness.NO_STEP)
                 : new TwinLayer(
-                        master, twin, DataType.HALF, DataType.HALF, Surroundings.CHAIN, scale, TwinHarness.NO_STEP);
+                        master, twin, DataType.HALF, DataType.HALF, LayerContext.CHAIN, scale, TwinHarness.NO_STEP);
     }
 }

@@ -14,7 +14,7 @@ import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.twin.Gate;
-import org.dl4jamp.twin.Surroundings;
+import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -80,8 +80,8 @@ final class TwinHarness {
         GradientScale unscaled = new GradientScale(() -> 1, false);
         return RecurrentTwinLayer.isRecurrent(master)
                 ? new RecurrentTwinLayer(
-                        master, twin, DataType.HALF, DataType.HALF, Surroundings.CHAIN, unscaled, NO_STEP)
-                : new TwinLayer(master, twin, DataType.HALF, DataType.HALF, Surroundings.CHAIN, unscaled, NO_STEP);
+                        master, twin, DataType.HALF, DataType.HALF, LayerContext.CHAIN, unscaled, NO_STEP)
+                : new TwinLayer(master, twin, DataType.HALF, DataType.HALF, LayerContext.CHAIN, unscaled, NO_STEP);
     }
 
     /** What a forward and a backward pass give. */

@@ -16,7 +16,7 @@ import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.RecurrentTwinLayer;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.precision.Precision;
-import org.dl4jamp.twin.Surroundings;
+import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -108,9 +108,9 @@ class UnscaledTwinsTest {
         GradientScale scale = new GradientScale(() -> 65536, true);
         return RecurrentTwinLayer.isRecurrent(master)
                 ? new RecurrentTwinLayer(
-                        master, twin, DataType.HALF, DataType.HALF, Surroundings.CHAIN, scale, TwinHarness.NO_STEP)
+                        master, twin, DataType.HALF, DataType.HALF, LayerContext.CHAIN, scale, TwinHarness.NO_STEP)
                 : new TwinLayer(
-                        master, twin, DataType.HALF, DataType.HALF, Surroundings.CHAIN, scale, TwinHarness.NO_STEP);
+                        master, twin, DataType.HALF, DataType.HALF, LayerContext.CHAIN, scale, TwinHarness.NO_STEP);
     }
 
     private static Pair<Gradient, INDArray> run(

@@ -18,7 +18,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * ...]} or {@code [minibatch, ..., nIn]}, over the FP32 master weights, which it rounds itself. Gradients of the
  * parameters are FP32.
  */
-final class ConvolutionTwin extends ConvolvingTwin<ConvolutionLayer> {
+final class ConvolutionTwin extends ConvolutionTwinBase<ConvolutionLayer> {
     private static final long serialVersionUID = 1L;
 
     private static final String WEIGHTS = ConvolutionParamInitializer.WEIGHT_KEY;

@@ -14,7 +14,7 @@ import org.dl4jamp.onednn.memory.Views;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.OutputKeeper;
 import org.dl4jamp.onednn.weights.KeptWeights;
-import org.dl4jamp.twin.SparingTwin;
+import org.dl4jamp.twin.OptionalInputGradient;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -24,7 +24,12 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * parameters are FP32.
  */
 final class DenseTwin extends DenseLayer
-        implements SparingTwin, OutputKeeper, LentGradients.Lender, GroupHead, KeptWeights.Keeper, AutoCloseable {
+        implements OptionalInputGradient,
+                OutputKeeper,
+                LentGradients.Lender,
+                GroupHead,
+                KeptWeights.Keeper,
+                AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;

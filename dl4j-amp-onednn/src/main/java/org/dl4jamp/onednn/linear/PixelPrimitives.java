@@ -43,8 +43,8 @@ final class PixelPrimitives extends DensePrimitives {
     }
 
     @Override
-    public Samples samples(OneDnnContext context, String layer, Layout input) {
-        return isStrided(geometry) ? Samples.of(context, layer, geometry, input) : Samples.all(input);
+    public StridedInput samples(OneDnnContext context, String layer, Layout input) {
+        return isStrided(geometry) ? StridedInput.of(context, layer, geometry, input) : StridedInput.all(input);
     }
 
     @Override

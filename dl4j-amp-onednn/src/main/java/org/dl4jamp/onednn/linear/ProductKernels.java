@@ -55,7 +55,7 @@ public final class ProductKernels implements AutoCloseable {
     private final OneDnnContext context;
     private final ProductDescriptions<?> descriptions;
     private final String what;
-    private final Samples samples;
+    private final StridedInput samples;
     private final ArrangedWeights weights;
     private final ArrangedWeights weightsBackward;
     private final boolean hasBias;

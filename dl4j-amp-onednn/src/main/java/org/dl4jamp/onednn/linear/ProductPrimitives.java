@@ -21,8 +21,8 @@ interface ProductPrimitives<F extends primitive_desc> {
      *
      * @param layer for error messages
      */
-    default Samples samples(OneDnnContext context, String layer, Layout input) {
-        return Samples.all(input);
+    default StridedInput samples(OneDnnContext context, String layer, Layout input) {
+        return StridedInput.all(input);
     }
 
     /** How the primitives describe input, weights and output: the same memory, perhaps with fewer axes. */

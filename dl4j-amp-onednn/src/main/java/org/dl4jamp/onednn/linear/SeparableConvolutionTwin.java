@@ -19,7 +19,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * A depthwise convolution, then a product of the channels of each pixel, which has bias and activation function. What
  * is between the two is in the arrays' type, and made again for the backward pass.
  */
-final class SeparableConvolutionTwin extends ConvolvingTwin<SeparableConvolution2D> {
+final class SeparableConvolutionTwin extends ConvolutionTwinBase<SeparableConvolution2D> {
     private static final long serialVersionUID = 1L;
 
     private static final String DEPTH = SeparableConvolutionParamInitializer.DEPTH_WISE_WEIGHT_KEY;

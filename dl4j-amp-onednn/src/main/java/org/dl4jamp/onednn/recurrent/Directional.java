@@ -1,10 +1,10 @@
 package org.dl4jamp.onednn.recurrent;
 
 import org.deeplearning4j.nn.api.Layer;
-import org.dl4jamp.twin.SparingTwin;
+import org.dl4jamp.twin.OptionalInputGradient;
 
 /** The twin of a recurrent layer, as one direction of a bidirectional layer uses it. */
-interface Directional extends Layer, SparingTwin, AutoCloseable {
+interface Directional extends Layer, OptionalInputGradient, AutoCloseable {
     RecurrentPasses passes();
 
     /** FP32. */

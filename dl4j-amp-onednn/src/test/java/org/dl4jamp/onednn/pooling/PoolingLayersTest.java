@@ -126,7 +126,7 @@ class PoolingLayersTest {
         }
         Collections.shuffle(order, random);
         for (int i = 0; i < array.length(); i++) {
-            // Neighbours in BFLOAT16, from one on.
+            // LayerContexts in BFLOAT16, from one on.
             array.putScalar(
                     order.get(i), Float.intBitsToFloat(0x3f80_0000 + (i << 16) % 0x0800_0000) * (i % 2 == 0 ? 1 : -1));
         }

@@ -34,7 +34,7 @@ import org.dl4jamp.onednn.OneDnnEngine;
 import org.dl4jamp.onednn.Types;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.twin.Gate;
-import org.dl4jamp.twin.Surroundings;
+import org.dl4jamp.twin.LayerContext;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -104,7 +104,7 @@ class VerticesTest {
                         dl4j(conf, inputs.length, type),
                         conf,
                         type,
-                        Surroundings.CHAIN,
+                        LayerContext.CHAIN,
                         Optional.empty(),
                         new Gate()));
                 assertInstanceOf(VertexTwin.class, twin);
@@ -222,7 +222,7 @@ class VerticesTest {
                     dl4j(new MergeVertex(), 2, DataType.FLOAT),
                     new MergeVertex(),
                     DataType.FLOAT,
-                    Surroundings.CHAIN,
+                    LayerContext.CHAIN,
                     Optional.empty(),
                     new Gate()));
             twin.setInputs(inputs);

@@ -12,13 +12,13 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** A layer whose work another has done before it: hands its input on. */
-public final class HandingOnLayer extends AbstractLayer<org.deeplearning4j.nn.conf.layers.Layer> {
+public final class PassThroughLayer extends AbstractLayer<org.deeplearning4j.nn.conf.layers.Layer> {
     private static final long serialVersionUID = 1L;
 
     private final transient Handover handover;
 
     /** @param master the network's own layer, whose parameters others compute with */
-    public HandingOnLayer(Layer master, Handover handover) {
+    public PassThroughLayer(Layer master, Handover handover) {
         super(configuration(master), DataType.FLOAT);
         this.handover = handover;
         setIndex(master.getIndex());

@@ -9,8 +9,8 @@ import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.step.TrainingStep;
 
 /** Finds the guard that the wrappers in a network share. */
-public final class Guards {
-    private Guards() {}
+public final class Owners {
+    private Owners() {}
 
     /** Returns the training step of a network with mixed precision; empty if it has none. */
     public static Optional<TrainingStep> ofTraining(AmpNetwork network) {

@@ -6,7 +6,7 @@ import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
 import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
-import org.dl4jamp.dl4j.RecurrentState;
+import org.dl4jamp.dl4j.RecurrentStateMaps;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.layer.standin.StandIns;
@@ -18,7 +18,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * A layer's place in a network, where a wrapper's stand-in takes its place, and gives it back for a while or for good.
  * Recurrent state goes to the layer that computes.
  */
-final class LayerExchange implements Exchange {
+final class LayerReplacement implements Replacement {
     /**
      * Who may stand in the place.
      *
@@ -38,7 +38,7 @@ final class LayerExchange implements Exchange {
     private INDArray gradients;
 
     /** @param wrapperInPause the wrapper that the layer has to have in a pause, too; empty if it needs none */
-    LayerExchange(
+    LayerReplacement(
             AmpNetwork network, LayerPlace place, TwinLayer wrapper, Supplier<Optional<TwinLayer>> wrapperInPause) {
         this.network = network;
         this.place = place;
@@ -94,7 +94,7 @@ final class LayerExchange implements Exchange {
             shareRecurrentState(fromWrapper.getUnderlying(), toWrapper.getUnderlying());
         }
         if (from != to && from instanceof BaseRecurrentLayer<?> source && to instanceof BaseRecurrentLayer<?> target) {
-            RecurrentState.share(source, target);
+            RecurrentStateMaps.share(source, target);
         }
     }
 
@@ -105,7 +105,7 @@ final class LayerExchange implements Exchange {
         if (from != to && from instanceof BaseRecurrentLayer<?> source && to instanceof BaseRecurrentLayer<?> target) {
             // To ask for it has a twin leave the arrays as they are from now on.
             Map<String, INDArray> state = source.rnnGetPreviousState();
-            if (!RecurrentState.isShared(source, target)) {
+            if (!RecurrentStateMaps.isShared(source, target)) {
                 target.rnnSetPreviousState(state);
                 target.rnnSetTBPTTState(source.rnnGetTBPTTState());
             }

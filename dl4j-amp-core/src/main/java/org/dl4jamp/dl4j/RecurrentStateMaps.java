@@ -7,13 +7,13 @@ import java.util.Set;
 import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
 
 /** The maps that DL4J's recurrent layers keep their state in, between sequences and between the pieces of one. */
-public final class RecurrentState {
+public final class RecurrentStateMaps {
     private static final Set<String> MAPS = Set.of("stateMap", "tBpttStateMap");
 
     private static final VarHandle BETWEEN_CALLS = map("stateMap");
     private static final VarHandle BETWEEN_SEGMENTS = map("tBpttStateMap");
 
-    private RecurrentState() {}
+    private RecurrentStateMaps() {}
 
     private static VarHandle map(String name) {
         return HiddenFields.field(BaseRecurrentLayer.class, name, Map.class);

@@ -8,12 +8,12 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /** Rounds the parameters themselves: for opt levels without master weights. */
-public final class RoundedMaster implements Twin.Weights {
+public final class RoundedParameters implements Twin.Weights {
     private final OneDnnContext context;
     private final INDArray parameters;
     private final INDArray rounded;
 
-    public RoundedMaster(OneDnnContext context, INDArray parameters) {
+    public RoundedParameters(OneDnnContext context, INDArray parameters) {
         this.context = context;
         this.parameters = parameters.reshape(parameters.length());
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {

@@ -14,7 +14,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
-class RecurrentStateTest {
+class RecurrentStateMapsTest {
     @Test
     void isInTheMapsThatARecurrentLayerIsGiven() throws ReflectiveOperationException {
         MultiLayerNetwork network = Networks.init(Networks.lstm());
@@ -24,7 +24,7 @@ class RecurrentStateTest {
         layer.rnnSetPreviousState(between);
         layer.rnnSetTBPTTState(truncated);
         List<Field> fields = Arrays.stream(BaseRecurrentLayer.class.getDeclaredFields())
-                .filter(RecurrentState::isIn)
+                .filter(RecurrentStateMaps::isIn)
                 .toList();
         assertEquals(2, fields.size());
         for (Field field : fields) {

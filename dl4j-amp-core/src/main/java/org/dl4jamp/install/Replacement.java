@@ -1,7 +1,7 @@
 package org.dl4jamp.install;
 
 /** Something that takes the place of something of a network's own. */
-interface Exchange {
+interface Replacement {
     /** Takes the place. */
     void putIn();
 

@@ -23,12 +23,12 @@ import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.ocnn.OCNNOutputLayer;
 import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.policy.PrecisionPlan;
+import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.PassCheck;
-import org.dl4jamp.twin.Surroundings;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** Looks at what stands before and after each layer and vertex of a network. */
-final class Neighbours {
+final class LayerContexts {
     /**
      * DL4J's layers that only read their input, in any order in memory: they multiply it by weights, or copy it before
      * they compute the loss. Subclasses may compute anything.
@@ -62,7 +62,8 @@ final class Neighbours {
      * @param engine name of the engine that computes what DL4J doesn't
      * @param special whether the engine may lose something of an array
      */
-    Neighbours(NetworkGraph graph, List<String> order, PrecisionPlan plan, String engine, Predicate<INDArray> special) {
+    LayerContexts(
+            NetworkGraph graph, List<String> order, PrecisionPlan plan, String engine, Predicate<INDArray> special) {
         this.graph = graph;
         this.plan = plan;
         this.engine = engine;
@@ -78,7 +79,7 @@ final class Neighbours {
         }
     }
 
-    Surroundings of(String name) {
+    LayerContext of(String name) {
         NetworkGraph.Node node = graph.node(name);
         boolean foreignProducer = node.preProcessor() != null
                 || node.inputs().stream()
@@ -91,7 +92,7 @@ final class Neighbours {
                 && node.inputs().stream().anyMatch(input -> plan.fusion(input)
                         .filter(fusion -> fusion.then().equals(input))
                         .isPresent());
-        return new Surroundings(
+        return new LayerContext(
                 inputGradient(node, shared),
                 shared,
                 fused,
@@ -123,15 +124,15 @@ final class Neighbours {
         return check;
     }
 
-    private Surroundings.InputGradient inputGradient(NetworkGraph.Node node, boolean shared) {
+    private LayerContext.InputGradient inputGradient(NetworkGraph.Node node, boolean shared) {
         if (dropsOutByUsers(node) || node.inputs().stream().anyMatch(gradientsAreRead::contains)) {
-            return Surroundings.InputGradient.READ;
+            return LayerContext.InputGradient.READ;
         }
         boolean dropped = node.preProcessor() == null
                 && !shared
                 && node.inputs().size() == 1
                 && graph.node(node.inputs().get(0)).networkInput();
-        return dropped ? Surroundings.InputGradient.DROPPED : Surroundings.InputGradient.HANDED_ON;
+        return dropped ? LayerContext.InputGradient.DROPPED : LayerContext.InputGradient.HANDED_ON;
     }
 
     private boolean isForeign(NetworkGraph.Node consumer) {

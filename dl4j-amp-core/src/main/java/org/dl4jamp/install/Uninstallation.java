@@ -6,7 +6,7 @@ import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.twin.Gate;
 
 /** Takes something out of a network, once, and not before everybody who computes with it is done. */
-public final class Removal {
+public final class Uninstallation {
     private final String call;
     private final Model network;
     private final Gate gate;
@@ -18,7 +18,7 @@ public final class Removal {
      * @param gate what everybody passes who computes
      * @param removal what is to be done, while nobody does
      */
-    public Removal(String call, Model network, Gate gate, Runnable removal) {
+    public Uninstallation(String call, Model network, Gate gate, Runnable removal) {
         this.call = call;
         this.network = network;
         this.gate = gate;

@@ -13,7 +13,7 @@ import org.nd4j.linalg.convolution.Convolution;
  * place, {@code [minibatch * outHeight * outWidth, channels * kernelHeight * kernelWidth]}, so that a convolution is a
  * matrix product.
  */
-final class Patches {
+final class Im2Col {
     private final long minibatch;
     private final long channels;
     private final int height;
@@ -31,7 +31,7 @@ final class Patches {
      * @param mode how borders are treated
      * @param image {@code [minibatch, channels, height, width]}, for its shape
      */
-    Patches(ConvolutionLayer convolution, ConvolutionMode mode, INDArray image) {
+    Im2Col(ConvolutionLayer convolution, ConvolutionMode mode, INDArray image) {
         this.minibatch = image.size(0);
         this.channels = image.size(1);
         this.height = (int) image.size(2);

@@ -15,7 +15,7 @@ package org.dl4jamp.twin;
  * @param check tells which passes are left to DL4J
  * @param turn its position in the order in which the network computes; {@link Gate#NO_TURN} if it takes part in no pass
  */
-public record Surroundings(
+public record LayerContext(
         InputGradient inputGradient,
         boolean inputShared,
         boolean inputFused,
@@ -25,12 +25,12 @@ public record Surroundings(
         PassCheck check,
         int turn) {
     /** Only layers of the same engine, in a chain. */
-    public static final Surroundings CHAIN =
-            new Surroundings(InputGradient.READ, false, false, false, false, false, PassCheck.NONE, 0);
+    public static final LayerContext CHAIN =
+            new LayerContext(InputGradient.READ, false, false, false, false, false, PassCheck.NONE, 0);
 
     /** The same for what always computes, whoever computes the pass. */
-    public Surroundings withoutTurn() {
-        return new Surroundings(
+    public LayerContext withoutTurn() {
+        return new LayerContext(
                 inputGradient,
                 inputShared,
                 inputFused,

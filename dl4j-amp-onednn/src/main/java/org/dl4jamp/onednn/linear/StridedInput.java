@@ -13,22 +13,22 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * The positions of an input that are multiplied: all of them where they are, or those that a window of one position
  * sees as it moves in steps, packed into memory that the network's kernels share.
  */
-final class Samples implements AutoCloseable {
+final class StridedInput implements AutoCloseable {
     private final Layout layout;
     /** Of one number each, which is that number; null if all positions are multiplied. */
     private final PoolingKernels averages;
 
     private final AlignedMemory packed;
 
-    private Samples(Layout layout, PoolingKernels averages, AlignedMemory packed) {
+    private StridedInput(Layout layout, PoolingKernels averages, AlignedMemory packed) {
         this.layout = layout;
         this.averages = averages;
         this.packed = packed;
     }
 
     /** All positions of an input. */
-    static Samples all(Layout input) {
-        return new Samples(input, null, null);
+    static StridedInput all(Layout input) {
+        return new StridedInput(input, null, null);
     }
 
     /**
@@ -38,12 +38,12 @@ final class Samples implements AutoCloseable {
      * @param geometry a window of one position
      * @param input how the input lies in memory
      */
-    static Samples of(OneDnnContext context, String layer, WindowGeometry geometry, Layout input) {
+    static StridedInput of(OneDnnContext context, String layer, WindowGeometry geometry, Layout input) {
         PoolingKernels averages = PoolingKernels.make(
                 context, layer, dnnl.algorithm.pooling_avg_exclude_padding, geometry.withoutGaps(), false, input);
         Layout layout = Layout.channelsLast(input.type(), averages.outputShape());
         context.staging().reserve(layout.length() * layout.type().width());
-        return new Samples(layout, averages, context.staging());
+        return new StridedInput(layout, averages, context.staging());
     }
 
     /** How they lie in memory. */

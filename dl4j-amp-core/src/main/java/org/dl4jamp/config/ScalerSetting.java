@@ -11,18 +11,18 @@ import org.dl4jamp.scale.SharedLossScale;
  * @param scaler the scaler that was given; each network has a copy unless there is a shared scale
  * @param shared the scale that all networks share, if they share one
  */
-public record GivenScaler(LossScaler scaler, Optional<SharedLossScale> shared) {
-    public GivenScaler {
+public record ScalerSetting(LossScaler scaler, Optional<SharedLossScale> shared) {
+    public ScalerSetting {
         AmpException.ifNull(
                 scaler, "lossScaler", "a LossScaler, or leave the call out to have the precision's default");
     }
 
-    static GivenScaler ofEachNetwork(LossScaler scaler) {
-        return new GivenScaler(scaler, Optional.empty());
+    static ScalerSetting ofEachNetwork(LossScaler scaler) {
+        return new ScalerSetting(scaler, Optional.empty());
     }
 
-    static GivenScaler ofAll(SharedLossScale scale) {
-        return new GivenScaler(scale.scaler(), Optional.of(scale));
+    static ScalerSetting ofAll(SharedLossScale scale) {
+        return new ScalerSetting(scale.scaler(), Optional.of(scale));
     }
 
     /**

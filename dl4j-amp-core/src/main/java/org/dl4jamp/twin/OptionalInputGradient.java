@@ -1,7 +1,7 @@
 package org.dl4jamp.twin;
 
 /** A layer that computes in place of a network's own, and can do without the gradient of its input. */
-public interface SparingTwin {
+public interface OptionalInputGradient {
     /**
      * Told before each backward pass of a layer whose input depends on no parameters.
      *

@@ -19,7 +19,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  *
  * @param network whose step it was
  */
-public record Culprit(AmpNetwork network) {
+public record NonFiniteSource(AmpNetwork network) {
     /**
      * The first infinity or NaN in the batch.
      *

@@ -12,14 +12,19 @@ import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.OutputKeeper;
 import org.dl4jamp.onednn.weights.KeptWeights;
-import org.dl4jamp.twin.SparingTwin;
+import org.dl4jamp.twin.OptionalInputGradient;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** A layer with a convolution over its input. */
-abstract class ConvolvingTwin<C extends ConvolutionLayer> extends BaseLayer<C>
-        implements SparingTwin, OutputKeeper, LentGradients.Lender, GroupHead, KeptWeights.Keeper, AutoCloseable {
+abstract class ConvolutionTwinBase<C extends ConvolutionLayer> extends BaseLayer<C>
+        implements OptionalInputGradient,
+                OutputKeeper,
+                LentGradients.Lender,
+                GroupHead,
+                KeptWeights.Keeper,
+                AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;
@@ -27,7 +32,7 @@ abstract class ConvolvingTwin<C extends ConvolutionLayer> extends BaseLayer<C>
     private final transient ProductPasses passes;
     private final transient ProductCache kernels = new ProductCache();
 
-    ConvolvingTwin(
+    ConvolutionTwinBase(
             NeuralNetConfiguration conf, DataType type, OneDnnContext context, Function<C, ConvolutionForm> form) {
         super(conf, type);
         this.context = context;

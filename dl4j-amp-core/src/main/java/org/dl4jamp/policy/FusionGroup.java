@@ -15,7 +15,7 @@ import java.util.Optional;
  * @param place number of the memory that the result may be put in, of which no two that are alive at the same time have
  *     the same; empty if something may keep the result for longer than is known
  */
-public record InferenceGroup(
+public record FusionGroup(
         String head,
         Optional<String> normalization,
         Optional<Sum> sum,
@@ -44,7 +44,7 @@ public record InferenceGroup(
         return followers.get(followers.size() - 1);
     }
 
-    InferenceGroup at(int number) {
-        return new InferenceGroup(head, normalization, sum, function, Optional.of(number));
+    FusionGroup at(int number) {
+        return new FusionGroup(head, normalization, sum, function, Optional.of(number));
     }
 }
