@@ -150,7 +150,7 @@ public final class InferenceMode implements AutoCloseable {
         installation.markStale();
     }
 
-    /** Whether {@link #close()} has been called. */
+    /** Returns whether {@link #close()} has been called. */
     public boolean isClosed() {
         return removal.isDone();
     }

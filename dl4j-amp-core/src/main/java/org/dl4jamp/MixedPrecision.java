@@ -255,14 +255,14 @@ public final class MixedPrecision implements AutoCloseable {
     }
 
     /**
-     * How many steps have updated the parameters: those of DL4J's optimizer, with accumulation one for each group of
-     * micro-batches. Calls of the updater by hand aren't counted.
+     * Returns how many steps have updated the parameters: those of DL4J's optimizer, with accumulation one for each
+     * group of micro-batches. Calls of the updater by hand aren't counted.
      */
     public long stepsTaken() {
         return step.counts().taken();
     }
 
-    /** How many steps of DL4J's optimizer were skipped because something wasn't finite. */
+    /** Returns how many steps of DL4J's optimizer were skipped because something wasn't finite. */
     public long stepsSkipped() {
         return step.counts().skipped();
     }
@@ -302,7 +302,7 @@ public final class MixedPrecision implements AutoCloseable {
     }
 
     /**
-     * What has to be saved beside the network to go on from here, see {@link #enable(Model, AmpState)}. If
+     * Returns what has to be saved beside the network to go on from here, see {@link #enable(Model, AmpState)}. If
      * micro-batches wait for more, with {@link AmpConfig.Builder#accumulate(int)}, a copy of their gradients is part of
      * it, also after {@link #close()}, which makes no step of them.
      */
@@ -334,12 +334,12 @@ public final class MixedPrecision implements AutoCloseable {
         return new Pause(pauses.begin());
     }
 
-    /** Whether there is a {@linkplain #pause() pause} that isn't over. */
+    /** Returns whether there is a {@linkplain #pause() pause} that isn't over. */
     public boolean isPaused() {
         return pauses.areThereAny();
     }
 
-    /** Whether {@link #close()} has been called. */
+    /** Returns whether {@link #close()} has been called. */
     public boolean isClosed() {
         return removal.isDone();
     }

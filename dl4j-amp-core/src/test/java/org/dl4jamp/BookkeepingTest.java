@@ -95,7 +95,7 @@ class BookkeepingTest {
         }
     }
 
-    /** How often a step sums magnitudes, and how often squares. */
+    /** Returns how often a step sums magnitudes, and how often squares. */
     private static List<Integer> passes(MultiLayerNetwork network) {
         warmUp(network, DATA);
         AtomicInteger checks = new AtomicInteger();

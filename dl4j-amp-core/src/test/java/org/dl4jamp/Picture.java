@@ -118,7 +118,7 @@ final class Picture {
         return value == null ? "null" : value.getClass().getName();
     }
 
-    /** How another picture differs from one, empty if it doesn't by more than a part of the numbers' norm. */
+    /** Returns how another picture differs from one, empty if it doesn't by more than a part of the numbers' norm. */
     static Optional<String> difference(Object expected, Object actual, double tolerance) {
         if (expected instanceof Numbers one && actual instanceof Numbers other) {
             boolean same =

@@ -107,7 +107,7 @@ record Subject(Model network, DataSet data) {
         }
     }
 
-    /** What the next time steps give, as an array or several. */
+    /** Returns what the next time steps give, as an array or several. */
     Object stepInTime() {
         return isGraph() ? graph().rnnTimeStep(features()) : layers().rnnTimeStep(features());
     }
@@ -139,7 +139,7 @@ record Subject(Model network, DataSet data) {
                 : data.getFeaturesMaskArray().dup();
     }
 
-    /** What calls that take arrays take in this order: features, labels, and their masks. */
+    /** Returns what calls that take arrays take in this order: features, labels, and their masks. */
     INDArray array(int position) {
         return switch (position) {
             case 0 -> features();

@@ -70,7 +70,7 @@ record CaseFigures(
         return Optional.ofNullable(sides.get(side.key())).filter(SideFigures::isAvailable);
     }
 
-    /** How many times as long a step of one side takes as one of another; empty if one wasn't measured. */
+    /** Returns how many times as long a step of one side takes as one of another; empty if one wasn't measured. */
     Optional<Double> ratio(Side slower, Side faster) {
         return measured(slower).flatMap(a -> measured(faster).map(b -> a.secondsPerStep() / b.secondsPerStep()));
     }

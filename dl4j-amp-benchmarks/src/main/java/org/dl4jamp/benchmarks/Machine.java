@@ -64,7 +64,7 @@ record Machine(
                 System.getenv().getOrDefault("OMP_WAIT_POLICY", "not set"));
     }
 
-    /** What oneDNN says, or that its library can't be asked: DL4J's and PyTorch's sides run without it. */
+    /** Returns what oneDNN says, or that its library can't be asked: DL4J's and PyTorch's sides run without it. */
     private static String ofOneDnn(Supplier<String> question) {
         try {
             return question.get();

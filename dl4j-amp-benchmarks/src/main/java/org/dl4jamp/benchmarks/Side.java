@@ -44,17 +44,17 @@ enum Side {
         return this == PYTORCH_FP32 || this == PYTORCH_BF16 || this == PYTORCH_BF16_WEIGHTS;
     }
 
-    /** Whether it can say where its time goes. */
+    /** Returns whether it can say where its time goes. */
     boolean hasProfile() {
         return !isPyTorch() && !isFloor();
     }
 
-    /** Whether its weights stay as they are. */
+    /** Returns whether its weights stay as they are. */
     boolean isFloor() {
         return this == FLOOR_FP32 || this == FLOOR_BF16;
     }
 
-    /** What it could at best be as fast as; empty of the side that may compute in either precision. */
+    /** Returns what it could at best be as fast as; empty of the side that may compute in either precision. */
     Optional<Side> floor() {
         return switch (this) {
             case AMP_AUTO -> Optional.empty();

@@ -19,7 +19,7 @@ public final class Nd4jCpu {
             return INSTANCE;
         }
 
-        /** Whether ND4J was built with oneDNN and uses it. */
+        /** Returns whether ND4J was built with oneDNN and uses it. */
         public boolean isUseMKLDNN() {
             return org.nd4j.linalg.cpu.nativecpu.bindings.Nd4jCpu.Environment.getInstance()
                     .isUseONEDNN();

@@ -44,12 +44,12 @@ public final class HalfPrecision {
         }
     }
 
-    /** Whether it's BFLOAT16. */
+    /** Returns whether it's BFLOAT16. */
     public static boolean isHere() {
         return HERE;
     }
 
-    /** What a network is enabled with. */
+    /** Returns what a network is enabled with. */
     public static Precision precision() {
         return HERE ? Precision.BFLOAT16 : Precision.FLOAT;
     }

@@ -92,8 +92,8 @@ class CrossValidationTest {
     }
 
     /**
-     * What the process occupies when everything that nobody reaches any more has been freed, arrays by ND4J's own
-     * threads.
+     * Returns what the process occupies when everything that nobody reaches any more has been freed, arrays by ND4J's
+     * own threads.
      */
     private static long settledBytes() throws IOException, InterruptedException {
         long bytes = Long.MAX_VALUE;

@@ -130,7 +130,7 @@ class FailedMicroBatchTest {
             ofGroup.add(!Double.isFinite(norm));
         }
 
-        /** Whether one that was finite, and not the last, came after one that wasn't. */
+        /** Returns whether one that was finite, and not the last, came after one that wasn't. */
         boolean isFollowed() {
             int first = ofGroup.indexOf(true);
             return first >= 0 && ofGroup.subList(first, ofGroup.size() - 1).contains(false);

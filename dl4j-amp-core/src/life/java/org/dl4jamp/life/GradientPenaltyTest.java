@@ -71,7 +71,7 @@ class GradientPenaltyTest {
         return Kind.everywhere();
     }
 
-    /** What plain gradient descent has subtracted, as a gradient. */
+    /** Returns what plain gradient descent has subtracted, as a gradient. */
     private static INDArray gradientOfStep(Model network, DataSet data) {
         INDArray before = network.params().castTo(DataType.DOUBLE);
         Kind.fit(network, data);

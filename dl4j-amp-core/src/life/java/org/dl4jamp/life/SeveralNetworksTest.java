@@ -220,7 +220,9 @@ class SeveralNetworksTest {
             return graph.backpropGradient(errors);
         }
 
-        /** What the generator's loss, that the discriminator takes what it made for real, wants changed of that. */
+        /**
+         * Returns what the generator's loss, that the discriminator takes what it made for real, wants changed of that.
+         */
         private INDArray errors(INDArray made) {
             INDArray wanted = Nd4j.ones(DataType.FLOAT, BATCH, 1);
             INDArray features = made.castTo(DataType.FLOAT);

@@ -51,7 +51,7 @@ record Side(Precision precision, String engine, double tolerance) {
                 : MixedPrecision.enable((ComputationGraph) network, config);
     }
 
-    /** How far a score may be off. */
+    /** Returns how far a score may be off. */
     double ofScore(double score) {
         return Math.max(tolerance / 2, 1e-4) * Math.abs(score);
     }

@@ -44,7 +44,7 @@ public final class AmpEntry {
         }
     }
 
-    /** How messages name the entry. */
+    /** Returns how messages name the entry. */
     static String where(String source) {
         return source + ", entry " + NAME;
     }

@@ -32,7 +32,7 @@ public record WaitingGradients(
         }
     }
 
-    /** Whether there have to be sums. */
+    /** Returns whether there have to be sums. */
     boolean needSums() {
         return failure.isEmpty();
     }

@@ -111,7 +111,7 @@ public final class AmpConfig implements Serializable {
         return Optional.ofNullable(givenScaler);
     }
 
-    /** Whether networks that are enabled with these settings use the very scaler that was given. */
+    /** Returns whether networks that are enabled with these settings use the very scaler that was given. */
     public boolean isLossScalerShared() {
         return givenScaler != null && givenScaler.shared().isPresent();
     }
@@ -121,17 +121,17 @@ public final class AmpConfig implements Serializable {
         return maxConsecutiveSkips;
     }
 
-    /** What is added to the loss for its steepness, if anything. */
+    /** Returns what is added to the loss for its steepness, if anything. */
     public Optional<GradientPenalty> gradientPenalty() {
         return Optional.ofNullable(gradientPenalty);
     }
 
-    /** How many calls of {@code fit} make one step of the optimizer; 1 if each does. */
+    /** Returns how many calls of {@code fit} make one step of the optimizer; 1 if each does. */
     public int accumulate() {
         return microBatches;
     }
 
-    /** What becomes of fewer micro-batches at the end of an epoch. */
+    /** Returns what becomes of fewer micro-batches at the end of an epoch. */
     public PartialGroup partialGroup() {
         return partialGroup;
     }
@@ -146,7 +146,7 @@ public final class AmpConfig implements Serializable {
         return clipGradientValue;
     }
 
-    /** Whether each step measures the norm of its gradients where nothing else needs it. */
+    /** Returns whether each step measures the norm of its gradients where nothing else needs it. */
     public boolean measuresGradientNorm() {
         return measuresGradientNorm;
     }
@@ -296,20 +296,20 @@ public final class AmpConfig implements Serializable {
         }
 
         /**
-         * How the loss is scaled; by default dynamically in HALF and not at all in other precisions. Each network takes
-         * a {@linkplain LossScaler#copy() copy}, in the state that this one has when the network is enabled. Settings
-         * have one scaler: {@link #sharedLossScale} beside it is refused.
+         * Returns how the loss is scaled; by default dynamically in HALF and not at all in other precisions. Each
+         * network takes a {@linkplain LossScaler#copy() copy}, in the state that this one has when the network is
+         * enabled. Settings have one scaler: {@link #sharedLossScale} beside it is refused.
          */
         public Builder lossScaler(LossScaler lossScaler) {
             return scaler(ScalerSetting.ofEachNetwork(lossScaler));
         }
 
         /**
-         * How the losses of several networks are scaled that are trained together, such as a GAN's: all that are
-         * enabled with it have one scale, and the program calls {@link SharedLossScale#update()} once per iteration.
-         * Enabling it for a network with truncated backpropagation through time, which makes a step of each segment,
-         * throws an {@link AmpException}. A network that is saved with these settings has a scaler of its own when it's
-         * restored.
+         * Returns how the losses of several networks are scaled that are trained together, such as a GAN's: all that
+         * are enabled with it have one scale, and the program calls {@link SharedLossScale#update()} once per
+         * iteration. Enabling it for a network with truncated backpropagation through time, which makes a step of each
+         * segment, throws an {@link AmpException}. A network that is saved with these settings has a scaler of its own
+         * when it's restored.
          */
         public Builder sharedLossScale(SharedLossScale shared) {
             return scaler(ScalerSetting.ofAll(AmpException.ifNull(

@@ -66,7 +66,7 @@ public final class AmpConfigJson {
         return json.put("maxConsecutiveSkips", config.maxConsecutiveSkips());
     }
 
-    /** What {@link #write} returns, as text in ASCII. */
+    /** Returns what {@link #write} returns, as text in ASCII. */
     public static String text(AmpConfig config) {
         return JsonFields.text(write(config));
     }

@@ -194,7 +194,7 @@ public final class JsonFields {
         });
     }
 
-    /** What was read, for messages. */
+    /** Returns what was read, for messages. */
     String where() {
         return where;
     }

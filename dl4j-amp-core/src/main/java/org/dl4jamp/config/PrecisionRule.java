@@ -17,10 +17,10 @@ public sealed interface PrecisionRule {
     /** {@link LayerKind#LOWER} or {@link LayerKind#FULL}. */
     LayerKind kind();
 
-    /** Whether the rule is about this layer. */
+    /** Returns whether the rule is about this layer. */
     boolean matches(String layerName, Layer layer);
 
-    /** How the rule was written, for messages. */
+    /** Returns how the rule was written, for messages. */
     String describe();
 
     /** Layers whose name matches a regular expression as a whole. */

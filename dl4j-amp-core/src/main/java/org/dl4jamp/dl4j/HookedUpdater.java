@@ -14,7 +14,7 @@ public sealed interface HookedUpdater permits AmpMultiLayerUpdater, AmpGraphUpda
         void update(UpdaterCall call);
     }
 
-    /** What is done when this updater is called. */
+    /** Returns what is done when this updater is called. */
     Hook hook();
 
     /** DL4J's own update. */

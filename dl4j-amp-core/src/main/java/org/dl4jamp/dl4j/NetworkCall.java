@@ -37,8 +37,8 @@ public final class NetworkCall {
     private NetworkCall() {}
 
     /**
-     * Whether nobody reads the gradient of the network's input, which it returns from {@code calculateGradients} and
-     * {@code backpropGradient}.
+     * Returns whether nobody reads the gradient of the network's input, which it returns from
+     * {@code calculateGradients} and {@code backpropGradient}.
      */
     public static boolean dropsInputGradient() {
         return STACK.walk(frames -> frames.dropWhile(frame -> !isNetwork(frame))
@@ -46,7 +46,7 @@ public final class NetworkCall {
                 .anyMatch(frame -> frame.getMethodName().equals(LOSS_AND_GRADIENT)));
     }
 
-    /** Whether DL4J's optimizer has called it, which makes a step of the gradients. */
+    /** Returns whether DL4J's optimizer has called it, which makes a step of the gradients. */
     public static boolean isStep() {
         return STACK.walk(frames -> frames.dropWhile(frame -> !isNetwork(frame))
                 .dropWhile(NetworkCall::isNetwork)

@@ -12,8 +12,8 @@ public final class OptimizerCall {
     private OptimizerCall() {}
 
     /**
-     * Whether the updater that runs was called by the optimizer itself, which has just computed the loss and waits for
-     * the updates to subtract them. A listener, for one, may call any updater while an optimizer is at work.
+     * Returns whether the updater that runs was called by the optimizer itself, which has just computed the loss and
+     * waits for the updates to subtract them. A listener, for one, may call any updater while an optimizer is at work.
      */
     public static boolean isInProgress() {
         return STACK.walk(frames -> frames.map(StackWalker.StackFrame::getDeclaringClass)

@@ -34,7 +34,7 @@ public final class RecurrentStateMaps {
                 && BETWEEN_SEGMENTS.get(one) == BETWEEN_SEGMENTS.get(other);
     }
 
-    /** Whether a field holds one. */
+    /** Returns whether a field holds one. */
     public static boolean isIn(Field field) {
         return field.getDeclaringClass() == BaseRecurrentLayer.class && MAPS.contains(field.getName());
     }

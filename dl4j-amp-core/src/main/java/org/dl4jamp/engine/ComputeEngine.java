@@ -100,25 +100,25 @@ public interface ComputeEngine extends EngineAbility {
             throw new UnsupportedOperationException("vertex \"" + request.name() + "\" is left to DL4J");
         }
 
-        /** How the layers of a group hand on what its head has computed. */
+        /** Returns how the layers of a group hand on what its head has computed. */
         default Handover handover() {
             return Handover.DL4J;
         }
 
-        /** How arrays are cast for layers that get no twin from this session. */
+        /** Returns how arrays are cast for layers that get no twin from this session. */
         default Casting casting() {
             return Casting.ND4J;
         }
 
         /**
-         * Whether the kernels may lose what is special about an array that a pass begins with: NaN, infinities and
-         * numbers of which they soon become. DL4J computes such a pass, unless it's for training.
+         * Returns whether the kernels may lose what is special about an array that a pass begins with: NaN, infinities
+         * and numbers of which they soon become. DL4J computes such a pass, unless it's for training.
          */
         default boolean losesSpecialNumbers(INDArray input) {
             return false;
         }
 
-        /** What happens to the gradients between backward pass and step. */
+        /** Returns what happens to the gradients between backward pass and step. */
         default StepKernels stepKernels() {
             return StepKernels.nd4j();
         }

@@ -87,7 +87,7 @@ public final class Engines {
         return candidates.stream().filter(wanted).findFirst();
     }
 
-    /** What the first engine, or the one whose name was given, says, and which others could not be asked. */
+    /** Returns what the first engine, or the one whose name was given, says, and which others could not be asked. */
     private static String whyFloat(List<ComputeEngine> candidates, List<ComputeEngine> found) {
         StringBuilder why = new StringBuilder(candidates.get(0).automaticReason());
         for (ComputeEngine engine : found) {

@@ -15,7 +15,7 @@ public interface StepKernels {
     }
 
     /**
-     * Whether all elements are finite.
+     * Returns whether all elements are finite.
      *
      * @param gradients FLOAT, of any shape
      */
@@ -63,8 +63,8 @@ public interface StepKernels {
     }
 
     /**
-     * Whether {@link #applyAll} does all that an {@link Update} by an updater consists of in one pass. For other
-     * updaters it would take a pass for each part, so that the division of all gradients is better done at once.
+     * Returns whether {@link #applyAll} does all that an {@link Update} by an updater consists of in one pass. For
+     * other updaters it would take a pass for each part, so that the division of all gradients is better done at once.
      *
      * @param updater DL4J's updater of some of the parameters; null for parameters without
      */

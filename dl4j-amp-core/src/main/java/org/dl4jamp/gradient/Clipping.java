@@ -18,7 +18,7 @@ public record Clipping(OptionalDouble norm, OptionalDouble value) {
     public static final Clipping NONE = new Clipping(OptionalDouble.empty(), OptionalDouble.empty());
 
     /**
-     * What true gradients have to be multiplied by, so that their norm is within its limit: at most 1.
+     * Returns what true gradients have to be multiplied by, so that their norm is within its limit: at most 1.
      *
      * @param ofGradients their norm; needed if there is a limit for it
      */
@@ -28,12 +28,12 @@ public record Clipping(OptionalDouble norm, OptionalDouble value) {
                 : 1;
     }
 
-    /** Whether one has to know the norm. */
+    /** Returns whether one has to know the norm. */
     public boolean needsNorm() {
         return norm.isPresent();
     }
 
-    /** Whether means are clipped one by one. */
+    /** Returns whether means are clipped one by one. */
     public boolean clipsValues() {
         return value.isPresent();
     }

@@ -13,7 +13,7 @@ import org.nd4j.linalg.indexing.conditions.Conditions;
 public final class FiniteCheck {
     private FiniteCheck() {}
 
-    /** Whether all elements of an array are finite. */
+    /** Returns whether all elements of an array are finite. */
     static boolean isFinite(INDArray array) {
         return Nd4j.getExecutioner()
                         .exec(new MatchCondition(array, Conditions.notFinite()))

@@ -58,17 +58,17 @@ public final class GradientGroup {
         this.measuresNorm = measuresNorm;
     }
 
-    /** How many micro-batches make a step. */
+    /** Returns how many micro-batches make a step. */
     public int size() {
         return size;
     }
 
-    /** Whether there are several micro-batches in a step. */
+    /** Returns whether there are several micro-batches in a step. */
     public boolean collects() {
         return size > 1;
     }
 
-    /** Whether the next micro-batch is the last one. */
+    /** Returns whether the next micro-batch is the last one. */
     private boolean endsWithNext() {
         // More may have been restored.
         return taken.microBatches() >= size - 1;
@@ -145,12 +145,12 @@ public final class GradientGroup {
         return taken.failure();
     }
 
-    /** What the group is made of, for the step; the norm is only known when the last micro-batch was taken. */
+    /** Returns what the group is made of, for the step; the norm is only known when the last micro-batch was taken. */
     public EffectiveBatch batch() {
         return new EffectiveBatch(taken.examples(), norm);
     }
 
-    /** Whether there is no micro-batch in it yet. */
+    /** Returns whether there is no micro-batch in it yet. */
     public boolean isEmpty() {
         return taken.microBatches() == 0;
     }

@@ -59,12 +59,14 @@ public enum GradientKind {
         return set instanceof NoOp;
     }
 
-    /** Whether it's learned from: it counts in the norm, is clipped, and is what an updater makes an update of. */
+    /**
+     * Returns whether it's learned from: it counts in the norm, is clipped, and is what an updater makes an update of.
+     */
     boolean isGradient() {
         return gradient;
     }
 
-    /** Whether it's divided by the minibatch. */
+    /** Returns whether it's divided by the minibatch. */
     boolean isDivided() {
         return divided;
     }

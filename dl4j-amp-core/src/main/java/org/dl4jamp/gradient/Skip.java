@@ -22,7 +22,7 @@ public record Skip(Cause cause, String what, Optional<String> first) {
         UNSCALED
     }
 
-    /** Whether the loss scale was too large. */
+    /** Returns whether the loss scale was too large. */
     public boolean overflow() {
         return cause == Cause.OVERFLOW;
     }

@@ -107,7 +107,7 @@ public final class Installation {
                 wrappers.floatWrapper(master, Wrappers.itself(master, Casting.ND4J), surroundings, unscaled));
     }
 
-    /** Whether the wrapper has to keep DL4J from moving the parameters of a skipped step. */
+    /** Returns whether the wrapper has to keep DL4J from moving the parameters of a skipped step. */
     private static boolean isConstrained(Layer layer) {
         return isConstrained(layer.conf().getLayer());
     }

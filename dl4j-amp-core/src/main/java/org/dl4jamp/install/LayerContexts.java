@@ -151,8 +151,8 @@ final class LayerContexts {
     }
 
     /**
-     * Whether a consumer may change what it's given. DL4J's own layers let dropout do so, and this engine's a user's
-     * dropout.
+     * Returns whether a consumer may change what it's given. DL4J's own layers let dropout do so, and this engine's a
+     * user's dropout.
      */
     private boolean mayWrite(NetworkGraph.Node consumer) {
         if (consumer.preProcessor() != null) {
@@ -166,7 +166,7 @@ final class LayerContexts {
                 : consumer.layer().getIDropout() != null || !reads(consumer);
     }
 
-    /** Whether a layer's dropout is a user's, who may write into what it's given, and may count its calls. */
+    /** Returns whether a layer's dropout is a user's, who may write into what it's given, and may count its calls. */
     private static boolean dropsOutByUsers(NetworkGraph.Node node) {
         return node.layers().stream()
                 .map(Layer::getIDropout)

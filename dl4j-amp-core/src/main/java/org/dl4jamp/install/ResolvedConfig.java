@@ -51,7 +51,7 @@ public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionP
     }
 
     /**
-     * Who tells the scaler of a network's steps.
+     * Returns who tells the scaler of a network's steps.
      *
      * @throws AmpException if the scale is shared and the network makes several steps in an iteration
      */
@@ -82,18 +82,18 @@ public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionP
         return engine.engine().name();
     }
 
-    /** Whether there are gradients in HALF. */
+    /** Returns whether there are gradients in HALF. */
     public boolean hasHalfGradients() {
         return plan.precision() == Precision.HALF;
     }
 
-    /** Whether parameters keep their FP32 digits. */
+    /** Returns whether parameters keep their FP32 digits. */
     public boolean masterWeights() {
         return config.optLevel() != OptLevel.O3;
     }
 
     /**
-     * What becomes of gradients on their way to the updater.
+     * Returns what becomes of gradients on their way to the updater.
      *
      * @param network whose gradients
      */

@@ -32,7 +32,7 @@ final class Wrappers {
         this.guard = guard;
     }
 
-    /** How many parameters the largest layer in lower precision has. */
+    /** Returns how many parameters the largest layer in lower precision has. */
     long largestLayer() {
         return network.layers().stream()
                 .filter(place -> plan.row(place.name()).precision().isHalf())

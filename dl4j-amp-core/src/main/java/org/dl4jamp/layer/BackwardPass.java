@@ -90,7 +90,7 @@ final class BackwardPass {
         return new Pair<>(gradient, next);
     }
 
-    /** Whether there is neither a gradient of parameters to compute nor one of the input that someone reads. */
+    /** Returns whether there is neither a gradient of parameters to compute nor one of the input that someone reads. */
     private boolean isUnread() {
         return surroundings.inputGradient() != LayerContext.InputGradient.READ
                 && master.numParams() == 0

@@ -67,7 +67,7 @@ public final class GradientScale {
         return half ? lossScale.getAsDouble() / powerOfTwoAtLeast(lossTerms) : lossScale.getAsDouble();
     }
 
-    /** What true gradients have been multiplied by in the last backward pass. */
+    /** Returns what true gradients have been multiplied by in the last backward pass. */
     public double factor() {
         return factor;
     }
@@ -77,7 +77,7 @@ public final class GradientScale {
         return 1.0 / factor;
     }
 
-    /** Whether the gradients of the backward pass in progress are not fit for HALF. */
+    /** Returns whether the gradients of the backward pass in progress are not fit for HALF. */
     boolean needFloat() {
         return half && !step;
     }

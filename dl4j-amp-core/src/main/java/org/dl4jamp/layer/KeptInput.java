@@ -54,7 +54,7 @@ final class KeptInput {
         return givenType;
     }
 
-    /** Whether it's in the type that it's kept in. */
+    /** Returns whether it's in the type that it's kept in. */
     boolean isSettled() {
         return settled;
     }
@@ -102,8 +102,8 @@ final class KeptInput {
     }
 
     /**
-     * Whether keeping a rounded copy would only add to what is kept: an array outside of workspaces, such as the
-     * features of a minibatch, stays until the backward pass anyway.
+     * Returns whether keeping a rounded copy would only add to what is kept: an array outside of workspaces, such as
+     * the features of a minibatch, stays until the backward pass anyway.
      */
     private boolean isRoundedByEachPass() {
         return !array.isAttached()

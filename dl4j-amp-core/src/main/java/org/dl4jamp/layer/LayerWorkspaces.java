@@ -10,8 +10,8 @@ final class LayerWorkspaces {
     private LayerWorkspaces() {}
 
     /**
-     * Whether arrays of a type can be made. A graph that hands its output to the user doesn't open the workspace of
-     * that vertex, where its input would go too.
+     * Returns whether arrays of a type can be made. A graph that hands its output to the user doesn't open the
+     * workspace of that vertex, where its input would go too.
      */
     static boolean isOpen(LayerWorkspaceMgr workspaceMgr, ArrayType type) {
         return !workspaceMgr.hasConfiguration(type)

@@ -144,8 +144,8 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
     }
 
     /**
-     * Whether the score asked for is that of the last backward pass. DL4J asks for it within the scope of the workspace
-     * that holds the input, right after the backward pass: nobody has changed parameters or labels by then.
+     * Returns whether the score asked for is that of the last backward pass. DL4J asks for it within the scope of the
+     * workspace that holds the input, right after the backward pass: nobody has changed parameters or labels by then.
      */
     private boolean isScoreOfBackwardPass() {
         return scoredInput != null

@@ -21,7 +21,7 @@ abstract class PairedLayer extends DelegatingLayer {
         this.twin = twin;
     }
 
-    /** What computes in this layer's place. */
+    /** Returns what computes in this layer's place. */
     public final Twin twin() {
         return twin;
     }

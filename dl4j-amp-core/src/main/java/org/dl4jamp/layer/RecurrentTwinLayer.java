@@ -33,7 +33,7 @@ public final class RecurrentTwinLayer extends TwinLayer implements RecurrentLaye
         super(master, twin, rounded, output, surroundings, gradientScale, guard);
     }
 
-    /** Whether a layer keeps state between time steps, itself or through what it wraps. */
+    /** Returns whether a layer keeps state between time steps, itself or through what it wraps. */
     public static boolean isRecurrent(Layer layer) {
         return layer instanceof RecurrentLayer
                 || (layer instanceof BaseWrapperLayer wrapper && wrapper.getUnderlying() instanceof RecurrentLayer);
@@ -62,7 +62,7 @@ public final class RecurrentTwinLayer extends TwinLayer implements RecurrentLaye
         }
     }
 
-    /** What the master computes, with the state that the twin has and gets back. */
+    /** Returns what the master computes, with the state that the twin has and gets back. */
     private INDArray withTheTwinsState(Function<RecurrentLayer, INDArray> computation) {
         RecurrentLayer master = recurrent(master());
         copyState(recurrent(), master);

@@ -13,7 +13,7 @@ public interface StepGuard {
      */
     void backwardBegins(LossScalingLayer output, INDArray labels);
 
-    /** Whether the parameters were left as they were in the last step. */
+    /** Returns whether the parameters were left as they were in the last step. */
     boolean skippedLastStep();
 
     /**
@@ -23,11 +23,11 @@ public interface StepGuard {
      */
     default void trains() {}
 
-    /** Whether the network only infers, so that nobody has a place for gradients. */
+    /** Returns whether the network only infers, so that nobody has a place for gradients. */
     default boolean infersOnly() {
         return false;
     }
 
-    /** What is passed through to compute. */
+    /** Returns what is passed through to compute. */
     Gate gate();
 }

@@ -39,7 +39,7 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
     /** The network itself. */
     Model model();
 
-    /** What messages call it. */
+    /** Returns what messages call it. */
     default String described() {
         return "the " + model().getClass().getSimpleName() + " of " + model().numParams() + " parameters";
     }
@@ -47,16 +47,16 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
     /** Its layers and vertices as its configuration has them. */
     NetworkGraph graph();
 
-    /** How gradients flow back through time. */
+    /** Returns how gradients flow back through time. */
     BackpropType backpropType();
 
-    /** Whether {@code init()} has been called. */
+    /** Returns whether {@code init()} has been called. */
     boolean isInitialized();
 
     /** The names of all nodes of {@link #graph()}, in the order in which the network computes them. */
     List<String> order();
 
-    /** Whether layers may hand on activations that are outside of workspaces. */
+    /** Returns whether layers may hand on activations that are outside of workspaces. */
     boolean takesDetachedActivations();
 
     /** Where its layers stand, in the order of {@link #graph()}. */

@@ -72,7 +72,7 @@ record GraphAmpNetwork(ComputationGraph model) implements AmpNetwork {
                 : Optional.empty();
     }
 
-    /** What casts: DL4J's clone(), and what was restored, have frozen vertices around those that compute. */
+    /** Returns what casts: DL4J's clone(), and what was restored, have frozen vertices around those that compute. */
     private static GraphVertex withType(GraphVertex vertex) {
         return vertex instanceof FrozenVertex frozen ? withType(HiddenFields.underlying(frozen)) : vertex;
     }

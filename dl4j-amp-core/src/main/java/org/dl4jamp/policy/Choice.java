@@ -19,8 +19,8 @@ record Choice(NetworkGraph.Node node, LayerKind kind, LayerKind role, String rea
     }
 
     /**
-     * Whether the array that it hands on has the type of its inputs. The layer that ends the network may cast what it
-     * hands on.
+     * Returns whether the array that it hands on has the type of its inputs. The layer that ends the network may cast
+     * what it hands on.
      */
     boolean preservesType() {
         return role == LayerKind.FOLLOW && !(node.isLayer() && node.networkOutput());

@@ -22,8 +22,8 @@ public interface EngineAbility {
     Optional<String> cannot(Layer layer, Precision precision);
 
     /**
-     * Whether the engine computes FP32 too, faster than DL4J: when it's asked for by name, beside half layers, and
-     * where {@link Precision#AUTO} finds nothing that computes half precision fast. If so, {@link #cannot} and
+     * Returns whether the engine computes FP32 too, faster than DL4J: when it's asked for by name, beside half layers,
+     * and where {@link Precision#AUTO} finds nothing that computes half precision fast. If so, {@link #cannot} and
      * {@link #how} are asked for {@link Precision#FLOAT}, too.
      */
     default boolean computesFloat() {
@@ -31,7 +31,7 @@ public interface EngineAbility {
     }
 
     /**
-     * Whether the engine computes a vertex without layer and parameters in a precision. Otherwise DL4J does, in
+     * Returns whether the engine computes a vertex without layer and parameters in a precision. Otherwise DL4J does, in
      * whatever type its inputs have.
      */
     default boolean computes(GraphVertex vertex, Precision precision) {
@@ -39,8 +39,8 @@ public interface EngineAbility {
     }
 
     /**
-     * Whether the engine computes, in training, a layer in one pass with the layer or vertex before it, whose only
-     * consumer it is. Both are the engine's.
+     * Returns whether the engine computes, in training, a layer in one pass with the layer or vertex before it, whose
+     * only consumer it is. Both are the engine's.
      *
      * @param first what comes first
      * @param then the layer
@@ -50,8 +50,8 @@ public interface EngineAbility {
     }
 
     /**
-     * Whether the engine adds, in inference, another array to the products of a layer before it applies the layer's
-     * activation function, in one pass.
+     * Returns whether the engine adds, in inference, another array to the products of a layer before it applies the
+     * layer's activation function, in one pass.
      *
      * @param layer one that it computes
      */
@@ -60,9 +60,9 @@ public interface EngineAbility {
     }
 
     /**
-     * Whether the engine multiplies in an output layer in a half precision, as PyTorch's autocast does in the last
-     * linear layer, and gives the loss the FP32 sums of these products as they are, neither rounded nor cast. Output
-     * layers that can't be divided so stay FP32 as a whole.
+     * Returns whether the engine multiplies in an output layer in a half precision, as PyTorch's autocast does in the
+     * last linear layer, and gives the loss the FP32 sums of these products as they are, neither rounded nor cast.
+     * Output layers that can't be divided so stay FP32 as a whole.
      *
      * @param output an output layer with weights, which the engine can compute in the precision
      */
@@ -70,6 +70,9 @@ public interface EngineAbility {
         return false;
     }
 
-    /** How the engine computes a layer that it can, for the plan's last column, such as {@code products in FP32}. */
+    /**
+     * Returns how the engine computes a layer that it can, for the plan's last column, such as {@code products in
+     * FP32}.
+     */
     String how(Layer layer, Precision precision);
 }

@@ -37,7 +37,7 @@ public final class GroupConfiguration {
 
     private GroupConfiguration() {}
 
-    /** Whether a layer hands its products on as they are, so that something may be computed with them. */
+    /** Returns whether a layer hands its products on as they are, so that something may be computed with them. */
     static boolean canLead(Layer layer) {
         boolean known = NORMALIZED.contains(layer.getClass()) || OTHERS.contains(layer.getClass());
         return known
@@ -45,7 +45,10 @@ public final class GroupConfiguration {
                 && !(layer instanceof DenseLayer dense && dense.hasLayerNorm());
     }
 
-    /** Whether a layer is a batch normalization of the channels that another makes. Subclasses may compute anything. */
+    /**
+     * Returns whether a layer is a batch normalization of the channels that another makes. Subclasses may compute
+     * anything.
+     */
     static boolean canFold(Layer head, Layer follower) {
         if (!NORMALIZED.contains(head.getClass()) || follower.getClass() != BatchNormalization.class) {
             return false;

@@ -114,7 +114,7 @@ public final class InferencePlanner {
                                 == plan.row(node.name()).output());
     }
 
-    /** Whether a vertex adds to a head's result what is there already at the head's turn. */
+    /** Returns whether a vertex adds to a head's result what is there already at the head's turn. */
     private boolean adds(NetworkGraph.Node head, NetworkGraph.Node last, NetworkGraph.Node node) {
         return !node.isLayer()
                 && node.vertex().getClass() == ElementWiseVertex.class
@@ -153,7 +153,7 @@ public final class InferencePlanner {
         return placed;
     }
 
-    /** Whether what a node hands on is an array of its own, and nothing of what it was given. */
+    /** Returns whether what a node hands on is an array of its own, and nothing of what it was given. */
     private boolean makesItsOwn(NetworkGraph.Node node) {
         if (!isTheEngines(node)) {
             return false;

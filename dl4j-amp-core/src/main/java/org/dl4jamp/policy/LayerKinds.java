@@ -116,7 +116,7 @@ final class LayerKinds {
         return layers;
     }
 
-    /** What a frozen layer of DL4J's wraps, and any other layer itself. */
+    /** Returns what a frozen layer of DL4J's wraps, and any other layer itself. */
     static Layer frozen(Layer layer) {
         if (layer.getClass() == FrozenLayer.class) {
             return frozen(((FrozenLayer) layer).getLayer());
@@ -126,7 +126,7 @@ final class LayerKinds {
                 : layer;
     }
 
-    /** Whether a layer looks for time steps that hold its masking value only. */
+    /** Returns whether a layer looks for time steps that hold its masking value only. */
     static boolean masksByValue(Layer layer) {
         return wrapping(layer).stream().anyMatch(MaskZeroLayer.class::isInstance);
     }

@@ -157,7 +157,7 @@ final class LayerTable {
 
     private LayerTable() {}
 
-    /** Whether the class has an entry of its own, not inherited from a superclass. */
+    /** Returns whether the class has an entry of its own, not inherited from a superclass. */
     static boolean lists(Class<?> type) {
         return FAMILIES.containsKey(type);
     }

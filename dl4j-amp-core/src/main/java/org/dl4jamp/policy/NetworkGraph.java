@@ -54,7 +54,7 @@ public record NetworkGraph(List<Node> nodes) {
             inputs = List.copyOf(inputs);
         }
 
-        /** Whether a layer, rather than a network input or a vertex without a layer. */
+        /** Returns whether a layer, rather than a network input or a vertex without a layer. */
         public boolean isLayer() {
             return layer != null;
         }
@@ -66,7 +66,7 @@ public record NetworkGraph(List<Node> nodes) {
             return LayerKinds.wrapping(layer);
         }
 
-        /** Whether there is anything in it to train, or to keep from training. */
+        /** Returns whether there is anything in it to train, or to keep from training. */
         public boolean hasParameters() {
             if (isLayer()) {
                 return !(layer.initializer() instanceof EmptyParamInitializer);

@@ -34,17 +34,17 @@ final class Painting {
         choices.stream().filter(choice -> choice.role() == LayerKind.LOWER).forEach(this::want);
     }
 
-    /** Whether the output of a node is kept in half precision. */
+    /** Returns whether the output of a node is kept in half precision. */
     boolean half(NetworkGraph.Node node) {
         return half(position(node.name()));
     }
 
-    /** Whether any of a node's inputs is kept in half precision. */
+    /** Returns whether any of a node's inputs is kept in half precision. */
     boolean anyInputHalf(NetworkGraph.Node node) {
         return node.inputs().stream().anyMatch(input -> half(position(input)));
     }
 
-    /** What forces the output of a node to be FP32, if anything does. */
+    /** Returns what forces the output of a node to be FP32, if anything does. */
     Optional<String> forced(NetworkGraph.Node node) {
         return Optional.ofNullable(forced.get(classOf(node.name())));
     }

@@ -87,7 +87,7 @@ public record PrecisionPlan(Precision precision, String note, List<Row> rows, Li
                 .orElseThrow(() -> new NoSuchElementException("no layer \"" + name + "\" in the plan"));
     }
 
-    /** Whether any layer computes in half precision. */
+    /** Returns whether any layer computes in half precision. */
     public boolean anyHalf() {
         return rows.stream().anyMatch(row -> row.precision().isHalf());
     }

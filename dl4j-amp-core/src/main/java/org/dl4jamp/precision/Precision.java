@@ -41,7 +41,7 @@ public enum Precision {
         return Optional.ofNullable(dataType);
     }
 
-    /** Whether arrays of this precision take half the bytes of FP32. */
+    /** Returns whether arrays of this precision take half the bytes of FP32. */
     public boolean isHalf() {
         return dataType != null && dataType != DataType.FLOAT;
     }

@@ -138,12 +138,12 @@ public final class DynamicLossScaler implements LossScaler {
         return initialScale;
     }
 
-    /** What the scale is multiplied by after {@link #growthInterval()} steps without overflow. */
+    /** Returns what the scale is multiplied by after {@link #growthInterval()} steps without overflow. */
     public double growthFactor() {
         return growthFactor;
     }
 
-    /** What the scale is multiplied by after an overflow. */
+    /** Returns what the scale is multiplied by after an overflow. */
     public double backoffFactor() {
         return backoffFactor;
     }
@@ -163,7 +163,7 @@ public final class DynamicLossScaler implements LossScaler {
         return maxScale;
     }
 
-    /** How many overflows it takes, since the last growth interval without any, until the scale backs off. */
+    /** Returns how many overflows it takes, since the last growth interval without any, until the scale backs off. */
     public int hysteresis() {
         return hysteresis;
     }
@@ -211,7 +211,10 @@ public final class DynamicLossScaler implements LossScaler {
             return this;
         }
 
-        /** What the scale is multiplied by after {@link #growthInterval} steps in a row without overflow; default 2. */
+        /**
+         * Returns what the scale is multiplied by after {@link #growthInterval} steps in a row without overflow;
+         * default 2.
+         */
         public Builder growthFactor(double growthFactor) {
             require(
                     growthFactor > 1 && growthFactor < Double.POSITIVE_INFINITY,
@@ -222,7 +225,7 @@ public final class DynamicLossScaler implements LossScaler {
             return this;
         }
 
-        /** What the scale is multiplied by after an overflow; default 0.5. */
+        /** Returns what the scale is multiplied by after an overflow; default 0.5. */
         public Builder backoffFactor(double backoffFactor) {
             require(
                     backoffFactor > 0 && backoffFactor < 1,
@@ -253,7 +256,8 @@ public final class DynamicLossScaler implements LossScaler {
         }
 
         /**
-         * How many overflows it takes until the scale backs off; default 1, as in PyTorch. Megatron-LM's default is 2.
+         * Returns how many overflows it takes until the scale backs off; default 1, as in PyTorch. Megatron-LM's
+         * default is 2.
          */
         public Builder hysteresis(int hysteresis) {
             require(hysteresis >= 1, "hysteresis", hysteresis, "at least 1 overflow is needed; 1 backs off at each");

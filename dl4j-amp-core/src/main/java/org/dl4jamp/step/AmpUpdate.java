@@ -69,7 +69,7 @@ final class AmpUpdate implements HookedUpdater.Hook {
     }
 
     /**
-     * Whether the network has another gradient view since, for which updater and its blocks have no use:
+     * Returns whether the network has another gradient view since, for which updater and its blocks have no use:
      * {@code initGradientsView()} makes one.
      */
     @SuppressWarnings("ReferenceEquality")

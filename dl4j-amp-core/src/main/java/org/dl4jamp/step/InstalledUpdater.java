@@ -60,7 +60,7 @@ final class InstalledUpdater {
         return updater;
     }
 
-    /** What that updater does. */
+    /** Returns what that updater does. */
     AmpUpdate presentUpdate() {
         return update;
     }

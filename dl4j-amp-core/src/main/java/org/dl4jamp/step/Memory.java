@@ -7,9 +7,9 @@ final class Memory {
     private Memory() {}
 
     /**
-     * Whether two arrays without gaps are over the same memory: that in which the backend computes. On CUDA this is the
-     * GPU's; {@code DataBuffer.address()} asks for its mirror on the host there, which most arrays are without. A
-     * view's address has its offset in it there, and hasn't on the CPU, where it's told apart.
+     * Returns whether two arrays without gaps are over the same memory: that in which the backend computes. On CUDA
+     * this is the GPU's; {@code DataBuffer.address()} asks for its mirror on the host there, which most arrays are
+     * without. A view's address has its offset in it there, and hasn't on the CPU, where it's told apart.
      */
     static boolean isSame(INDArray one, INDArray other) {
         return one.data().platformAddress() == other.data().platformAddress()

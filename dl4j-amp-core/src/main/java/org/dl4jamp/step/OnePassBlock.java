@@ -17,13 +17,13 @@ import org.nd4j.linalg.learning.regularization.Regularization;
  * @param divides whether the pass divides the gradients by the minibatch
  */
 record OnePassBlock(UpdaterBlock block, UpdaterTerms terms, INDArray gradients, boolean divides) {
-    /** What the engine is to do in a step. */
+    /** Returns what the engine is to do in a step. */
     StepKernels.Update update(float divisor, UpdaterCall call) {
         return new StepKernels.Update(
                 block.getGradientUpdater(), gradients, divides ? divisor : 1, call.iteration(), call.epoch());
     }
 
-    /** Whether a term is added. */
+    /** Returns whether a term is added. */
     boolean isRegularized(Regularization.ApplyStep when) {
         return when == Regularization.ApplyStep.BEFORE_UPDATER ? terms.addsToGradients() : terms.addsToUpdates();
     }

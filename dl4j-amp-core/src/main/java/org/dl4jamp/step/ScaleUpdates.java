@@ -59,7 +59,7 @@ public final class ScaleUpdates {
         return scale;
     }
 
-    /** Whether the scaler hears of a step only at the end of the iteration. */
+    /** Returns whether the scaler hears of a step only at the end of the iteration. */
     boolean areLater() {
         return shared.isPresent();
     }

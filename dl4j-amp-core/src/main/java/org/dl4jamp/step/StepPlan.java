@@ -86,8 +86,8 @@ final class StepPlan {
     }
 
     /**
-     * Whether DL4J would still do what the plan was made for: users may change normalization and regularization in the
-     * middle of training.
+     * Returns whether DL4J would still do what the plan was made for: users may change normalization and regularization
+     * in the middle of training.
      */
     boolean isUpToDate() {
         return terms.equals(UpdaterTerms.of(updater.getUpdaterBlocks()));

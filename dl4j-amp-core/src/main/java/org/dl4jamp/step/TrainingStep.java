@@ -147,7 +147,7 @@ public final class TrainingStep implements StepGuard {
         updater.remove();
     }
 
-    /** What an updater of this step's does when it's called. */
+    /** Returns what an updater of this step's does when it's called. */
     private AmpUpdate update(HookedUpdater hooked) {
         GradientParts parts = new GradientParts(hooked.plain());
         if (group.collects()) {
@@ -188,7 +188,7 @@ public final class TrainingStep implements StepGuard {
         return gradientNorm;
     }
 
-    /** What makes means of gradients that are sums over examples. */
+    /** Returns what makes means of gradients that are sums over examples. */
     float divisor(long examples) {
         return network.model().conf().isMiniBatch() ? examples : 1;
     }

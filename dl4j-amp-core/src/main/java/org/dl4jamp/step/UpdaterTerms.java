@@ -41,7 +41,7 @@ record UpdaterTerms(boolean normalizes, boolean addsToGradients, boolean addsToU
         return terms;
     }
 
-    /** Whether something looks at the means of the gradients before the updater does. */
+    /** Returns whether something looks at the means of the gradients before the updater does. */
     boolean readMeans() {
         return normalizes || addsToGradients;
     }

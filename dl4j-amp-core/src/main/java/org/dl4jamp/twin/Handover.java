@@ -11,7 +11,7 @@ public interface Handover {
     Handover DL4J = (input, workspaceMgr) -> workspaceMgr.leverageTo(ArrayType.ACTIVATIONS, input);
 
     /**
-     * What the layer hands on.
+     * Returns what the layer hands on.
      *
      * @param input what it's given
      * @param workspaceMgr knows how long what it hands on has to live

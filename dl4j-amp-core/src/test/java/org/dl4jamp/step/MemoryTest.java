@@ -37,7 +37,9 @@ class MemoryTest {
         return answering(INDArray.class, Map.of("data", buffer, "offset", 0L, "length", 10L));
     }
 
-    /** What answers some methods, and fails in all others as a buffer without mirror does in {@code address()}. */
+    /**
+     * Returns what answers some methods, and fails in all others as a buffer without mirror does in {@code address()}.
+     */
     private static <T> T answering(Class<T> type, Map<String, Object> answers) {
         return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (proxy, method, args) -> {
             Object answer = answers.get(method.getName());

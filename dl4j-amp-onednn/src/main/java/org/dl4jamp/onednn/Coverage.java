@@ -41,7 +41,7 @@ final class Coverage {
 
     private Coverage() {}
 
-    /** What there is for a layer's class. Subclasses may compute anything, and have nothing. */
+    /** Returns what there is for a layer's class. Subclasses may compute anything, and have nothing. */
     static Optional<LayerKernels<?>> of(Layer layer) {
         return Optional.ofNullable(KERNELS.get(layer.getClass()));
     }

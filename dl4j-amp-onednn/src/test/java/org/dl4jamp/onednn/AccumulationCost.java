@@ -70,7 +70,7 @@ class AccumulationCost {
             return each;
         }
 
-        /** How much of each turn was work of a kind. */
+        /** Returns how much of each turn was work of a kind. */
         double[] milliseconds(String kind, List<RecordedEvent> work) {
             double[] each = new double[ROUNDS];
             for (int i = 0; i < ROUNDS; i++) {

@@ -39,7 +39,7 @@ class InferenceMemoryTest {
         return gaussian(new Random(examples), 1, examples, 3, 16, 16);
     }
 
-    /** How much more is held after a network has inferred batches of some sizes. */
+    /** Returns how much more is held after a network has inferred batches of some sizes. */
     private static long heldAfter(ComputationGraph network, Precision precision, int from, int to) {
         long before = AlignedMemory.held();
         long held;

@@ -152,7 +152,7 @@ class MemoryOfShapesTest {
                 .flatMap(arguments -> arguments));
     }
 
-    /** How much native memory a network holds after it was trained on some batches. */
+    /** Returns how much native memory a network holds after it was trained on some batches. */
     private static long heldAfter(Kind kind, Precision precision, List<DataSet> batches) {
         long before = AlignedMemory.held();
         AmpConfig config =

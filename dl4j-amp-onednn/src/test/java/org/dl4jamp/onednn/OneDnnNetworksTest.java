@@ -483,8 +483,8 @@ class OneDnnNetworksTest {
     }
 
     /**
-     * How far the heap grows meanwhile is the garbage collector's affair, and how much of what it grew by earlier is
-     * used for the first time: that may be hundreds of MiB.
+     * Returns how far the heap grows meanwhile is the garbage collector's affair, and how much of what it grew by
+     * earlier is used for the first time: that may be hundreds of MiB.
      */
     private static long outsideTheHeap() {
         return Pointer.physicalBytes() - Runtime.getRuntime().totalMemory();

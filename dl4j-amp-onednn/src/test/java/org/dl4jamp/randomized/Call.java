@@ -170,12 +170,12 @@ enum Call {
         this.need = need;
     }
 
-    /** How often it's drawn. */
+    /** Returns how often it's drawn. */
     int weight() {
         return weight;
     }
 
-    /** Whether it makes sense with these options. */
+    /** Returns whether it makes sense with these options. */
     boolean suits(Set<Option> options) {
         return need == null || options.contains(need);
     }

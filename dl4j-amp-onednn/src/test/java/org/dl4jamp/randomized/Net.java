@@ -12,7 +12,7 @@ interface Net {
     Model model();
 
     /**
-     * Whether there is anything to train: frozen layers count in DL4J's {@code numParams}, and aren't in
+     * Returns whether there is anything to train: frozen layers count in DL4J's {@code numParams}, and aren't in
      * {@code params}.
      */
     default boolean hasParameters() {

@@ -79,7 +79,7 @@ final class NetworkAssembly {
 
     /** A layer with the types in front of it, behind its preprocessor, and behind it. */
     record Fitted(Layer layer, InputPreProcessor preProcessor, InputType output) {
-        /** Whether vectors behind it are those of time steps, if those in front of it are or aren't. */
+        /** Returns whether vectors behind it are those of time steps, if those in front of it are or aren't. */
         boolean perStep(boolean before) {
             return output.getType() == InputType.Type.FF
                     && (before || preProcessor instanceof RnnToFeedForwardPreProcessor);
@@ -156,7 +156,7 @@ final class NetworkAssembly {
         return draw.from(LayersOfVectors.EMBEDDINGS);
     }
 
-    /** Whether a part takes one row for one example. */
+    /** Returns whether a part takes one row for one example. */
     static boolean changesRows(Part part) {
         return part.name().equals("repeatVector");
     }

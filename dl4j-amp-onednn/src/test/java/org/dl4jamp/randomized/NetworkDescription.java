@@ -71,7 +71,7 @@ record NetworkDescription(String json, boolean graph, List<Input> inputs, List<O
         return net;
     }
 
-    /** Whether a configuration names any of these. */
+    /** Returns whether a configuration names any of these. */
     boolean names(String... words) {
         for (String word : words) {
             if (json.contains(word)) {

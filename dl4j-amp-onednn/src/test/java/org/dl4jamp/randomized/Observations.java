@@ -28,7 +28,7 @@ final class Observations {
             this.failure = failure;
         }
 
-        /** Whether parameters, updater state or score aren't finite. */
+        /** Returns whether parameters, updater state or score aren't finite. */
         private boolean isRuined() {
             return name.contains(": ") && !Arrays.stream(values).allMatch(Double::isFinite);
         }
@@ -68,7 +68,7 @@ final class Observations {
         all.add(new Seen(name, new double[0], new long[0], failure));
     }
 
-    /** Whether the last call failed. */
+    /** Returns whether the last call failed. */
     boolean endsInFailure() {
         return !all.isEmpty() && all.get(all.size() - 1).failure != null;
     }
@@ -134,7 +134,7 @@ final class Observations {
         return Optional.of(new Difference(index, expected.name, largest, text, null));
     }
 
-    /** How far two numbers are apart, absolutely for small ones and relatively for large ones. */
+    /** Returns how far two numbers are apart, absolutely for small ones and relatively for large ones. */
     private static double distance(double expected, double actual) {
         if (Double.compare(expected, actual) == 0 || expected == actual) {
             return 0;

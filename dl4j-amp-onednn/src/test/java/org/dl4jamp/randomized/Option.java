@@ -35,7 +35,9 @@ enum Option {
     /** Everything in a configuration that carries the settings, through JSON. */
     CARRIED;
 
-    /** Whether it needs the very steps of stock DL4J: random numbers are drawn in each, and segments are steps. */
+    /**
+     * Returns whether it needs the very steps of stock DL4J: random numbers are drawn in each, and segments are steps.
+     */
     boolean needsEqualSteps() {
         return this == DROPOUT || this == WEIGHT_NOISE || this == TRUNCATED;
     }

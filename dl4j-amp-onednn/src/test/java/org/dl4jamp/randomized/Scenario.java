@@ -42,8 +42,8 @@ record Scenario(
     }
 
     /**
-     * Whether an option is chosen and can be compared: stock DL4J has one batch where mixed precision accumulates, and
-     * none where it skips, so that it draws other random numbers.
+     * Returns whether an option is chosen and can be compared: stock DL4J has one batch where mixed precision
+     * accumulates, and none where it skips, so that it draws other random numbers.
      */
     boolean has(Option option) {
         return options.contains(option) && !(makesOtherSteps() && option.needsEqualSteps());

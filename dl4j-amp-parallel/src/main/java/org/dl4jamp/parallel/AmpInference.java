@@ -37,7 +37,7 @@ public final class AmpInference {
     }
 
     /**
-     * What the replicas are in: the settings that were given, else those of the network, else those that its
+     * Returns what the replicas are in: the settings that were given, else those of the network, else those that its
      * configuration carries, or the defaults.
      */
     static Optional<AmpConfig> settings(Optional<AmpConfig> given, Model model) {
@@ -73,19 +73,19 @@ public final class AmpInference {
             return this;
         }
 
-        /** How many replicas there are; with {@link InferenceMode#INPLACE} on each device. */
+        /** Returns how many replicas there are; with {@link InferenceMode#INPLACE} on each device. */
         public Builder workers(int workers) {
             this.workers = atLeastOne("workers", workers);
             return this;
         }
 
-        /** How many requests may become one batch, with {@link InferenceMode#BATCHED}. */
+        /** Returns how many requests may become one batch, with {@link InferenceMode#BATCHED}. */
         public Builder batchLimit(int batchLimit) {
             this.batchLimit = atLeastOne("batchLimit", batchLimit);
             return this;
         }
 
-        /** How many requests may wait for each replica, in the modes with threads of their own. */
+        /** Returns how many requests may wait for each replica, in the modes with threads of their own. */
         public Builder queueLimit(int queueLimit) {
             this.queueLimit = atLeastOne("queueLimit", queueLimit);
             return this;

@@ -157,8 +157,8 @@ public final class AmpReplicas implements AutoCloseable {
         }
 
         /**
-         * How many of OpenMP's threads the work of each replica takes on a CPU. By default an equal part of those that
-         * the thread has that calls {@code fit}, at least one.
+         * Returns how many of OpenMP's threads the work of each replica takes on a CPU. By default an equal part of
+         * those that the thread has that calls {@code fit}, at least one.
          */
         public Builder threadsPerReplica(int threads) {
             if (threads < 1) {

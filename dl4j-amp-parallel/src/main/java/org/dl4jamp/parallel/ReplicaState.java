@@ -23,12 +23,12 @@ public record ReplicaState(int replica, Precision precision, String engine, AmpS
         return state.scaler().scale();
     }
 
-    /** How many steps have updated the replica's parameters. */
+    /** Returns how many steps have updated the replica's parameters. */
     public long stepsTaken() {
         return state.stepsTaken();
     }
 
-    /** How many steps were skipped because something wasn't finite. */
+    /** Returns how many steps were skipped because something wasn't finite. */
     public long stepsSkipped() {
         return state.stepsSkipped();
     }

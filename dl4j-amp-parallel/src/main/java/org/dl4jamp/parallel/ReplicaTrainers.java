@@ -43,7 +43,7 @@ final class ReplicaTrainers implements TrainerContext {
         replicas.add(new Replica(0));
     }
 
-    /** What DL4J had made the trainers with. */
+    /** Returns what DL4J had made the trainers with. */
     TrainerContext replaced() {
         return replaced;
     }
@@ -122,7 +122,7 @@ final class ReplicaTrainers implements TrainerContext {
                 : new AveragingTrainer(model, uuid, thread, mode, parallelWrapper, useMDS, averagingFrequency, turn);
     }
 
-    /** What a replica begins with that hasn't been there before: the source's scale. */
+    /** Returns what a replica begins with that hasn't been there before: the source's scale. */
     private AmpState first() {
         AmpState state = source().state().orElseThrow().state();
         return new AmpState(state.config(), state.scaler(), 0, 0, 0);
@@ -211,7 +211,10 @@ final class ReplicaTrainers implements TrainerContext {
         }
     }
 
-    /** Whether a thread is in the accumulator by which replicas exchange gradients, where they wait for one another. */
+    /**
+     * Returns whether a thread is in the accumulator by which replicas exchange gradients, where they wait for one
+     * another.
+     */
     private boolean isInExchange(Thread replica) {
         GradientsAccumulator accumulator = wrapper.getGradientsAccumulator();
         return replica != null

@@ -73,8 +73,8 @@ class ManyFits {
     }
 
     /**
-     * What the process holds after a collection. The profile has Java's heap of one size, and in memory, from the
-     * start.
+     * Returns what the process holds after a collection. The profile has Java's heap of one size, and in memory, from
+     * the start.
      */
     private static long held() throws IOException, InterruptedException {
         for (int i = 0; i < 3; i++) {

@@ -129,7 +129,7 @@ final class Replicas {
                 .build();
     }
 
-    /** What oneDNN computes best on this CPU. */
+    /** Returns what oneDNN computes best on this CPU. */
     static AmpConfig oneDnn() {
         return AmpConfig.builder().engine("onednn").build();
     }

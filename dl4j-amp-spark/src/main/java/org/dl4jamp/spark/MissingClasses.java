@@ -31,7 +31,7 @@ final class MissingClasses extends SparkListener {
         }
     }
 
-    /** What to do about a task's error, empty if no class of dl4j-amp is missing. */
+    /** Returns what to do about a task's error, empty if no class of dl4j-amp is missing. */
     static Optional<String> advice(String error, String host) {
         Matcher missing = MISSING.matcher(error);
         if (!missing.find()) {

@@ -126,17 +126,17 @@ public final class SparkAmp {
     }
 
     /**
-     * What the executors have done so far, of all tasks whose results counted: one that Spark has run again is counted
-     * once.
+     * Returns what the executors have done so far, of all tasks whose results counted: one that Spark has run again is
+     * counted once.
      */
     public SparkReport report() {
         return reports.ledger().report();
     }
 
     /**
-     * What has to be kept to go on from here: with {@link #on(JavaSparkContext, AmpState)} on a cluster, or on one
-     * machine, for which {@link #enable} is the short way. The loss scale is the lowest of the last split; steps are
-     * those of an average worker.
+     * Returns what has to be kept to go on from here: with {@link #on(JavaSparkContext, AmpState)} on a cluster, or on
+     * one machine, for which {@link #enable} is the short way. The loss scale is the lowest of the last split; steps
+     * are those of an average worker.
      *
      * @return empty before a task has ended
      */

@@ -67,7 +67,7 @@ final class TaskAmp {
                         fresh.config(), scaler, taken, ofWorker, consecutive, end.withoutStep(), Optional.empty()));
     }
 
-    /** How many iterations a network says that it has done. */
+    /** Returns how many iterations a network says that it has done. */
     static int iterations(Model model) {
         return model instanceof MultiLayerNetwork network
                 ? network.getIterationCount()

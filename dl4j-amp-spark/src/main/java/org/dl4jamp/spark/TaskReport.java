@@ -41,7 +41,7 @@ record TaskReport(
     }
 
     /**
-     * What was done in a task that had a network of its own.
+     * Returns what was done in a task that had a network of its own.
      *
      * @param begin the state when it began
      */
@@ -51,7 +51,7 @@ record TaskReport(
     }
 
     /**
-     * What was done in a task with the network that lives on in its executor.
+     * Returns what was done in a task with the network that lives on in its executor.
      *
      * @param begin the state when it began
      * @param end the state when it ended

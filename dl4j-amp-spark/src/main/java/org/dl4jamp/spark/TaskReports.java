@@ -59,7 +59,7 @@ final class TaskReports extends AccumulatorV2<TaskReport, List<TaskReport>> {
         }
     }
 
-    /** What hasn't been merged into the driver's ledger: in a task its report, on the driver nothing. */
+    /** Returns what hasn't been merged into the driver's ledger: in a task its report, on the driver nothing. */
     @Override
     public synchronized List<TaskReport> value() {
         return List.copyOf(pending);

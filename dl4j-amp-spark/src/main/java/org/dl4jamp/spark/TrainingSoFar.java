@@ -42,12 +42,12 @@ final class TrainingSoFar implements Serializable {
         }
     }
 
-    /** What tells the trainings of an application from one another. */
+    /** Returns what tells the trainings of an application from one another. */
     long id() {
         return reports.id();
     }
 
-    /** What tasks train with. */
+    /** Returns what tasks train with. */
     TaskSettings settings() {
         return settings;
     }

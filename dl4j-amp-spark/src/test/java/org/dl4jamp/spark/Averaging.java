@@ -41,7 +41,7 @@ final class Averaging {
                 .rddTrainingApproach(RDDTrainingApproach.Direct);
     }
 
-    /** What a {@link Witness} says of the network with these settings, as they are in this process. */
+    /** Returns what a {@link Witness} says of the network with these settings, as they are in this process. */
     static String describe(AmpConfig config) {
         MultiLayerNetwork network = new MultiLayerNetwork(Blobs.network());
         network.init();
@@ -50,7 +50,7 @@ final class Averaging {
         }
     }
 
-    /** What a {@link Witness} says of the graph with these settings, as they are in this process. */
+    /** Returns what a {@link Witness} says of the graph with these settings, as they are in this process. */
     static String describeGraph(AmpConfig config) {
         ComputationGraph graph = new ComputationGraph(Blobs.graph());
         graph.init();

@@ -66,7 +66,7 @@ final class Witness extends BaseTrainingListener implements TrainingHook, Serial
         }
     }
 
-    /** What a network computes in. */
+    /** Returns what a network computes in. */
     static String describe(MixedPrecision amp) {
         return amp.precision() + " on " + amp.engine() + ", "
                 + amp.plan().rows().stream()

@@ -58,7 +58,7 @@ final class Network {
         return new Network(model, false, type);
     }
 
-    /** What is trained. */
+    /** Returns what is trained. */
     List<Tensor> parameters() {
         return List.copyOf(parameters);
     }
@@ -169,7 +169,7 @@ final class Network {
         return made;
     }
 
-    /** What isn't trained. */
+    /** Returns what isn't trained. */
     private Tensor buffer(Operation operation, Parameter parameter) {
         return Tensors.copy(model.tensors().get(operation, parameter)).to(type);
     }

@@ -20,7 +20,7 @@ public sealed interface Operation {
     /** Its name, and that of its output. */
     String name();
 
-    /** What it takes: names of operations, or {@link Blueprint#INPUT}. */
+    /** Returns what it takes: names of operations, or {@link Blueprint#INPUT}. */
     List<String> inputs();
 
     /** A convolution of images, with a bias. */

@@ -13,7 +13,7 @@ public interface BenchmarkCase {
     /** The network and its batch, in a few words. */
     String description();
 
-    /** What moves its parameters in training, in a word or two. */
+    /** Returns what moves its parameters in training, in a word or two. */
     String updater();
 
     /** The network with its initial weights. */
@@ -28,10 +28,10 @@ public interface BenchmarkCase {
     /** The same case with another number of examples. */
     BenchmarkCase ofBatch(int examples);
 
-    /** How long a repetition is if nobody says otherwise. */
+    /** Returns how long a repetition is if nobody says otherwise. */
     Schedule schedule();
 
-    /** How it infers. */
+    /** Returns how it infers. */
     default Task inference() {
         return Task.INFERENCE;
     }

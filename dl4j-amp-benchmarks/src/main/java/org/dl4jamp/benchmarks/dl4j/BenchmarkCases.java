@@ -54,7 +54,7 @@ public final class BenchmarkCases {
         return cases().map(BenchmarkCase::name).toList();
     }
 
-    /** Whether it's the name of several cases. */
+    /** Returns whether it's the name of several cases. */
     public static boolean isGroup(String name) {
         return GROUPS.containsKey(name);
     }

@@ -62,7 +62,7 @@ public final class FloorInference implements Inference {
         return new Tensor(shape, Arrays.copyOfRange(sequences.values(), step * length, (step + 1) * length));
     }
 
-    /** How many primitives a pass runs. */
+    /** Returns how many primitives a pass runs. */
     int primitives() {
         return tape.length();
     }

@@ -118,7 +118,7 @@ public final class FloorTraining implements Training {
         throw new IllegalArgumentException("the floor has no primitives for " + operation);
     }
 
-    /** How many primitives a step runs. */
+    /** Returns how many primitives a step runs. */
     int primitives() {
         return tape.length();
     }

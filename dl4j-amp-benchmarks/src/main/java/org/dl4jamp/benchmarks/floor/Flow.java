@@ -42,7 +42,7 @@ final class Flow {
         return withoutGradient(tape, tape.filled(features, tape.floats(plainTag, shape), wanted), wanted, shape);
     }
 
-    /** What needs no gradient. */
+    /** Returns what needs no gradient. */
     static Flow withoutGradient(Tape tape, memory value, memory.desc description, long... shape) {
         return new Flow(tape, shape, description, description, value, false);
     }
@@ -81,7 +81,7 @@ final class Flow {
         return value;
     }
 
-    /** Whether one value is where the other is. */
+    /** Returns whether one value is where the other is. */
     boolean isInMemoryOf(Flow other) {
         return value.get_data_handle().address()
                 == other.value.get_data_handle().address();

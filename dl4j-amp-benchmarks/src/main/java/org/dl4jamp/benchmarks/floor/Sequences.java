@@ -13,7 +13,7 @@ final class Sequences {
     }
 
     /**
-     * What comes out as [time, minibatch, ...] as [minibatch, time, ...]; of a network without sequences the numbers
+     * Returns what comes out as [time, minibatch, ...] as [minibatch, time, ...]; of a network without sequences the numbers
      * themselves.
      */
     float[] minibatchFirst(float[] numbers, int minibatch, int features) {

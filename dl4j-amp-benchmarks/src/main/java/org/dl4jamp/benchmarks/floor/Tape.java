@@ -53,7 +53,7 @@ final class Tape {
         }
     }
 
-    /** How many there are. */
+    /** Returns how many there are. */
     int length() {
         return entries.size();
     }

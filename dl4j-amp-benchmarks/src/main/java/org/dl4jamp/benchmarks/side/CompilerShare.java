@@ -39,7 +39,7 @@ final class CompilerShare {
         return share;
     }
 
-    /** How long HotSpot has compiled in this process; 0 in a JVM that doesn't tell. */
+    /** Returns how long HotSpot has compiled in this process; 0 in a JVM that doesn't tell. */
     static long millisOfThisProcess() {
         CompilationMXBean compiler = ManagementFactory.getCompilationMXBean();
         boolean tells = compiler != null && compiler.isCompilationTimeMonitoringSupported();

@@ -12,12 +12,12 @@ public enum Task {
      */
     TIME_STEPS;
 
-    /** Whether nothing is trained. */
+    /** Returns whether nothing is trained. */
     public boolean isInference() {
         return this != TRAINING;
     }
 
-    /** What it's called once. */
+    /** Returns what it's called once. */
     public String unit() {
         return isInference() ? "pass" : "step";
     }

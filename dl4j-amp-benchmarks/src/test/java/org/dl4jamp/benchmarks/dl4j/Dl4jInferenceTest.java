@@ -103,7 +103,7 @@ class Dl4jInferenceTest {
         }
     }
 
-    /** What a network would be measured with. */
+    /** Returns what a network would be measured with. */
     static NeuralNetwork network(BenchmarkCase benchmark) {
         NeuralNetwork network = benchmark.network();
         RunningStatistics.draw(network);

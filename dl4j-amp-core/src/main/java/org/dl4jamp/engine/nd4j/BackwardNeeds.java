@@ -79,7 +79,7 @@ final class BackwardNeeds {
     private BackwardNeeds() {}
 
     /**
-     * What the wrapper has to keep for a layer.
+     * Returns what the wrapper has to keep for a layer.
      *
      * @param dropoutLifted whether the wrapper applies the layer's input dropout; a layer that does it itself needs the
      *     array that it masked

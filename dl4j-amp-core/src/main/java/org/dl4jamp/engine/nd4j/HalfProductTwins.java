@@ -24,7 +24,7 @@ final class HalfProductTwins {
     private HalfProductTwins() {}
 
     /**
-     * Whether there is one for a layer.
+     * Returns whether there is one for a layer.
      *
      * @param layer without the dropout that the wrapper applies
      */

@@ -214,7 +214,7 @@ final class LstmForward {
         return step(activatedMemories, keeps ? time : 0);
     }
 
-    /** What the next input is to begin with, outside workspaces. */
+    /** Returns what the next input is to begin with, outside workspaces. */
     LstmCell.State last() {
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             return new LstmCell.State(lastActivation.dup('f'), memory(steps - 1).dup('f'));

@@ -61,7 +61,7 @@ public final class SharedFields {
             }
         }
 
-        /** Whether there are fields to look at around each call. */
+        /** Returns whether there are fields to look at around each call. */
         boolean isTold() {
             return !variables.isEmpty();
         }

@@ -15,7 +15,7 @@ public interface StandIn {
     SharedFields mixedPrecisionFields();
 
     /**
-     * What works in a network where this stands: the wrapper if it's a stand-in, else the object itself.
+     * Returns what works in a network where this stands: the wrapper if it's a stand-in, else the object itself.
      *
      * @param handedOut a layer or vertex as a network hands it out; may be null
      */

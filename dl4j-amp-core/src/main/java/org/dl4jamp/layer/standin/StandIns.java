@@ -33,8 +33,8 @@ public final class StandIns {
     private StandIns() {}
 
     /**
-     * What a network is to hand out in place of a layer's wrapper: an object of the master's class or, where there
-     * can't be one, the wrapper itself. There can't be one of a final class; of a layer that wraps another and is
+     * Returns what a network is to hand out in place of a layer's wrapper: an object of the master's class or, where
+     * there can't be one, the wrapper itself. There can't be one of a final class; of a layer that wraps another and is
      * DL4J's {@link BaseWrapperLayer}, because networks look through that class at the layer inside; of a layer that
      * plays roles which the wrapper doesn't play.
      *
@@ -45,7 +45,7 @@ public final class StandIns {
     }
 
     /**
-     * What a graph is to hand out in place of a vertex's wrapper, see {@link #layer}.
+     * Returns what a graph is to hand out in place of a vertex's wrapper, see {@link #layer}.
      *
      * @param wrapper also a {@link GraphVertex}
      */
@@ -58,7 +58,7 @@ public final class StandIns {
         return isSuitable(type) && role(type).isInstance(wrapper) ? standIn(wrapper, type) : wrapper;
     }
 
-    /** Whether a stand-in for objects of a class could be made. */
+    /** Returns whether a stand-in for objects of a class could be made. */
     public static boolean isSuitable(Class<?> type) {
         return !Modifier.isFinal(type.getModifiers())
                 && !type.isSealed()

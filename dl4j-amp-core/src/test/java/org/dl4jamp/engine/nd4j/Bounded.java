@@ -80,7 +80,7 @@ record Bounded(double value, double error) {
         return new Bounded(value, error + FUNCTION_ROUNDING * magnitude);
     }
 
-    /** Whether a computed result is within the bound. */
+    /** Returns whether a computed result is within the bound. */
     boolean admits(double result) {
         return Math.abs(result - value) <= error;
     }

@@ -20,7 +20,7 @@ class ProductsTest {
 
     private final Random random = new Random(17);
 
-    /** What the twins compute with on this backend. */
+    /** Returns what the twins compute with on this backend. */
     private static Products products() {
         return TwinHarness.Way.HALF_PRODUCTS.products().orElseThrow();
     }

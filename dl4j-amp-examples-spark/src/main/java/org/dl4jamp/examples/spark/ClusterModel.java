@@ -19,7 +19,7 @@ package org.dl4jamp.examples.spark;
  */
 record ClusterModel(int frequency, long stateBytes, double overheadSeconds) {
     /**
-     * How long a split takes.
+     * Returns how long a split takes.
      *
      * @param executors how many train, each with one worker
      * @param stepSeconds time of a step on one of them
@@ -31,7 +31,7 @@ record ClusterModel(int frequency, long stateBytes, double overheadSeconds) {
     }
 
     /**
-     * How many copies of the state go through the busiest links, one after another, until one is left on the driver.
+     * Returns how many copies of the state go through the busiest links, one after another, until one is left on the driver.
      */
     static double aggregatedCopies(int executors) {
         int parts = executors;

@@ -54,7 +54,7 @@ final class DigitsOnSpark {
         this.test = shuffled.range(trainImages, shuffled.size()).toDataSet();
     }
 
-    /** How many workers times steps between averagings an epoch has batches for. */
+    /** Returns how many workers times steps between averagings an epoch has batches for. */
     static int batchesOfAnEpoch() {
         return (Digits.load().size() - TEST_IMAGES) / BATCH;
     }

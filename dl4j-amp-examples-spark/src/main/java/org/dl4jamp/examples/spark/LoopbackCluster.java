@@ -121,7 +121,7 @@ final class LoopbackCluster implements AutoCloseable {
         }
     }
 
-    /** What a driver needs to train on it. */
+    /** Returns what a driver needs to train on it. */
     SparkConf configuration() {
         return new SparkConf()
                 .setMaster(url)

@@ -70,7 +70,7 @@ final class Witness extends BaseTrainingListener implements TrainingHook, Serial
         assertTrue(skipped.values().stream().anyMatch(count -> count > 0), skipped::toString);
     }
 
-    /** What the residual graph computes in with these settings, in this process, whose CPU is that of the executors. */
+    /** Returns what the residual graph computes in with these settings, in this process, whose CPU is that of the executors. */
     static String describe(AmpConfig config) {
         ComputationGraph graph = new ComputationGraph(DigitsNetworks.residual());
         graph.init();
@@ -87,7 +87,7 @@ final class Witness extends BaseTrainingListener implements TrainingHook, Serial
         }
     }
 
-    /** What a network computes in. */
+    /** Returns what a network computes in. */
     static String describe(MixedPrecision amp) {
         return amp.precision() + " on " + amp.engine() + ", "
                 + amp.plan().rows().stream()

@@ -44,17 +44,17 @@ public final class PrecisionOptions {
      * @param engine the engine that computes it
      */
     public record Choice(AmpConfig config, Precision precision, String engine) {
-        /** What is compared with DL4J's FP32, in few letters. */
+        /** Returns what is compared with DL4J's FP32, in few letters. */
         public String title() {
             return precision.isHalf() ? precision.name() : "FP32, " + engine;
         }
 
-        /** What is compared with DL4J's FP32, within a sentence. */
+        /** Returns what is compared with DL4J's FP32, within a sentence. */
         public String what() {
             return precision.isHalf() ? "mixed precision on engine " + engine : "FP32 on engine " + engine;
         }
 
-        /** What a person should know about this choice on this machine; empty if there is nothing to say. */
+        /** Returns what a person should know about this choice on this machine; empty if there is nothing to say. */
         public String note() {
             boolean portable = engine.equals(ND4J_ENGINE);
             if (!precision.isHalf()) {

@@ -31,8 +31,8 @@ public final class ActivationFunction implements AutoCloseable {
     }
 
     /**
-     * Whether a function is one of ND4J's that make one value of one value, wherever that stands in memory. A user's
-     * own may compute anything, and PReLU has a slope for each place in DL4J's order of axes.
+     * Returns whether a function is one of ND4J's that make one value of one value, wherever that stands in memory. A
+     * user's own may compute anything, and PReLU has a slope for each place in DL4J's order of axes.
      */
     public static boolean isElementWise(IActivation activation) {
         return activation.getClass().getPackage() == ActivationIdentity.class.getPackage()
@@ -48,7 +48,7 @@ public final class ActivationFunction implements AutoCloseable {
         return Eltwise.IDENTITY.equals(eltwise);
     }
 
-    /** Whether its derivative can be read off its values. */
+    /** Returns whether its derivative can be read off its values. */
     public boolean isRelu() {
         return Eltwise.RELU.equals(eltwise);
     }

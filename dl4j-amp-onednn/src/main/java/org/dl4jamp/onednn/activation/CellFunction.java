@@ -17,7 +17,7 @@ public interface CellFunction extends AutoCloseable {
                 .orElseGet(() -> new Nd4jFunction(activation, shape));
     }
 
-    /** Whether {@link #backward} needs the function's arguments rather than its values. */
+    /** Returns whether {@link #backward} needs the function's arguments rather than its values. */
     boolean needsArguments();
 
     /** Values at one time step, which may take the arguments' place. */

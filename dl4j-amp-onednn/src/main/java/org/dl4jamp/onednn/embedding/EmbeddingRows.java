@@ -61,7 +61,7 @@ final class EmbeddingRows {
         return Arrays.stream(rowsAndPlaces).mapToInt(both -> (int) both).toArray();
     }
 
-    /** Whether the table has all of the rows. */
+    /** Returns whether the table has all of the rows. */
     boolean isWithin(long size) {
         for (long row : rows) {
             if (row < 0 || row >= size) {
@@ -78,7 +78,7 @@ final class EmbeddingRows {
         return FloatIndexer.create(pointer.capacity(length).limit(length));
     }
 
-    /** How many are looked up. */
+    /** Returns how many are looked up. */
     int count() {
         return rows.length;
     }

@@ -229,7 +229,7 @@ public final class FlatFloats {
         return DoubleStream.of(results).sum();
     }
 
-    /** Whether the answer is yes for all ranges of a length. */
+    /** Returns whether the answer is yes for all ranges of a length. */
     static boolean allRanges(long length, RangeQuestion question) {
         Ranges ranges = Ranges.of(length);
         try {

@@ -46,7 +46,7 @@ final class SquareSums {
         chunks = 0;
     }
 
-    /** What was added. */
+    /** Returns what was added. */
     double sum() {
         drain();
         return sum;

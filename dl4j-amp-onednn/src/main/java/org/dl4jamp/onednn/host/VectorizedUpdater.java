@@ -58,7 +58,9 @@ abstract class VectorizedUpdater {
      */
     abstract Step step(int iteration, int epoch, float divisor);
 
-    /** What has to be done for an update; empty if numbers are scattered in memory, which is ND4J's business. */
+    /**
+     * Returns what has to be done for an update; empty if numbers are scattered in memory, which is ND4J's business.
+     */
     final Optional<FlatFloats.Pass> pass(StepKernels.Update update) {
         List<INDArray> arrays = state();
         Optional<FlatFloats> g = FlatFloats.of(update.gradients());

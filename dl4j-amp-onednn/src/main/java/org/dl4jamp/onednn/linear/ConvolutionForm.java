@@ -101,18 +101,20 @@ record ConvolutionForm(Window window, boolean transposed, ChannelAxis channels, 
                 layer.getConvolutionMode());
     }
 
-    /** Whether an input, given with its channels as the second axis, has as many axes and channels as the layer. */
+    /**
+     * Returns whether an input, given with its channels as the second axis, has as many axes and channels as the layer.
+     */
     boolean matches(INDArray input) {
         return input.rank() == window.axes() + 2 && input.size(1) == nIn;
     }
 
-    /** Whether the window fits an input of the right rank. */
+    /** Returns whether the window fits an input of the right rank. */
     boolean fits(INDArray input) {
         long[] extents = Workspaces.extents(input);
         return transposed ? window.fitsSpread(extents) : window.fits(extents);
     }
 
-    /** Whether there are kernels for an input of the right rank that the window fits. */
+    /** Returns whether there are kernels for an input of the right rank that the window fits. */
     boolean hasKernels(INDArray input) {
         return transposed || window.seesNumbers(Workspaces.extents(input));
     }

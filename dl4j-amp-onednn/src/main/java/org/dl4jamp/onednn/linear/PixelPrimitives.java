@@ -24,7 +24,7 @@ final class PixelPrimitives extends DensePrimitives {
         this.geometry = geometry;
     }
 
-    /** Whether this is possible, and faster than oneDNN's convolution, which is slow with strides. */
+    /** Returns whether this is possible, and faster than oneDNN's convolution, which is slow with strides. */
     static boolean suit(WindowGeometry geometry, long minibatch) {
         boolean onePosition = Arrays.stream(geometry.kernel()).allMatch(size -> size == 1)
                 && Arrays.stream(geometry.before()).allMatch(padding -> padding == 0)

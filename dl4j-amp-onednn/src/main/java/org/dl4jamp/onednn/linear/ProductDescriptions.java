@@ -43,7 +43,7 @@ record ProductDescriptions<F extends primitive_desc>(
                 : new memory.desc();
     }
 
-    /** How the network's weights, and their gradients, lie in memory. */
+    /** Returns how the network's weights, and their gradients, lie in memory. */
     memory.desc network() {
         return networks().descriptor();
     }

@@ -53,7 +53,10 @@ public final class ProductLayers {
                         .in(layer -> ChannelAxis.of(layer.getCnn2dDataFormat())));
     }
 
-    /** Whether a layer's kernels can add another array to the products, before an activation function of oneDNN's. */
+    /**
+     * Returns whether a layer's kernels can add another array to the products, before an activation function of
+     * oneDNN's.
+     */
     public static boolean sum(Layer layer) {
         return SUMMED.contains(layer.getClass())
                 && Eltwise.of(((BaseLayer) layer).getActivationFn()).isPresent();

@@ -67,7 +67,7 @@ public final class ProductPasses implements AutoCloseable {
         place = output.orElse(null);
     }
 
-    /** Whether the product's kernels are to add something. */
+    /** Returns whether the product's kernels are to add something. */
     boolean addsASum() {
         return sum != null;
     }
@@ -138,8 +138,8 @@ public final class ProductPasses implements AutoCloseable {
     }
 
     /**
-     * Whether the output will be the same when the backward pass comes. It isn't if it was only a stop before a cast,
-     * nor for sure in FP32 if somebody may write into it; in BFLOAT16 others work on copies.
+     * Returns whether the output will be the same when the backward pass comes. It isn't if it was only a stop before a
+     * cast, nor for sure in FP32 if somebody may write into it; in BFLOAT16 others work on copies.
      */
     private boolean canKeep(LayerWorkspaceMgr workspaceMgr) {
         return function.isRelu()

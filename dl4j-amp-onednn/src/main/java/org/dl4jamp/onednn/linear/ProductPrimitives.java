@@ -25,7 +25,7 @@ interface ProductPrimitives<F extends primitive_desc> {
         return StridedInput.all(input);
     }
 
-    /** How the primitives describe input, weights and output: the same memory, perhaps with fewer axes. */
+    /** Returns how the primitives describe input, weights and output: the same memory, perhaps with fewer axes. */
     default Layout seen(Layout layout) {
         return layout;
     }

@@ -46,7 +46,7 @@ final class StridedInput implements AutoCloseable {
         return new StridedInput(layout, averages, context.staging());
     }
 
-    /** How they lie in memory. */
+    /** Returns how they lie in memory. */
     Layout layout() {
         return layout;
     }

@@ -84,8 +84,8 @@ public final class ActivationMemory {
     }
 
     /**
-     * Whether an array has to be copied: it's in a place, and it's to be the network's output, which somebody may keep;
-     * or it's in a workspace that DL4J closes when the layer is done.
+     * Returns whether an array has to be copied: it's in a place, and it's to be the network's output, which somebody
+     * may keep; or it's in a workspace that DL4J closes when the layer is done.
      */
     public boolean endsEarly(INDArray array, LayerWorkspaceMgr workspaceMgr) {
         return closesEarly(workspaceMgr) ? array.isAttached() : !array.isAttached() && isInAPlace(array);

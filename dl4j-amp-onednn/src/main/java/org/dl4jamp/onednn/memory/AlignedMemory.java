@@ -12,7 +12,7 @@ public final class AlignedMemory implements AutoCloseable {
     private BytePointer memory = new BytePointer(0L);
     private long bytes;
 
-    /** How many bytes are held in this process. */
+    /** Returns how many bytes are held in this process. */
     public static long held() {
         return HELD.sum();
     }

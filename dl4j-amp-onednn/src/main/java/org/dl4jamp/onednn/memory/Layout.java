@@ -47,7 +47,7 @@ public final class Layout {
         return dense.isThatOf(array) ? dense : new Layout(array.dataType(), shape, array.stride());
     }
 
-    /** Whether oneDNN can read an array as it lies there. */
+    /** Returns whether oneDNN can read an array as it lies there. */
     public static boolean isReadable(INDArray array) {
         if (array.isEmpty() || array.rank() == 0 || array.rank() > LARGEST_RANK || !isKnown(array.dataType())) {
             return false;
@@ -60,12 +60,12 @@ public final class Layout {
         return true;
     }
 
-    /** Whether oneDNN and ND4J mean the same by a type. */
+    /** Returns whether oneDNN and ND4J mean the same by a type. */
     public static boolean isKnown(DataType type) {
         return type == DataType.FLOAT || type == DataType.BFLOAT16;
     }
 
-    /** Whether an array's type, shape and strides are these, strides of axes with one element aside. */
+    /** Returns whether an array's type, shape and strides are these, strides of axes with one element aside. */
     public boolean isThatOf(INDArray array) {
         if (array.dataType() != type || array.rank() != shape.length) {
             return false;
@@ -112,7 +112,7 @@ public final class Layout {
         return type;
     }
 
-    /** How many numbers. */
+    /** Returns how many numbers. */
     public long length() {
         return Arrays.stream(shape).reduce(1, (x, y) -> x * y);
     }

@@ -141,7 +141,7 @@ public final class LentGradients implements AutoCloseable {
         piece.free();
     }
 
-    /** Whether an array is a lent gradient, or another view of it. */
+    /** Returns whether an array is a lent gradient, or another view of it. */
     public boolean contain(INDArray array) {
         return find(piece -> piece.isLentAs(array)).isPresent();
     }

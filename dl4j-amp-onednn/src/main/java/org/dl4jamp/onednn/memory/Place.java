@@ -27,7 +27,7 @@ public record Place(Object owner, long address, long bytes) {
         return new Place(null, address, Long.MAX_VALUE);
     }
 
-    /** How many numbers lie between the first and the last of an array, including both. */
+    /** Returns how many numbers lie between the first and the last of an array, including both. */
     private static long extent(INDArray array) {
         long last = 0;
         for (int axis = 0; axis < array.rank(); axis++) {

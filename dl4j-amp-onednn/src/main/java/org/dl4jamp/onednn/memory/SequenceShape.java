@@ -17,17 +17,17 @@ public record SequenceShape(long minibatch, long steps, long nIn, long units, in
         return minibatch * steps;
     }
 
-    /** How many numbers one gate has in one time step. */
+    /** Returns how many numbers one gate has in one time step. */
     public long block() {
         return minibatch * units;
     }
 
-    /** How many numbers one gate has in all time steps. */
+    /** Returns how many numbers one gate has in all time steps. */
     public long gate() {
         return rows() * units;
     }
 
-    /** What all gates of a time step are together. */
+    /** Returns what all gates of a time step are together. */
     public long columns() {
         return gates * units;
     }

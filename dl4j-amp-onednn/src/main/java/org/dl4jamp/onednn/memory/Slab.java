@@ -14,7 +14,7 @@ public record Slab(INDArray array, long offset) {
         return new Slab(array, 0);
     }
 
-    /** What begins later by some numbers. */
+    /** Returns what begins later by some numbers. */
     public Slab plus(long numbers) {
         return new Slab(array, offset + numbers);
     }
@@ -24,7 +24,7 @@ public record Slab(INDArray array, long offset) {
         return new Place(array, Workspaces.address(array) + offset * width, (array.length() - offset) * width);
     }
 
-    /** Whether it begins where another does. */
+    /** Returns whether it begins where another does. */
     public boolean beginsAt(Slab other) {
         return place().address() == other.place().address();
     }

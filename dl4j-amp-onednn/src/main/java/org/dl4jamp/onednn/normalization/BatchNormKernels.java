@@ -118,7 +118,7 @@ final class BatchNormKernels implements AutoCloseable {
                 .argument(dnnl.DNNL_ARG_SHIFT, perChannel);
     }
 
-    /** How long the mask is that ReLU needs: none without it. */
+    /** Returns how long the mask is that ReLU needs: none without it. */
     long maskBytes() {
         return maskBytes;
     }

@@ -48,8 +48,8 @@ final class RunningStatistics {
     }
 
     /**
-     * What DL4J's gradient of a channel's numbers {@code x} has besides that of a minibatch normalized with its own
-     * statistics, if it was normalized with others: {@code mean(x - mean) * gamma * mean(dL/dgamma) / (variance +
+     * Returns what DL4J's gradient of a channel's numbers {@code x} has besides that of a minibatch normalized with its
+     * own statistics, if it was normalized with others: {@code mean(x - mean) * gamma * mean(dL/dgamma) / (variance +
      * epsilon)}.
      *
      * @param measured the means of the minibatch

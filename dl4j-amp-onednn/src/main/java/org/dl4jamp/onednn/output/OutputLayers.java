@@ -25,7 +25,7 @@ public final class OutputLayers {
         return layer.getClass() == OutputLayer.class || layer.getClass() == RnnOutputLayer.class;
     }
 
-    /** How it's computed, for the plan. */
+    /** Returns how it's computed, for the plan. */
     public static String how(Precision precision) {
         return "computes " + precision + " with sums and loss in FP32";
     }

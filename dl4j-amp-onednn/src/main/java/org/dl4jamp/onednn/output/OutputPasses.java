@@ -87,7 +87,7 @@ final class OutputPasses implements AutoCloseable {
     }
 
     /**
-     * What comes before the activation function, in FP32.
+     * Returns what comes before the activation function, in FP32.
      *
      * @param rows the input as the kernels want it
      * @param training whether a backward pass follows

@@ -41,7 +41,7 @@ final class SoftmaxCrossEntropy {
                 : Optional.empty();
     }
 
-    /** Whether labels are of the shape of the sums and lie as they do. */
+    /** Returns whether labels are of the shape of the sums and lie as they do. */
     static boolean takes(INDArray labels, INDArray sums) {
         return Layout.dense(DataType.FLOAT, sums.shape()).isThatOf(labels);
     }

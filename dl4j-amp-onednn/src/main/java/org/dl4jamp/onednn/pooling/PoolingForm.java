@@ -54,8 +54,8 @@ record PoolingForm(Window window, ChannelAxis channels, dnnl.algorithm kind) {
     }
 
     /**
-     * Whether the backward pass adds up more than one gradient. oneDNN adds those of averages up in the type of the
-     * arrays.
+     * Returns whether the backward pass adds up more than one gradient. oneDNN adds those of averages up in the type of
+     * the arrays.
      */
     boolean addsUpGradients() {
         return kind != dnnl.algorithm.pooling_max && window.overlaps();

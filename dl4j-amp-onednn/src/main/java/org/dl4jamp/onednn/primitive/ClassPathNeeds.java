@@ -27,8 +27,8 @@ final class ClassPathNeeds {
     }
 
     /**
-     * What's wrong with the JavaCPP on the class path. With an older one than oneDNN's binding was made for, everything
-     * loads, and methods are missing in the middle of training.
+     * Returns what's wrong with the JavaCPP on the class path. With an older one than oneDNN's binding was made for,
+     * everything loads, and methods are missing in the middle of training.
      */
     Optional<String> olderJavaCpp() {
         String needed = built.getProperty("javacpp");
@@ -79,7 +79,7 @@ final class ClassPathNeeds {
         }
     }
 
-    /** Whether the first of two releases, such as 1.5.7 and 1.5.13, is the older one; not if it's no number. */
+    /** Returns whether the first of two releases, such as 1.5.7 and 1.5.13, is the older one; not if it's no number. */
     static boolean isOlder(String release, String needed) {
         return release.matches("\\d.*") && Version.parse(release).compareTo(Version.parse(needed)) < 0;
     }

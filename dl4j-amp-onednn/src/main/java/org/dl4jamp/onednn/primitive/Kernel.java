@@ -150,7 +150,7 @@ public final class Kernel implements AutoCloseable {
         event.commit();
     }
 
-    /** Whether no other thread takes part. */
+    /** Returns whether no other thread takes part. */
     boolean runsAlone() {
         return alone;
     }

@@ -81,7 +81,8 @@ public final class OneDnnContext implements AutoCloseable {
     }
 
     /**
-     * What one kernel leaves for the next that runs, such as numbers on their way from one order in memory to another.
+     * Returns what one kernel leaves for the next that runs, such as numbers on their way from one order in memory to
+     * another.
      */
     public AlignedMemory staging() {
         return staging;
@@ -133,7 +134,7 @@ public final class OneDnnContext implements AutoCloseable {
         return descriptor;
     }
 
-    /** How often something was made of oneDNN in this process: not once while shapes stay the same. */
+    /** Returns how often something was made of oneDNN in this process: not once while shapes stay the same. */
     public static long made() {
         return MADE.sum();
     }

@@ -29,7 +29,7 @@ public final class OneDnnLibrary {
         NONE
     }
 
-    /** How well this CPU computes BFLOAT16; not at all if there is a {@link #failure}. */
+    /** Returns how well this CPU computes BFLOAT16; not at all if there is a {@link #failure}. */
     public static Bfloat16 bfloat16() {
         if (failure().isPresent()) {
             return Bfloat16.NONE;
@@ -46,7 +46,7 @@ public final class OneDnnLibrary {
         };
     }
 
-    /** Whether this CPU has AVX2, or what came after it; not if there is a {@link #failure}. */
+    /** Returns whether this CPU has AVX2, or what came after it; not if there is a {@link #failure}. */
     public static boolean hasAvx2() {
         return failure().isEmpty()
                 && (dnnl.dnnl_get_effective_cpu_isa() & dnnl.dnnl_cpu_isa_avx2) == dnnl.dnnl_cpu_isa_avx2;

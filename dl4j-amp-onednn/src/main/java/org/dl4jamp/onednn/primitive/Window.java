@@ -39,7 +39,7 @@ public final class Window {
         return kernel.length;
     }
 
-    /** Whether windows share numbers. */
+    /** Returns whether windows share numbers. */
     public boolean overlaps() {
         for (int axis = 0; axis < axes(); axis++) {
             if (extent(axis) > strides[axis]) {
@@ -54,15 +54,15 @@ public final class Window {
     }
 
     /**
-     * Whether it is large and moves in steps: oneDNN's gradients of the weights of deconvolutions along three axes then
-     * read beyond small arrays.
+     * Returns whether it is large and moves in steps: oneDNN's gradients of the weights of deconvolutions along three
+     * axes then read beyond small arrays.
      */
     public boolean isLargeWithStrides() {
         return Arrays.stream(kernel).anyMatch(size -> size >= 7)
                 && Arrays.stream(strides).anyMatch(stride -> stride > 1);
     }
 
-    /** Whether DL4J's formula for the padding of the mode Same may be negative. */
+    /** Returns whether DL4J's formula for the padding of the mode Same may be negative. */
     public boolean cropsInSame() {
         for (int axis = 0; axis < axes(); axis++) {
             if (mode == ConvolutionMode.Same && extent(axis) <= strides[axis] - 2) {
@@ -73,8 +73,8 @@ public final class Window {
     }
 
     /**
-     * Whether DL4J lets it move over an array of a size, as far as can be said here: what Strict rejects differs from
-     * layer to layer.
+     * Returns whether DL4J lets it move over an array of a size, as far as can be said here: what Strict rejects
+     * differs from layer to layer.
      */
     public boolean fits(long... size) {
         for (int axis = 0; axis < axes(); axis++) {
@@ -93,7 +93,7 @@ public final class Window {
         return true;
     }
 
-    /** Whether some window sees more than padding. oneDNN's convolutions read from nowhere if none does. */
+    /** Returns whether some window sees more than padding. oneDNN's convolutions read from nowhere if none does. */
     public boolean seesNumbers(long... size) {
         for (int axis = 0; axis < axes(); axis++) {
             if (!seesNumbers(axis, size[axis])) {
@@ -123,7 +123,7 @@ public final class Window {
         };
     }
 
-    /** How many windows there are along an axis. */
+    /** Returns how many windows there are along an axis. */
     private long steps(int axis, long size) {
         return switch (mode) {
             case Same, Causal -> (size + strides[axis] - 1) / strides[axis];
@@ -131,7 +131,7 @@ public final class Window {
         };
     }
 
-    /** How it moves over an array of a size: a convolution's or pooling's geometry. */
+    /** Returns how it moves over an array of a size: a convolution's or pooling's geometry. */
     public WindowGeometry over(long... size) {
         long[] before = new long[axes()];
         long[] after = new long[axes()];
@@ -146,7 +146,7 @@ public final class Window {
         return geometry(steps, before, after, output, exceeds(size));
     }
 
-    /** Whether DL4J lets a deconvolution spread an array of a size out by it. */
+    /** Returns whether DL4J lets a deconvolution spread an array of a size out by it. */
     public boolean fitsSpread(long... size) {
         for (int axis = 0; axis < axes(); axis++) {
             long spread = spread(axis, size[axis]);
@@ -167,7 +167,7 @@ public final class Window {
         return mode == ConvolutionMode.Same ? ((size - 1) * strides[axis] + extent(axis) - spread) / 2 : padding[axis];
     }
 
-    /** How an array of a size is spread out by it: a deconvolution's geometry. */
+    /** Returns how an array of a size is spread out by it: a deconvolution's geometry. */
     public WindowGeometry spreadOver(long... size) {
         long[] before = new long[axes()];
         long[] after = new long[axes()];
@@ -182,7 +182,7 @@ public final class Window {
         return geometry(steps, before, after, output, exceeds(output));
     }
 
-    /** How far the last of some windows reaches beyond an array. */
+    /** Returns how far the last of some windows reaches beyond an array. */
     private long after(int axis, long windows, long size, long before) {
         return Math.max(0, (windows - 1) * strides[axis] + extent(axis) - size - before);
     }

@@ -40,7 +40,7 @@ public final class WindowGeometry {
         return strides.clone();
     }
 
-    /** How many numbers lie between two that the window sees: DL4J's dilation less one. */
+    /** Returns how many numbers lie between two that the window sees: DL4J's dilation less one. */
     public long[] gaps() {
         return gaps.clone();
     }
@@ -51,8 +51,8 @@ public final class WindowGeometry {
     }
 
     /**
-     * Whether oneDNN's fast gradients of weights are not to be had: along three axes they read from beyond an array
-     * that isn't larger than the window, and end the process.
+     * Returns whether oneDNN's fast gradients of weights are not to be had: along three axes they read from beyond an
+     * array that isn't larger than the window, and end the process.
      */
     public boolean isBeyondFastGradients() {
         return kernel.length == 3 && exceedsArray;

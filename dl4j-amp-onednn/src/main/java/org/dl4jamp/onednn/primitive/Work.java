@@ -37,7 +37,7 @@ public record Work(double operations) {
         return new Work(2.0 * multiplications);
     }
 
-    /** Whether other threads would cost more than they save. */
+    /** Returns whether other threads would cost more than they save. */
     boolean isSmall() {
         return operations < SMALL;
     }
@@ -53,7 +53,9 @@ public record Work(double operations) {
         }
     }
 
-    /** How many threads OpenMP takes if this thread asks it to; from then on no more than {@link #useful} ones. */
+    /**
+     * Returns how many threads OpenMP takes if this thread asks it to; from then on no more than {@link #useful} ones.
+     */
     public static int threads() {
         int threads = Native.OPS.ompGetMaxThreads();
         int useful = useful(threads, Native.BY_DEFAULT, Native.PROCESSORS);
@@ -93,7 +95,7 @@ public record Work(double operations) {
         static final int PROCESSORS = Runtime.getRuntime().availableProcessors();
         static final int BY_DEFAULT = System.getenv("OMP_NUM_THREADS") == null ? coresOfChip() : 0;
 
-        /** What ND4J tells OpenMP when it starts, in the thread that starts it; 0 if it can't count. */
+        /** Returns what ND4J tells OpenMP when it starts, in the thread that starts it; 0 if it can't count. */
         private static int coresOfChip() {
             int chips = Loader.totalChips();
             return chips > 0 ? Loader.totalCores() / chips : 0;

@@ -70,7 +70,7 @@ final class DirectionMerge implements AutoCloseable {
         return merged;
     }
 
-    /** Whether {@link #backward} finds what it needs of the outputs of the two directions. */
+    /** Returns whether {@link #backward} finds what it needs of the outputs of the two directions. */
     boolean isReadyForBackward() {
         return mode != Bidirectional.Mode.MUL || forwardOutputs != null;
     }

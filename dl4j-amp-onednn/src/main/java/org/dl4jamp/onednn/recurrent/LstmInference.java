@@ -46,7 +46,7 @@ final class LstmInference implements KeptWeights, AutoCloseable {
     }
 
     /**
-     * Whether oneDNN has it. Without AVX2 it packs weights in an order that can't be filled gate by gate. Where
+     * Returns whether oneDNN has it. Without AVX2 it packs weights in an order that can't be filled gate by gate. Where
      * BFLOAT16 is emulated it divides by zero when it shares a product among threads, and takes the process along.
      */
     static boolean isThereFor(DataType type) {
@@ -55,7 +55,7 @@ final class LstmInference implements KeptWeights, AutoCloseable {
                 : OneDnnLibrary.bfloat16() == OneDnnLibrary.Bfloat16.NATIVE;
     }
 
-    /** Whether the layer is in inference mode. */
+    /** Returns whether the layer is in inference mode. */
     boolean isOn() {
         return keeps;
     }

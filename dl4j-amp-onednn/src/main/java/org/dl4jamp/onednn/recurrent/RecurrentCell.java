@@ -23,7 +23,7 @@ interface RecurrentCell extends AutoCloseable {
         /** The state after the last step, which is in the trace's memory. */
         RecurrentState last();
 
-        /** Whether a backward pass may end after the first time step. */
+        /** Returns whether a backward pass may end after the first time step. */
         default boolean isTruncatable() {
             return true;
         }

@@ -31,7 +31,10 @@ public final class RecurrentLayers {
                         Bidirectional.class, RecurrentLayers::bidirectional, BidirectionalTwin::make, false));
     }
 
-    /** What there is for a direction of a bidirectional layer. Subclasses may compute anything, and have nothing. */
+    /**
+     * Returns what there is for a direction of a bidirectional layer. Subclasses may compute anything, and have
+     * nothing.
+     */
     static Optional<LayerKernels<?>> direction(Layer layer) {
         return Stream.<LayerKernels<?>>of(LSTMS, SIMPLE_RNNS)
                 .filter(kernels -> kernels.type() == layer.getClass())

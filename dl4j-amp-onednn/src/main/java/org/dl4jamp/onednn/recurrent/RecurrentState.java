@@ -26,7 +26,7 @@ record RecurrentState(INDArray output, INDArray memory) {
         }
     }
 
-    /** Whether it's made of the very same arrays. */
+    /** Returns whether it's made of the very same arrays. */
     boolean isSameAs(RecurrentState other) {
         return output == other.output && memory == other.memory;
     }

@@ -58,7 +58,10 @@ record Margins(boolean adds, List<Integer> sizes, ChannelAxis channels) {
         return sizes.size() / 2;
     }
 
-    /** Whether there is something left between the margins of an array, given with its channels as the second axis. */
+    /**
+     * Returns whether there is something left between the margins of an array, given with its channels as the second
+     * axis.
+     */
     boolean fit(INDArray array) {
         if (array.rank() != 2 + axes()) {
             return false;

@@ -29,7 +29,7 @@ public final class FusedRelu {
         appliesDerivative = derivativeToo;
     }
 
-    /** Whether ReLU has been applied to an array. Asked once. */
+    /** Returns whether ReLU has been applied to an array. Asked once. */
     @SuppressWarnings("ReferenceEquality")
     boolean takes(INDArray input) {
         taken = made == input;
@@ -37,7 +37,7 @@ public final class FusedRelu {
         return taken;
     }
 
-    /** Whether the layer may hand on the gradient of the last array that it was given. */
+    /** Returns whether the layer may hand on the gradient of the last array that it was given. */
     boolean takesDerivative() {
         return taken && appliesDerivative;
     }

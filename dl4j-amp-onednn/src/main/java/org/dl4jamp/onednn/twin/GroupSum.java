@@ -21,7 +21,7 @@ public final class GroupSum {
         this.function = function;
     }
 
-    /** What is applied to the sum; null for nothing. */
+    /** Returns what is applied to the sum; null for nothing. */
     public Eltwise function() {
         return function;
     }
@@ -50,7 +50,7 @@ public final class GroupSum {
         made = true;
     }
 
-    /** Whether the product layer has added it in this pass, so that its result is the sum. */
+    /** Returns whether the product layer has added it in this pass, so that its result is the sum. */
     public boolean isMade() {
         return made;
     }

@@ -46,7 +46,7 @@ public record LayerKernels<L extends Layer>(
         /** What it's given is taken as it is, and summed up in FP32, which is also what it returns. */
         SUMMED_IN_FLOAT;
 
-        /** Whether the twin returns FP32 whatever type it is given. */
+        /** Returns whether the twin returns FP32 whatever type it is given. */
         public boolean returnsFloat() {
             return this == AS_PLANNED_TO_FLOAT || this == IN_FLOAT || this == SUMMED_IN_FLOAT;
         }

@@ -38,7 +38,7 @@ public final class VertexCoverage {
 
     private VertexCoverage() {}
 
-    /** Whether there is something to stand for a vertex. Subclasses may compute anything, and have nothing. */
+    /** Returns whether there is something to stand for a vertex. Subclasses may compute anything, and have nothing. */
     public static boolean has(GraphVertex vertex) {
         return MAKERS.containsKey(vertex.getClass());
     }

@@ -43,7 +43,10 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
         return request;
     }
 
-    /** Whether it computes inputs of these shapes. If not, DL4J's vertex computes or says what is wrong with them. */
+    /**
+     * Returns whether it computes inputs of these shapes. If not, DL4J's vertex computes or says what is wrong with
+     * them.
+     */
     abstract boolean covers(INDArray[] inputs);
 
     /** The activations, in {@link ArrayType#ACTIVATIONS}. */
@@ -62,7 +65,7 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
         return Optional.empty();
     }
 
-    /** What is done, in place, to what DL4J's vertex has computed. */
+    /** Returns what is done, in place, to what DL4J's vertex has computed. */
     INDArray afterDl4j(INDArray output) {
         return output;
     }
@@ -167,7 +170,7 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
         return Workspaces.channelsLast(workspaceMgr, place, request.type(), shape);
     }
 
-    /** How an array of a shape lies in memory if {@link #create} made it. */
+    /** Returns how an array of a shape lies in memory if {@link #create} made it. */
     final Layout layout(long... shape) {
         return Layout.channelsLast(request.type(), shape);
     }

@@ -76,12 +76,12 @@ public final class ArrangedWeights implements AutoCloseable {
         return new ArrangedWeights(place, copy, source);
     }
 
-    /** Whether {@link #copy} leaves others with a copy of the same weights, too. */
+    /** Returns whether {@link #copy} leaves others with a copy of the same weights, too. */
     public boolean bringsUpToDate(ArrangedWeights other) {
         return other == this || other == source;
     }
 
-    /** Whether nothing else has been put in the place of what was copied last. */
+    /** Returns whether nothing else has been put in the place of what was copied last. */
     public boolean areThere() {
         return place == null || place.isOf(this);
     }

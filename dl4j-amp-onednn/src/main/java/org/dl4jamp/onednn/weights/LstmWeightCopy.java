@@ -53,7 +53,7 @@ public final class LstmWeightCopy implements AutoCloseable {
         return Place.kept(bytes.address() + inputBytes + recurrentBytes);
     }
 
-    /** Whether it's of the parameters of now. */
+    /** Returns whether it's of the parameters of now. */
     public boolean isCurrent() {
         return current;
     }

@@ -22,7 +22,7 @@ public final class RecurrentWeights implements KeptWeights, AutoCloseable {
         return Place.kept(memory.address() + offset);
     }
 
-    /** Whether what is there is for one reader, and of the parameters of now. */
+    /** Returns whether what is there is for one reader, and of the parameters of now. */
     public boolean areFor(Object who) {
         return reader == who;
     }

@@ -17,17 +17,19 @@ public final class WeightCopies implements KeptWeights, AutoCloseable {
     private final List<Kept> kept = new ArrayList<>();
     private boolean keeps;
 
-    /** What forward passes read. */
+    /** Returns what forward passes read. */
     public WeightCopy forward() {
         return forward;
     }
 
-    /** What backward passes read, and forward passes that want the same order. */
+    /** Returns what backward passes read, and forward passes that want the same order. */
     public WeightCopy backward() {
         return backward;
     }
 
-    /** What forward passes read in inference that want an order. To be used within {@link OneDnnContext#make}. */
+    /**
+     * Returns what forward passes read in inference that want an order. To be used within {@link OneDnnContext#make}.
+     */
     public WeightCopy kept(memory.desc order) {
         return kept.stream()
                 .filter(known -> known.order().equals(order))
@@ -47,7 +49,7 @@ public final class WeightCopies implements KeptWeights, AutoCloseable {
         keeps = true;
     }
 
-    /** Whether they're made once, and for forward passes alone. */
+    /** Returns whether they're made once, and for forward passes alone. */
     public boolean areKept() {
         return keeps;
     }

@@ -46,7 +46,7 @@ final class WeightCopy implements AutoCloseable {
         current = keeps;
     }
 
-    /** Whether it's of the parameters of now, and needn't be made. */
+    /** Returns whether it's of the parameters of now, and needn't be made. */
     boolean isCurrent() {
         return current;
     }
@@ -56,7 +56,7 @@ final class WeightCopy implements AutoCloseable {
         current = false;
     }
 
-    /** Whether what these weights have copied is still there. */
+    /** Returns whether what these weights have copied is still there. */
     boolean isOf(ArrangedWeights weights) {
         return content == weights;
     }

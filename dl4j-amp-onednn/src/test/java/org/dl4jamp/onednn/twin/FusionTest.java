@@ -180,7 +180,7 @@ class FusionTest {
         Agreement.assertWithin("parameters", own.params(), fused.params(), 1e-5);
     }
 
-    /** What follows each ReLU may write the gradient where it stays until batch normalization reads it. */
+    /** Returns what follows each ReLU may write the gradient where it stays until batch normalization reads it. */
     private static MultiLayerConfiguration chainOfOurs(CNN2DFormat format) {
         return new NeuralNetConfiguration.Builder()
                 .seed(3)
