@@ -16,6 +16,14 @@ final class Differences {
             FP32 rounding where `AmpConfig` says `FLOAT`. Each row is a test, which also fails if something that is listed as different isn't, or if DL4J has a method that isn't here.
             Networks with an autoencoder and a dense layer are called in HALF and FLOAT, networks of LSTMs with masks in HALF. *Same: throws* are calls that DL4J rejects on both.
 
+            Two differences have no row, in FP32 on the engine `onednn`:
+
+            - Dropout usually drops the positions that stock DL4J drops for the same seed of ND4J's random generator. They may
+              differ where an array has another order in memory, as behind embeddings, `RepeatVector`, `Upsampling1D`,
+              `ZeroPadding1DLayer` and `GravesLSTM`. The distribution is the same.
+            - `FrozenLayerWithBackprop` around an `ActivationLayer` passes the gradient of that function on. Stock DL4J overwrites
+              the layer's input before, and computes the gradient for wrong arguments.
+
             This page is written by `mvn -Plong -pl dl4j-amp-core test -Dtest=TransparencyTableTest -Ddl4jamp.transparency.write=true` from `Differences.java` beside that test.
             """;
 

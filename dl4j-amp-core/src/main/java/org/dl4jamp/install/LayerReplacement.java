@@ -5,6 +5,7 @@ import java.util.Optional;
 import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
+import org.deeplearning4j.nn.layers.recurrent.RnnOutputLayer;
 import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
 import org.dl4jamp.dl4j.RecurrentStateMaps;
 import org.dl4jamp.layer.TwinLayer;
@@ -12,11 +13,14 @@ import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.layer.standin.StandIns;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.LayerPlace;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * A layer's place in a network, where a wrapper's stand-in takes its place, and gives it back for a while or for good.
- * Recurrent state goes to the layer that computes.
+ * Recurrent state and masks go to the layer that computes.
  */
 final class LayerReplacement implements Replacement {
     /**
@@ -80,6 +84,7 @@ final class LayerReplacement implements Replacement {
 
     private void exchange(Occupant next) {
         moveRecurrentState(present.computes(), next.computes());
+        moveMask(present.layer(), next.layer());
         placeOf(present.layer()).ifPresent(found -> found.replace().accept(next.layer()));
         if (StandIn.behind(present.layer()) instanceof TwinLayer leaving) {
             // A graph gives layers their inputs long before their turn.
@@ -109,6 +114,21 @@ final class LayerReplacement implements Replacement {
                 target.rnnSetPreviousState(state);
                 target.rnnSetTBPTTState(source.rnnGetTBPTTState());
             }
+        }
+    }
+
+    /**
+     * Gives a mask to the next layer: DL4J's layers keep theirs until they are cleared, so {@code rnnTimeStep} may use one of an earlier pass.
+     * Output layers of sequences keep theirs in an order of their own, and get one with the labels of each pass.
+     */
+    private static void moveMask(Layer from, Layer to) {
+        if (from == to || to instanceof RnnOutputLayer) {
+            return;
+        }
+        INDArray mask = from.getMaskArray();
+        boolean rounded = mask != null && mask.dataType().isFPType() && mask.dataType() != DataType.FLOAT;
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            to.setMaskArray(rounded ? mask.castTo(DataType.FLOAT) : mask);
         }
     }
 

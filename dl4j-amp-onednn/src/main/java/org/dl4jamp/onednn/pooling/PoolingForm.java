@@ -53,6 +53,11 @@ record PoolingForm(Window window, ChannelAxis channels, dnnl.algorithm kind) {
         return paddingCounts ? dnnl.algorithm.pooling_avg_include_padding : dnnl.algorithm.pooling_avg_exclude_padding;
     }
 
+    /** Returns whether some average may be one of no numbers: DL4J's is NaN, and oneDNN makes no primitive. */
+    boolean mayAverageNothing() {
+        return kind == dnnl.algorithm.pooling_avg_exclude_padding && window.maySeeOnlyPadding();
+    }
+
     /**
      * Returns whether the backward pass adds up more than one gradient. oneDNN adds those of averages up in the type of
      * the arrays.

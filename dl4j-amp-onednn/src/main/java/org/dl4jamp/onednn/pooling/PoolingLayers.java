@@ -5,6 +5,7 @@ import java.util.Optional;
 import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
+import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.Pooling1D;
 import org.deeplearning4j.nn.conf.layers.Pooling2D;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
@@ -27,7 +28,7 @@ public final class PoolingLayers {
                 new LayerKernels<>(Pooling1D.class, PoolingLayers::sequencePooling, PoolingTwin::new, false),
                 new LayerKernels<>(
                                 Subsampling3DLayer.class,
-                                (layer, precision) -> maximumOrAverage(layer.getPoolingType()),
+                                (layer, precision) -> maximumOrAverage(layer, layer.getPoolingType()),
                                 PoolingTwin::new,
                                 true)
                         .in(layer -> ChannelAxis.of(layer.getDataFormat())),
@@ -44,7 +45,10 @@ public final class PoolingLayers {
 
     private static <L extends SubsamplingLayer> LayerKernels<L> pooling(Class<L> type) {
         return new LayerKernels<>(
-                        type, (layer, precision) -> maximumOrAverage(layer.getPoolingType()), PoolingTwin::new, false)
+                        type,
+                        (layer, precision) -> maximumOrAverage(layer, layer.getPoolingType()),
+                        PoolingTwin::new,
+                        false)
                 .in(layer -> ChannelAxis.of(layer.getCnn2dDataFormat()));
     }
 
@@ -59,13 +63,16 @@ public final class PoolingLayers {
             return LayerKernels.because("causal pooling");
         }
         return layer.getCnn2dDataFormat() == CNN2DFormat.NCHW
-                ? maximumOrAverage(layer.getPoolingType())
+                ? maximumOrAverage(layer, layer.getPoolingType())
                 : LayerKernels.because("format NWC");
     }
 
-    private static Optional<String> maximumOrAverage(PoolingType type) {
-        return type == PoolingType.MAX || type == PoolingType.AVG
-                ? LayerKernels.COVERED
-                : LayerKernels.because(type + " pooling");
+    private static Optional<String> maximumOrAverage(Layer layer, PoolingType type) {
+        if (type != PoolingType.MAX && type != PoolingType.AVG) {
+            return LayerKernels.because(type + " pooling");
+        }
+        return PoolingForm.of(layer).mayAverageNothing()
+                ? LayerKernels.because("averages of windows that see nothing but padding")
+                : LayerKernels.COVERED;
     }
 }

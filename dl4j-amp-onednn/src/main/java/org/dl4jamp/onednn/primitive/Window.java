@@ -72,6 +72,19 @@ public final class Window {
         return false;
     }
 
+    /** Returns whether it may see nothing but padding, of some size of array at least: behind the border, or in its gaps. */
+    public boolean maySeeOnlyPadding() {
+        for (int axis = 0; axis < axes(); axis++) {
+            boolean pads = mode == ConvolutionMode.Same || padding[axis] > 0;
+            boolean hasGaps = kernel[axis] > 1 && dilation[axis] > 1;
+            boolean isWithinPadding = mode != ConvolutionMode.Same && padding[axis] >= extent(axis);
+            if (isWithinPadding || (pads && hasGaps)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /**
      * Returns whether DL4J lets it move over an array of a size, as far as can be said here: what Strict rejects
      * differs from layer to layer.
