@@ -78,7 +78,7 @@ final class StepPlan {
                 && !ofBlock.readMeans()
                 && block.getLayersAndVariablesInBlock().stream()
                         .allMatch(parameter -> GradientKind.of(parameter) == GradientKind.SUM);
-        return Optional.of(new OnePassBlock(block, ofBlock, gradients, divides));
+        return Optional.of(new OnePassBlock(block, gradients, divides));
     }
 
     /** Whether DL4J would still do what the plan was made for: users may change normalization and regularization in the middle of training. */
@@ -121,9 +121,7 @@ final class StepPlan {
 
     private void regularize(Regularization.ApplyStep when, UpdaterCall call) {
         for (OnePassBlock block : onePass) {
-            if (block.isRegularized(when)) {
-                inWorkingMemory(call, () -> block.regularize(when, call));
-            }
+            inWorkingMemory(call, () -> block.regularize(when, call));
         }
     }
 

@@ -1,6 +1,7 @@
 package org.dl4jamp.step;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
 
 import java.util.List;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -53,6 +54,6 @@ class EpochEndTest {
         network.setListeners(user);
         var listeners = network.getListeners();
         end.remove();
-        org.junit.jupiter.api.Assertions.assertSame(listeners, network.getListeners());
+        assertSame(listeners, network.getListeners());
     }
 }

@@ -1,6 +1,7 @@
 package org.dl4jamp.step;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertSame;
@@ -8,9 +9,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.MultiLayerUpdater;
+import org.deeplearning4j.nn.updater.graph.ComputationGraphUpdater;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.network.AmpNetwork;
@@ -76,13 +79,13 @@ class InstalledUpdaterTest {
     void itComesBackOverAnotherGradientView() {
         installed.renew();
         BaseMultiLayerUpdater<?> updater = installed.present();
-        assertTrue(!installed.presentUpdate().isOutdated());
+        assertFalse(installed.presentUpdate().isOutdated());
         network.initGradientsView();
         assertTrue(installed.presentUpdate().isOutdated());
         installed.putBack();
         assertNotSame(updater, current());
         assertSame(installed.present(), current());
-        assertTrue(!installed.presentUpdate().isOutdated());
+        assertFalse(installed.presentUpdate().isOutdated());
     }
 
     @Test
@@ -127,6 +130,27 @@ class InstalledUpdaterTest {
         installed.remove();
         assertEquals(MultiLayerUpdater.class, current().getClass());
         assertNotNull(current().getStateViewArray());
+    }
+
+    /** DL4J makes one while wrappers stand in the network, in {@code setLearningRate} for example. */
+    @Test
+    void oneThatWasMadeOverWrappersIsNotGivenBack() {
+        for (boolean wrapped : new boolean[] {true, false}) {
+            ComputationGraph graph = SmallSteps.attention();
+            if (wrapped) {
+                SmallSteps.unscale(graph);
+            }
+            BaseMultiLayerUpdater<?> found = AmpNetwork.of(graph).plainUpdater(null);
+            AmpNetwork.of(graph).setUpdater(found);
+            TrainingStep inGraph = SmallSteps.install(graph, new NoLossScaler(), SmallSteps.group(1, false));
+            inGraph.removeUpdater();
+            assertEquals(ComputationGraphUpdater.class, graph.getUpdater().getClass());
+            if (wrapped) {
+                assertNotSame(found, graph.getUpdater());
+            } else {
+                assertSame(found, graph.getUpdater());
+            }
+        }
     }
 
     @Test

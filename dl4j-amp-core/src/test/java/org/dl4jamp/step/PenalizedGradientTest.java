@@ -23,6 +23,8 @@ import org.dl4jamp.AmpException;
 import org.dl4jamp.Networks;
 import org.dl4jamp.OwnMeans;
 import org.dl4jamp.engine.StepKernels;
+import org.dl4jamp.network.AmpNetwork;
+import org.dl4jamp.scale.NoLossScaler;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -43,9 +45,13 @@ class PenalizedGradientTest {
         return SmallSteps.network(new Sgd(1));
     }
 
-    /** Means in front, running statistics in the middle. */
+    /** Running statistics that move far, and means. */
     private static MultiLayerNetwork mixed() {
-        return SmallSteps.network(new Sgd(1), conf -> conf, new OwnMeans(2), new BatchNormalization());
+        return SmallSteps.network(
+                new Sgd(1),
+                UnaryOperator.identity(),
+                new BatchNormalization.Builder().decay(0.05).build(),
+                new OwnMeans(4));
     }
 
     private static MultiLayerNetwork withDropout() {
@@ -79,7 +85,7 @@ class PenalizedGradientTest {
     }
 
     private static INDArray view(Model network) {
-        return org.dl4jamp.network.AmpNetwork.of(network).gradients();
+        return AmpNetwork.of(network).gradients();
     }
 
     private static GradientParts parts(Model network) {
@@ -143,6 +149,7 @@ class PenalizedGradientTest {
 
     @Test
     void meansCountAsTheyAreAndUpdatesAreThoseOfTheFirstPass() {
+        data.getFeatures().addi(10);
         assertPenalized(PenalizedGradientTest::mixed, data);
     }
 
@@ -167,6 +174,31 @@ class PenalizedGradientTest {
             assertPenalized(() -> recurrent().toComputationGraph(), masked);
         }
         assertPenalized(() -> recurrent().toComputationGraph(), ofFeatures);
+    }
+
+    /** DL4J has cleared a graph's layers when it calls the updater. */
+    @Test
+    void aGraphThatIsTrainedHasItsMasksInBothPasses() {
+        DataSet sequences = Networks.maskedSequences(EXAMPLES, 3, 2, 9);
+        DataSet ofLabels = sequences.copy();
+        ofLabels.setFeaturesMaskArray(null);
+        DataSet ofFeatures = sequences.copy();
+        ofFeatures.setLabelsMaskArray(null);
+        for (DataSet masked : List.of(sequences, ofLabels, ofFeatures)) {
+            float[] expected = expected(() -> recurrent().toComputationGraph(), masked, 5);
+            ComputationGraph graph = recurrent().toComputationGraph();
+            float[] before = graph.params().ravel().toFloatVector();
+            PenalizedGradient penalty = new PenalizedGradient(COEFFICIENT, RADIUS, graph);
+            SmallSteps.install(
+                    graph, new NoLossScaler(), new GradientTerms(Optional.of(penalty), 1, false, Clipping.NONE, false));
+            graph.fit(masked);
+            // A learning rate of one subtracts the mean.
+            float[] actual = Nd4j.createFromArray(before)
+                    .subi(graph.params().ravel())
+                    .muli(EXAMPLES)
+                    .toFloatVector();
+            assertArrayEquals(expected, actual, 2e-4f);
+        }
     }
 
     @Test

@@ -4,18 +4,24 @@ import java.util.Optional;
 import java.util.function.UnaryOperator;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.graph.AttentionVertex;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.dl4jamp.Networks;
+import org.dl4jamp.layer.GradientScale;
+import org.dl4jamp.layer.UnscalingVertex;
 import org.dl4jamp.network.AmpNetwork;
+import org.dl4jamp.network.VertexPlace;
 import org.dl4jamp.scale.LossScaler;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.learning.config.IUpdater;
+import org.nd4j.linalg.learning.config.Sgd;
 
 /** Small networks, and training steps in them without the layers that scale: all they compute is stock DL4J's. */
 final class SmallSteps {
@@ -45,6 +51,39 @@ final class SmallSteps {
         return Networks.init(list.layer(Networks.softmax(CLASSES))
                 .setInputType(InputType.feedForward(FEATURES))
                 .build());
+    }
+
+    /** Sequences of 3 features and 2 classes, with a vertex that has parameters of its own. */
+    static ComputationGraph attention() {
+        return Networks.init(Networks.builder(new Sgd(1))
+                .graphBuilder()
+                .addInputs("x")
+                .setInputTypes(InputType.recurrent(3))
+                .addLayer("a", new LSTM.Builder().nOut(2).build(), "x")
+                .addVertex(
+                        "attention",
+                        new AttentionVertex.Builder()
+                                .nInQueries(2)
+                                .nInKeys(2)
+                                .nInValues(2)
+                                .nOut(2)
+                                .nHeads(1)
+                                .projectInput(true)
+                                .build(),
+                        "a",
+                        "a",
+                        "a")
+                .addLayer("out", Networks.rnnSoftmax(2), "attention")
+                .setOutputs("out")
+                .build());
+    }
+
+    /** Puts in the place of a graph's only vertex with parameters what takes a loss scale out of their gradients. */
+    static UnscalingVertex unscale(ComputationGraph graph) {
+        VertexPlace place = AmpNetwork.of(graph).vertices().get(0);
+        UnscalingVertex vertex = new UnscalingVertex(place.current().get(), new GradientScale(() -> 1, false));
+        place.replace().accept(vertex);
+        return vertex;
     }
 
     static DataSet data(int examples) {

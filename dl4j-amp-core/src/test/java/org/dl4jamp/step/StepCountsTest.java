@@ -45,6 +45,10 @@ class StepCountsTest {
         assertEquals(3, iterations.seen());
         iterations.begin(4, StepCounts.NONE);
         assertEquals(4, iterations.seen(), "iteration 3 was no skip in the end");
+        iterations.skip();
+        iterations.begin(5, StepCounts.NONE);
+        iterations.begin(5, StepCounts.NONE);
+        assertEquals(4, iterations.seen(), "iteration 4 was one");
     }
 
     @Test

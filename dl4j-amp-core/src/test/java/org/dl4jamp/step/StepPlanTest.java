@@ -42,6 +42,7 @@ import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.learning.config.RmsProp;
 import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.learning.regularization.L2Regularization;
+import org.nd4j.linalg.learning.regularization.WeightDecay;
 import org.nd4j.linalg.workspace.ND4JWorkspaceException;
 
 /** A plan's step beside DL4J's own updater and subtraction, whatever the engine has a pass for. */
@@ -100,7 +101,7 @@ class StepPlanTest {
         clipped.setGradientNormalization(GradientNormalization.ClipElementWiseAbsoluteValue);
         clipped.setGradientNormalizationThreshold(0.003);
         BaseLayer averaged = Networks.dense(8, Activation.TANH);
-        averaged.setRegularization(List.of(new org.nd4j.linalg.learning.regularization.WeightDecay(0.2, true)));
+        averaged.setRegularization(List.of(new WeightDecay(0.2, true)));
         return Networks.init(new NeuralNetConfiguration.Builder()
                 .seed(7)
                 .updater(new Adam(0.02))
@@ -184,6 +185,8 @@ class StepPlanTest {
         assertFalse(plan.isUpToDate());
         first.setRegularization(List.of());
         assertTrue(plan.isUpToDate());
+        first.setRegularization(List.of(new WeightDecay(0.1, true)));
+        assertTrue(plan.isUpToDate(), "what comes after the updater is added as it is then");
         first.setGradientNormalization(GradientNormalization.ClipL2PerLayer);
         assertFalse(plan.isUpToDate());
     }

@@ -3,29 +3,43 @@ package org.dl4jamp.step;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordedEvent;
+import jdk.jfr.consumer.RecordingFile;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.GradientNormalization;
+import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.dl4jamp.AmpException;
 import org.dl4jamp.Networks;
+import org.dl4jamp.OwnMeans;
+import org.dl4jamp.engine.StepKernels;
+import org.dl4jamp.engine.WorkEvent;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.scale.SharedLossScale;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.indexing.NDArrayIndex;
 import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.learning.config.IUpdater;
 import org.nd4j.linalg.learning.config.Sgd;
@@ -40,12 +54,8 @@ class TrainingStepTest {
 
     private static DataSet examples(DataSet data, int from, int to) {
         return new DataSet(
-                data.getFeatures()
-                        .get(org.nd4j.linalg.indexing.NDArrayIndex.interval(from, to))
-                        .dup(),
-                data.getLabels()
-                        .get(org.nd4j.linalg.indexing.NDArrayIndex.interval(from, to))
-                        .dup());
+                data.getFeatures().get(NDArrayIndex.interval(from, to)).dup(),
+                data.getLabels().get(NDArrayIndex.interval(from, to)).dup());
     }
 
     private static DataSet spoiled(DataSet data) {
@@ -98,7 +108,7 @@ class TrainingStepTest {
         assertEquals(OptionalDouble.empty(), step.gradientNorm());
         assertEquals("owner", step.owner());
         assertSame(network, step.network());
-        assertSame(step.gate(), step.gate());
+        assertNotNull(step.gate());
         assertEquals(Optional.of(step), TrainingStep.of(SmallSteps.updater(network)));
         assertEquals(Optional.empty(), TrainingStep.of(SmallSteps.updater(stock)));
         assertEquals(Optional.empty(), TrainingStep.of(null));
@@ -199,7 +209,7 @@ class TrainingStepTest {
         MultiLayerNetwork network = SmallSteps.network(new Sgd(1));
         INDArray before = network.params().dup();
         TrainingStep step = SmallSteps.install(network, scaler, PLAIN);
-        step.use(org.dl4jamp.engine.StepKernels.nd4j(), array -> true);
+        step.use(StepKernels.nd4j(), array -> true);
         DataSet bad = spoiled(data);
         network.addListeners(new BaseTrainingListener() {
             @Override
@@ -453,10 +463,170 @@ class TrainingStepTest {
 
     @Test
     void whatCantBeAddedUpIsRefusedInGroupsOnly() {
-        Model network = SmallSteps.network(new Sgd(1), conf -> conf, new org.dl4jamp.OwnMeans(4));
+        Model network = SmallSteps.network(new Sgd(1), conf -> conf, new OwnMeans(4));
         AmpException e =
                 assertThrows(AmpException.class, () -> SmallSteps.install(network, scaler, SmallSteps.group(2, false)));
         assertTrue(e.getMessage().startsWith("accumulate(2)"), e::getMessage);
         SmallSteps.install(network, scaler, PLAIN);
+    }
+
+    @Test
+    void settingsThatChangeInTheMiddleOfTrainingCountFromThenOn() {
+        MultiLayerNetwork stock = SmallSteps.network(new Sgd(0.5));
+        MultiLayerNetwork network = SmallSteps.network(new Sgd(0.5));
+        SmallSteps.install(network, scaler, PLAIN);
+        for (MultiLayerNetwork each : List.of(stock, network)) {
+            each.fit(data);
+            BaseLayer first = (BaseLayer) each.getLayer(0).conf().getLayer();
+            first.setGradientNormalization(GradientNormalization.ClipElementWiseAbsoluteValue);
+            first.setGradientNormalizationThreshold(0.001);
+            each.fit(data);
+        }
+        assertLearnedAlike(stock, network);
+    }
+
+    @Test
+    void aGroupThatEndsEarlyIsNormalizedAsItsLayersAreSetTo() {
+        for (boolean graph : new boolean[] {false, true}) {
+            Model stock = normalizedByLayer(graph);
+            Model network = normalizedByLayer(graph);
+            TrainingStep step = SmallSteps.install(network, scaler, SmallSteps.group(2, false));
+            SmallSteps.fit(stock, data);
+            SmallSteps.fit(network, data);
+            assertTrue(step.applyGroup());
+            assertLearnedAlike(stock, network);
+        }
+    }
+
+    private static Model normalizedByLayer(boolean graph) {
+        MultiLayerNetwork network = SmallSteps.network(
+                new Sgd(0.5),
+                conf -> conf.gradientNormalization(GradientNormalization.RenormalizeL2PerLayer),
+                Networks.dense(4, Activation.TANH));
+        return graph ? network.toComputationGraph() : network;
+    }
+
+    @Test
+    void anUpdaterThatWasReplacedIsBackBeforeTheBackwardPass() {
+        MultiLayerNetwork network = SmallSteps.network(new Adam(0.1));
+        TrainingStep step = SmallSteps.install(network, scaler, PLAIN);
+        network.setUpdater(AmpNetwork.of(network).plainUpdater(null));
+        assertEquals(Optional.empty(), TrainingStep.of(SmallSteps.updater(network)));
+        step.backwardBegins(null, null);
+        assertEquals(Optional.of(step), TrainingStep.of(SmallSteps.updater(network)));
+    }
+
+    @Test
+    void anUpdaterThatWasReplacedIsBackForAPartialGroup() {
+        MultiLayerNetwork network = SmallSteps.network(new Adam(0.1));
+        TrainingStep step = SmallSteps.install(network, scaler, SmallSteps.group(2, false));
+        network.fit(data);
+        network.setUpdater(AmpNetwork.of(network).plainUpdater(null));
+        INDArray state = SmallSteps.updater(network).getStateViewArray();
+        assertTrue(step.applyGroup());
+        assertEquals(Optional.of(step), TrainingStep.of(SmallSteps.updater(network)));
+        assertTrue(Memory.isSame(state, SmallSteps.updater(network).getStateViewArray()));
+        assertTrue(state.norm2Number().doubleValue() > 0, "the moments of that step");
+    }
+
+    @Test
+    void anUpdateByHandForgetsTheBatchBeforeIt() {
+        MultiLayerNetwork network = SmallSteps.network(new Sgd(0.5));
+        TrainingStep step = SmallSteps.install(network, scaler, PLAIN);
+        step.backwardBegins(null, Nd4j.createFromArray(Float.NaN));
+        byHand(network, gradients(network, data), 0);
+        network.setListeners(new Overflow());
+        network.fit(data);
+        assertEquals(512, scaler.scale(), "those labels aren't to blame");
+    }
+
+    private GradientTerms penalized(Model network) {
+        return new GradientTerms(
+                Optional.of(new PenalizedGradient(0.06, 0.2, network)), 1, false, Clipping.NONE, false);
+    }
+
+    @Test
+    void aPenaltyIsAddedToFiniteGradientsOnly() {
+        MultiLayerNetwork plain = SmallSteps.network(new Sgd(1));
+        MultiLayerNetwork network = SmallSteps.network(new Sgd(1));
+        INDArray before = network.params().dup();
+        TrainingStep step = SmallSteps.install(network, scaler, penalized(network));
+        network.addListeners(new Overflow());
+        network.fit(data);
+        assertEquals(before, network.params());
+        assertEquals(512, scaler.scale(), "an overflow of the pass that was scaled");
+        network.fit(spoiled(data));
+        assertEquals(before, network.params());
+        assertEquals(512, scaler.scale());
+        network.fit(data);
+        plain.fit(data);
+        assertEquals(1, step.counts().taken());
+        assertTrue(plain.params().distance2(network.params()) > 0.005, "the penalty is a part that is seen");
+        assertTrue(plain.params().distance2(network.params()) < 0.5 * before.distance2(network.params()));
+    }
+
+    @Test
+    void anInfiniteLossOfFiniteGradientsIsNotLearnedFrom() {
+        for (boolean penalty : new boolean[] {false, true}) {
+            MultiLayerNetwork network = SmallSteps.network(new Sgd(1));
+            INDArray before = network.params().dup();
+            TrainingStep step = SmallSteps.install(network, scaler, penalty ? penalized(network) : PLAIN);
+            network.addListeners(new BaseTrainingListener() {
+                @Override
+                public void onGradientCalculation(Model model) {
+                    network.setScore(Double.POSITIVE_INFINITY);
+                }
+            });
+            network.fit(data);
+            assertEquals(before, network.params());
+            assertEquals(1, step.counts().skipped());
+            assertEquals(1024, scaler.scale());
+        }
+    }
+
+    @Test
+    void aPenaltyWhosePassIsNotFiniteSkipsTheStepAndIsNotTheScalesFault() {
+        MultiLayerNetwork network = SmallSteps.network(new Sgd(1));
+        INDArray before = network.params().dup();
+        TrainingStep step = SmallSteps.install(network, scaler, penalized(network));
+        DataSet bad = data.copy();
+        network.addListeners(new BaseTrainingListener() {
+            @Override
+            public void onGradientCalculation(Model model) {
+                // The second pass alone sees it.
+                bad.getLabels().putScalar(0, Float.NaN);
+            }
+        });
+        network.fit(bad);
+        assertEquals(before, network.params());
+        assertEquals(new StepCounts(0, 1, 1, 0), step.counts());
+        assertEquals(1024, scaler.scale());
+    }
+
+    private static long works(List<RecordedEvent> events, String kind) {
+        return events.stream()
+                .filter(event -> event.getString("kind").equals(kind))
+                .count();
+    }
+
+    @Test
+    void aRecordingShowsTheChecksAndUpdatesOfSteps(@TempDir Path folder) throws IOException {
+        MultiLayerNetwork network = SmallSteps.network(new Sgd(1));
+        MultiLayerNetwork penalized = SmallSteps.network(new Sgd(1));
+        SmallSteps.install(network, scaler, PLAIN);
+        SmallSteps.install(penalized, scaler, penalized(penalized));
+        Path file = folder.resolve("events.jfr");
+        try (Recording recording = new Recording()) {
+            recording.enable(WorkEvent.NAME).withThreshold(Duration.ZERO);
+            recording.start();
+            network.fit(data);
+            byHand(network, gradients(network, data), 1);
+            penalized.fit(data);
+            recording.stop();
+            recording.dump(file);
+        }
+        List<RecordedEvent> events = RecordingFile.readAllEvents(file);
+        assertEquals(4, works(events, WorkEvent.CHECK), "one of each pass, and one by hand");
+        assertEquals(3, works(events, WorkEvent.UPDATER));
     }
 }

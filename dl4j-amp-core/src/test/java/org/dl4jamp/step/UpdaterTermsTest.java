@@ -20,7 +20,7 @@ import org.nd4j.linalg.learning.regularization.L2Regularization;
 import org.nd4j.linalg.learning.regularization.WeightDecay;
 
 class UpdaterTermsTest {
-    private static final UpdaterTerms NONE = new UpdaterTerms(false, false, false);
+    private static final UpdaterTerms NONE = new UpdaterTerms(false, false);
 
     /** The terms of a layer with an updater, and so a block, of its own. */
     private static UpdaterTerms of(Consumer<BaseLayer> settings) {
@@ -49,29 +49,27 @@ class UpdaterTermsTest {
     }
 
     @Test
-    void eachSettingIsATerm() {
+    void whatComesBeforeTheUpdaterIsATerm() {
         assertEquals(
-                new UpdaterTerms(true, false, false),
+                new UpdaterTerms(true, false),
                 of(layer -> layer.setGradientNormalization(GradientNormalization.ClipL2PerLayer)));
         assertEquals(
-                new UpdaterTerms(false, true, false),
+                new UpdaterTerms(false, true),
                 of(layer -> layer.setRegularization(List.of(new L1Regularization(0.1)))));
+        assertEquals(NONE, of(layer -> layer.setRegularization(List.of(new WeightDecay(0.1, true)))));
         assertEquals(
-                new UpdaterTerms(false, false, true),
-                of(layer -> layer.setRegularization(List.of(new WeightDecay(0.1, true)))));
-        assertEquals(
-                new UpdaterTerms(false, true, true),
+                new UpdaterTerms(false, true),
                 of(layer -> layer.setRegularization(List.of(new WeightDecay(0.1, true), new L2Regularization(0.1)))));
         assertEquals(
-                new UpdaterTerms(false, true, false),
+                new UpdaterTerms(false, true),
                 of(layer -> layer.setRegularizationBias(List.of(new L2Regularization(0.1)))),
                 "of one parameter");
     }
 
     @Test
-    void whatComesBeforeTheUpdaterReadsMeans() {
-        assertTrue(new UpdaterTerms(true, false, false).readMeans());
-        assertTrue(new UpdaterTerms(false, true, false).readMeans());
-        assertFalse(new UpdaterTerms(false, false, true).readMeans());
+    void eachTermReadsMeans() {
+        assertTrue(new UpdaterTerms(true, false).readMeans());
+        assertTrue(new UpdaterTerms(false, true).readMeans());
+        assertFalse(NONE.readMeans());
     }
 }
