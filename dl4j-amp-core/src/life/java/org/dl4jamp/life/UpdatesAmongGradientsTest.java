@@ -5,12 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.util.Collection;
 import java.util.List;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
-import org.deeplearning4j.nn.api.Layer;
-import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.BaseOutputLayer;
 import org.deeplearning4j.nn.conf.layers.CenterLossOutputLayer;
@@ -19,6 +16,7 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Networks;
+import org.dl4jamp.OwnMeans;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.config.GradientPenalty;
 import org.dl4jamp.precision.AmpException;
@@ -27,8 +25,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;
-import org.nd4j.linalg.api.buffer.DataType;
-import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.learning.config.IUpdater;
 import org.nd4j.linalg.learning.config.NoOp;
@@ -41,49 +37,6 @@ import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
  */
 class UpdatesAmongGradientsTest {
     private static final DataSet DATA = Networks.vectors(16, 20, 3);
-
-    /**
-     * A layer of a user's own whose gradients, or which of them, DL4J isn't to divide: it divides its weights' itself.
-     */
-    public static final class OwnMeans extends DenseLayer {
-        private static final long serialVersionUID = 1L;
-
-        OwnMeans() {
-            setNOut(12);
-            setActivationFn(Activation.TANH.getActivationFunction());
-        }
-
-        @Override
-        public Layer instantiate(
-                NeuralNetConfiguration conf,
-                Collection<TrainingListener> listeners,
-                int index,
-                INDArray parameters,
-                boolean initialize,
-                DataType type) {
-            var layer = new OwnMeansLayer(conf, type);
-            layer.setListeners(listeners);
-            layer.setIndex(index);
-            layer.setParamsViewArray(parameters);
-            layer.setParamTable(initializer().init(conf, parameters, initialize));
-            layer.setConf(conf);
-            return layer;
-        }
-    }
-
-    /** What {@link OwnMeans} computes. */
-    public static final class OwnMeansLayer extends org.deeplearning4j.nn.layers.feedforward.dense.DenseLayer {
-        private static final long serialVersionUID = 1L;
-
-        OwnMeansLayer(NeuralNetConfiguration conf, DataType type) {
-            super(conf, type);
-        }
-
-        @Override
-        public boolean updaterDivideByMinibatch(String name) {
-            return !name.equals("W");
-        }
-    }
 
     private static BaseOutputLayer centers() {
         return new CenterLossOutputLayer.Builder(LossFunction.MCXENT)
@@ -118,7 +71,7 @@ class UpdatesAmongGradientsTest {
         return Stream.of(
                 new Subject(
                         "gradients that aren't divided",
-                        () -> network(new Sgd(1), new OwnMeans(), Networks.softmax(3)),
+                        () -> network(new Sgd(1), new OwnMeans(12), Networks.softmax(3)),
                         List.of()),
                 new Subject(
                         "center loss",
@@ -266,7 +219,7 @@ class UpdatesAmongGradientsTest {
 
     @Test
     void whatCantBeAddedUpIsRefusedWithAccumulation() {
-        assertRefused(network(new Sgd(1), new OwnMeans(), Networks.softmax(3)), "hidden", "W");
+        assertRefused(network(new Sgd(1), new OwnMeans(12), Networks.softmax(3)), "hidden", "W");
         assertRefused(network(new Sgd(1), Networks.dense(12, Activation.TANH), centers()), "out", "cL");
         assertRefused(network(new NoOp(), Networks.dense(12, Activation.TANH), centers()), "out", "cL");
     }

@@ -23,9 +23,7 @@ public record Clipping(OptionalDouble norm, OptionalDouble value) {
      * @param ofGradients their norm; needed if there is a limit for it
      */
     public double factor(OptionalDouble ofGradients) {
-        return norm.isPresent() && ofGradients.orElseThrow() > norm.getAsDouble()
-                ? norm.getAsDouble() / ofGradients.orElseThrow()
-                : 1;
+        return norm.isPresent() ? Math.min(1, norm.getAsDouble() / ofGradients.orElseThrow()) : 1;
     }
 
     /** Returns whether one has to know the norm. */

@@ -13,22 +13,14 @@ import org.nd4j.linalg.learning.config.NoOp;
  * the minibatch ({@code updaterDivideByMinibatch}), and which updater the parameter has.
  */
 public enum GradientKind {
-    /** A gradient that is a sum over examples. DL4J divides it by the minibatch. */
-    SUM(true, true),
+    /** A gradient that is a sum over examples. DL4J divides it by the minibatch. Gradients are learned from, clipped, and count in the norm. */
+    SUM,
     /** A gradient that DL4J takes as it is: its layer has done what there is to do. */
-    MEAN(true, false),
+    MEAN,
     /** An update of one batch, which DL4J divides by the minibatch and subtracts: that of center loss's centers. */
-    UPDATE_OF_BATCH(false, true),
+    UPDATE_OF_BATCH,
     /** An update, which DL4J subtracts as it is: that of batch normalization's running statistics. */
-    UPDATE(false, false);
-
-    private final boolean gradient;
-    private final boolean divided;
-
-    GradientKind(boolean gradient, boolean divided) {
-        this.gradient = gradient;
-        this.divided = divided;
-    }
+    UPDATE;
 
     /** Returns the kind of a parameter's. */
     public static GradientKind of(UpdaterBlock.ParamState parameter) {
@@ -57,17 +49,5 @@ public enum GradientKind {
                 ? layer.getBiasUpdater()
                 : layer.getIUpdater();
         return set instanceof NoOp;
-    }
-
-    /**
-     * Returns whether it's learned from: it counts in the norm, is clipped, and is what an updater makes an update of.
-     */
-    boolean isGradient() {
-        return gradient;
-    }
-
-    /** Returns whether it's divided by the minibatch. */
-    boolean isDivided() {
-        return divided;
     }
 }

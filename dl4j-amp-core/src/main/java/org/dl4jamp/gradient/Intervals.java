@@ -13,10 +13,13 @@ public final class Intervals {
 
     /** Adds an interval behind all that were added before. One without parameters is no matter. */
     public void add(long start, long end) {
-        int last = joined.size() - 1;
-        if (end > start && last >= 0 && joined.get(last).end() == start) {
-            joined.set(last, new Interval(joined.get(last).start(), end));
-        } else if (end > start) {
+        if (end == start) {
+            return;
+        }
+        Interval last = joined.isEmpty() ? null : joined.get(joined.size() - 1);
+        if (last != null && last.end() == start) {
+            joined.set(joined.size() - 1, new Interval(last.start(), end));
+        } else {
             joined.add(new Interval(start, end));
         }
     }

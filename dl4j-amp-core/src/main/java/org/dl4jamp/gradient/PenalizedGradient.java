@@ -105,7 +105,7 @@ public final class PenalizedGradient {
     }
 
     private static INDArray copy(INDArray from, INDArray to) {
-        if (to != null && to.length() == from.length()) {
+        if (to != null) {
             return to.assign(from.reshape(to.shape()));
         }
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {

@@ -2,11 +2,9 @@ package org.dl4jamp.policy;
 
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.precision.LayerFamily;
@@ -39,16 +37,10 @@ public final class InferencePlanner {
     public static InferencePlan groups(
             NetworkGraph graph, PrecisionPlan plan, EngineAbility ability, List<String> order, boolean placed) {
         InferencePlanner planner = new InferencePlanner(graph, plan, ability, order);
-        Set<String> taken = new HashSet<>();
-        List<FusionGroup> found = new ArrayList<>();
-        for (String name : order) {
-            planner.ledBy(graph.node(name))
-                    .filter(group -> group.followers().stream().noneMatch(taken::contains))
-                    .ifPresent(group -> {
-                        taken.addAll(group.followers());
-                        found.add(group);
-                    });
-        }
+        // Of the two inputs of a sum only the later one leads a group with it, so no node follows in two groups.
+        List<FusionGroup> found = order.stream()
+                .flatMap(name -> planner.ledBy(graph.node(name)).stream())
+                .toList();
         return new InferencePlan(plan, placed ? planner.places(found) : found).explained();
     }
 
@@ -59,7 +51,7 @@ public final class InferencePlanner {
         Optional<NetworkGraph.Node> normalization =
                 follower(head).filter(node -> node.isLayer() && GroupConfiguration.canFold(inner(head), inner(node)));
         NetworkGraph.Node last = normalization.orElse(head);
-        Optional<NetworkGraph.Node> sum = follower(last).filter(node -> adds(head, last, node));
+        Optional<NetworkGraph.Node> sum = follower(last).filter(node -> adds(head, node));
         NetworkGraph.Node summed = sum.orElse(last);
         Optional<NetworkGraph.Node> function = follower(summed)
                 .filter(node -> node.isLayer()
@@ -115,14 +107,12 @@ public final class InferencePlanner {
     }
 
     /** Returns whether a vertex adds to a head's result what is there already at the head's turn. */
-    private boolean adds(NetworkGraph.Node head, NetworkGraph.Node last, NetworkGraph.Node node) {
+    private boolean adds(NetworkGraph.Node head, NetworkGraph.Node node) {
         return !node.isLayer()
                 && node.vertex().getClass() == ElementWiseVertex.class
                 && ((ElementWiseVertex) node.vertex()).getOp() == ElementWiseVertex.Op.Add
                 && node.inputs().size() == 2
-                && node.inputs().stream()
-                        .filter(input -> !input.equals(last.name()))
-                        .anyMatch(input -> turns.get(input) < turns.get(head.name()));
+                && node.inputs().stream().anyMatch(input -> turns.get(input) < turns.get(head.name()));
     }
 
     /** Gives memory to those of whose result it's known when it was read for the last time. */

@@ -51,20 +51,20 @@ final class Painting {
 
     /** The layers that compute in half precision, in groups that hand half arrays to each other without a cast. */
     List<List<Choice>> islands() {
-        int n = choices.size();
-        DisjointSets sets = new DisjointSets(2 * n);
-        for (int i = 0; i < n; i++) {
-            Choice choice = choices.get(i);
-            if (choice.role() == LayerKind.LOWER) {
-                for (int array : touched(choice)) {
+        DisjointSets sets = new DisjointSets(choices.size());
+        Map<Integer, Integer> touchedBy = new HashMap<>();
+        for (int i = 0; i < choices.size(); i++) {
+            if (choices.get(i).role() == LayerKind.LOWER) {
+                int layer = i;
+                for (int array : touched(choices.get(i))) {
                     if (half(array)) {
-                        sets.union(i, n + classes.find(array));
+                        sets.union(i, touchedBy.computeIfAbsent(classes.find(array), of -> layer));
                     }
                 }
             }
         }
         Map<Integer, List<Choice>> islands = new HashMap<>();
-        for (int i = 0; i < n; i++) {
+        for (int i = 0; i < choices.size(); i++) {
             if (choices.get(i).role() == LayerKind.LOWER) {
                 islands.computeIfAbsent(sets.find(i), key -> new ArrayList<>()).add(choices.get(i));
             }

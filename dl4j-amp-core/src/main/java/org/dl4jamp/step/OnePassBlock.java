@@ -12,23 +12,17 @@ import org.nd4j.linalg.learning.regularization.Regularization;
  * A block of DL4J's updater for which the engine has a pass.
  *
  * @param block with its updater, whose state changes
- * @param terms what DL4J does to gradients and updates beside
  * @param gradients the block's, in the shape that its updater takes
  * @param divides whether the pass divides the gradients by the minibatch
  */
-record OnePassBlock(UpdaterBlock block, UpdaterTerms terms, INDArray gradients, boolean divides) {
-    /** Returns what the engine is to do in a step. */
+record OnePassBlock(UpdaterBlock block, INDArray gradients, boolean divides) {
+    /** What the engine is to do in a step. */
     StepKernels.Update update(float divisor, UpdaterCall call) {
         return new StepKernels.Update(
                 block.getGradientUpdater(), gradients, divides ? divisor : 1, call.iteration(), call.epoch());
     }
 
-    /** Returns whether a term is added. */
-    boolean isRegularized(Regularization.ApplyStep when) {
-        return when == Regularization.ApplyStep.BEFORE_UPDATER ? terms.addsToGradients() : terms.addsToUpdates();
-    }
-
-    /** Adds the terms, as DL4J's block does. */
+    /** Adds the regularization terms of that moment, as DL4J's block does. */
     void regularize(Regularization.ApplyStep when, UpdaterCall call) {
         IUpdater conf = block.getGradientUpdater().getConfig();
         double rate = conf.hasLearningRate() ? conf.getLearningRate(call.iteration(), call.epoch()) : 1;

@@ -82,7 +82,7 @@ final class StepPlan {
                 && !ofBlock.readMeans()
                 && block.getLayersAndVariablesInBlock().stream()
                         .allMatch(parameter -> GradientKind.of(parameter) == GradientKind.SUM);
-        return Optional.of(new OnePassBlock(block, ofBlock, gradients, divides));
+        return Optional.of(new OnePassBlock(block, gradients, divides));
     }
 
     /**
@@ -128,9 +128,7 @@ final class StepPlan {
 
     private void regularize(Regularization.ApplyStep when, UpdaterCall call) {
         for (OnePassBlock block : onePass) {
-            if (block.isRegularized(when)) {
-                inWorkingMemory(call, () -> block.regularize(when, call));
-            }
+            inWorkingMemory(call, () -> block.regularize(when, call));
         }
     }
 

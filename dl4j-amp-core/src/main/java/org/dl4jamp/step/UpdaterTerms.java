@@ -8,21 +8,18 @@ import org.deeplearning4j.nn.updater.UpdaterBlock;
 import org.nd4j.linalg.learning.regularization.Regularization;
 
 /**
- * What DL4J does to a block's gradients before its updater and to the updates after it. Users may change it in the
- * middle of training.
+ * What DL4J does to a block's gradients before its updater. Users may change it in the middle of training.
  *
  * @param normalizes whether the gradients of some parameter's layer are normalized or clipped
  * @param addsToGradients whether an L1 or L2 term is added to the gradients of some parameter
- * @param addsToUpdates whether weight decay is added to the updates of some parameter
  */
-record UpdaterTerms(boolean normalizes, boolean addsToGradients, boolean addsToUpdates) {
+record UpdaterTerms(boolean normalizes, boolean addsToGradients) {
     /** Those of each block. */
     static List<UpdaterTerms> of(List<UpdaterBlock> blocks) {
         List<UpdaterTerms> terms = new ArrayList<>(blocks.size());
         for (UpdaterBlock block : blocks) {
             boolean normalizes = false;
             boolean addsToGradients = false;
-            boolean addsToUpdates = false;
             for (UpdaterBlock.ParamState parameter : block.getLayersAndVariablesInBlock()) {
                 TrainingConfig conf = parameter.getLayer().getConfig();
                 GradientNormalization normalization = conf.getGradientNormalization();
@@ -30,13 +27,11 @@ record UpdaterTerms(boolean normalizes, boolean addsToGradients, boolean addsToU
                 List<Regularization> regularization = conf.getRegularizationByParam(parameter.getParamName());
                 if (regularization != null) {
                     for (Regularization term : regularization) {
-                        boolean before = term.applyStep() == Regularization.ApplyStep.BEFORE_UPDATER;
-                        addsToGradients |= before;
-                        addsToUpdates |= !before;
+                        addsToGradients |= term.applyStep() == Regularization.ApplyStep.BEFORE_UPDATER;
                     }
                 }
             }
-            terms.add(new UpdaterTerms(normalizes, addsToGradients, addsToUpdates));
+            terms.add(new UpdaterTerms(normalizes, addsToGradients));
         }
         return terms;
     }

@@ -331,35 +331,43 @@ class LayerKindsTest {
                 LayerKinds.overflow(global).isPresent());
     }
 
+    private static List<Layer> locallyConnectedAndAttention(Activation activation) {
+        return List.of(
+                new LocallyConnected1D.Builder()
+                        .nIn(2)
+                        .nOut(2)
+                        .kernelSize(1)
+                        .activation(activation)
+                        .build(),
+                new LocallyConnected2D.Builder()
+                        .nIn(2)
+                        .nOut(2)
+                        .kernelSize(1, 1)
+                        .activation(activation)
+                        .build(),
+                new RecurrentAttentionLayer.Builder()
+                        .nIn(2)
+                        .nOut(2)
+                        .nHeads(1)
+                        .activation(activation)
+                        .build());
+    }
+
     @Test
-    void activationFunctionsOfLocallyConnectedAndAttentionLayersAreLookedAt() {
-        for (Activation activation : List.of(Activation.CUBE, Activation.RELU)) {
-            LocallyConnected1D one = new LocallyConnected1D.Builder()
-                    .nIn(2)
-                    .nOut(2)
-                    .kernelSize(1)
-                    .activation(activation)
-                    .build();
-            LocallyConnected2D two = new LocallyConnected2D.Builder()
-                    .nIn(2)
-                    .nOut(2)
-                    .kernelSize(1, 1)
-                    .activation(activation)
-                    .build();
-            RecurrentAttentionLayer attention = new RecurrentAttentionLayer.Builder()
-                    .nIn(2)
-                    .nOut(2)
-                    .nHeads(1)
-                    .activation(activation)
-                    .build();
-            for (Layer layer : List.of(one, two, attention)) {
-                boolean lowered = LayerKinds.family(layer).kind() == LayerKind.LOWER;
-                assertEquals(
-                        activation == Activation.CUBE && !lowered,
-                        LayerKinds.overflow(layer).isPresent(),
-                        layer.getClass().getSimpleName());
+    void softmaxAloneKeepsLocallyConnectedAndAttentionLayersFull() {
+        for (Activation activation : List.of(Activation.CUBE, Activation.RELU, Activation.SOFTMAX)) {
+            LayerKind expected = activation == Activation.SOFTMAX ? LayerKind.FULL : LayerKind.LOWER;
+            for (Layer layer : locallyConnectedAndAttention(activation)) {
+                assertEquals(expected, LayerKinds.of(layer), layer + " with " + activation);
+                assertTrue(LayerKinds.overflow(layer).isEmpty(), layer + " with " + activation);
             }
         }
+    }
+
+    @Test
+    void softmaxLosesDigitsAndDoesNotOverflow() {
+        assertTrue(LayerKinds.overflow(new ActivationLayer(Activation.SOFTMAX)).isEmpty());
+        assertTrue(LayerKinds.overflow(new ActivationLayer(Activation.CUBE)).isPresent());
     }
 
     @Test

@@ -19,6 +19,9 @@ import org.deeplearning4j.nn.conf.graph.ScaleVertex;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
+import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
 import org.deeplearning4j.nn.conf.preprocessor.CnnToFeedForwardPreProcessor;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.precision.AmpException;
@@ -47,6 +50,18 @@ class NetworkGraphTest {
         configuration.getConf(4).getLayer().setLayerName(null);
 
         assertEquals(List.of("input", "layer0", "1", "2", "3", "4"), names(NetworkGraph.of(configuration)));
+    }
+
+    @Test
+    void aNodesLayersAreItsLayerAndThoseThatItWraps() {
+        Layer dense = Plans.dense("inner");
+        Layer frozen = new FrozenLayerWithBackprop(new FrozenLayer(dense));
+        NetworkGraph graph = Plans.chain(frozen, Plans.output("out"));
+        List<Layer> layers = graph.nodes().get(1).layers();
+        assertEquals(
+                List.of(FrozenLayerWithBackprop.class, FrozenLayer.class, DenseLayer.class),
+                layers.stream().map(Layer::getClass).toList());
+        assertEquals(List.of(), graph.node("input").layers());
     }
 
     @Test

@@ -26,6 +26,7 @@ import org.dl4jamp.precision.LayerKind;
 import org.dl4jamp.precision.OptLevel;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.precision.SensitiveActivation;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.nd4j.linalg.activations.Activation;
@@ -98,6 +99,23 @@ class PlanReasonsTest {
                 assertFalse(plan.toString().contains(other.name()), plan::toString);
             });
         }
+    }
+
+    @Test
+    void aLayerThatTakesHalfAndEndsTheNetworkSaysWhyItsOutputIsInFp32() {
+        Layer function = new ActivationLayer(Activation.RELU);
+        function.setLayerName("last");
+        PrecisionPlan plan = PrecisionPlanner.plan(
+                Plans.chain(Plans.dense("dense"), function),
+                Precision.HALF,
+                OptLevel.O1,
+                List.of(),
+                Plans.Engine.ABLE,
+                null);
+        PrecisionPlan.Row last = plan.row("last");
+        assertEquals(Precision.HALF, last.input());
+        assertEquals(Precision.FLOAT, last.output());
+        assertTrue(last.reason().contains("; output in FP32: "), last::reason);
     }
 
     /** They are the same in plans of either precision. */

@@ -10,6 +10,7 @@ import java.util.Optional;
 import org.dl4jamp.gradient.Skip;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.DynamicLossScaler;
+import org.dl4jamp.scale.LossScaler;
 import org.dl4jamp.scale.LossScalerState;
 import org.dl4jamp.scale.SharedLossScale;
 import org.junit.jupiter.api.Test;
@@ -111,5 +112,43 @@ class ScaleUpdatesTest {
         unscaled.skipped(OVERFLOW);
         shared.update();
         assertEquals(before, scaler.state());
+    }
+
+    /** A scaler of a user's own. */
+    private record OwnScaler(double scale) implements LossScaler {
+        @Override
+        public void update(boolean overflow) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public LossScalerState state() {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public void restore(LossScalerState state) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public LossScaler copy() {
+            return this;
+        }
+    }
+
+    @Test
+    void aFactorIsANormalNumberInSinglePrecision() {
+        for (double scale : new double[] {Float.MIN_NORMAL, 1, 1000.5, Float.MAX_VALUE}) {
+            assertEquals(scale, ScaleUpdates.each(new OwnScaler(scale)).factor());
+        }
+        for (double scale : new double[] {Float.MIN_NORMAL / 2, 0, -1, Float.MAX_VALUE * 2.0, Double.NaN}) {
+            ScaleUpdates bad = ScaleUpdates.each(new OwnScaler(scale));
+            AmpException e = assertThrows(AmpException.class, bad::factor);
+            assertTrue(
+                    e.getMessage()
+                            .startsWith("lossScaler: scale() of OwnScaler[scale=" + scale + "] returned " + scale),
+                    e::getMessage);
+        }
     }
 }

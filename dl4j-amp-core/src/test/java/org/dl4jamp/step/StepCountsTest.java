@@ -45,6 +45,10 @@ class StepCountsTest {
         assertEquals(3, iterations.seen());
         iterations.begin(4, StepCounts.NONE);
         assertEquals(4, iterations.seen(), "iteration 3 was no skip in the end");
+        iterations.skip();
+        iterations.begin(5, StepCounts.NONE);
+        iterations.begin(5, StepCounts.NONE);
+        assertEquals(4, iterations.seen(), "iteration 4 was one");
     }
 
     @Test
@@ -73,5 +77,33 @@ class StepCountsTest {
         OptimizerIterations iterations = new OptimizerIterations();
         iterations.begin(iteration, restored);
         return iterations.seen();
+    }
+
+    @Test
+    void anIterationThatIsResumedIsNoSkip() {
+        OptimizerIterations iterations = new OptimizerIterations();
+        iterations.begin(3, StepCounts.NONE);
+        iterations.skip();
+        iterations.resume(4, StepCounts.NONE);
+        assertEquals(3, iterations.seen());
+        iterations.begin(4, StepCounts.NONE);
+        assertEquals(4, iterations.seen());
+        OptimizerIterations first = new OptimizerIterations();
+        first.begin(0, StepCounts.NONE);
+        first.resume(9, StepCounts.NONE);
+        assertEquals(0, first.seen(), "the updater was called in iteration 0");
+    }
+
+    @Test
+    void theLastIterationCountsIfItIsResumedAfterARestore() {
+        OptimizerIterations iterations = new OptimizerIterations();
+        // Of 8 iterations, 2 were skipped and 1 was collected; the last one is resumed.
+        iterations.resume(8, new StepCounts(4, 2, 0, 1));
+        assertEquals(4, iterations.seen());
+        OptimizerIterations none = new OptimizerIterations();
+        none.resume(0, StepCounts.NONE);
+        assertEquals(0, none.seen());
+        none.begin(1, StepCounts.NONE);
+        assertEquals(1, none.seen());
     }
 }

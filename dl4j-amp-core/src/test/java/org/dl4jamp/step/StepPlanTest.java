@@ -1,11 +1,15 @@
 package org.dl4jamp.step;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.OptionalDouble;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.GradientNormalization;
@@ -13,11 +17,15 @@ import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.conf.layers.CenterLossOutputLayer;
+import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
+import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.Networks;
+import org.dl4jamp.OwnMeans;
 import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.gradient.Clipping;
@@ -25,13 +33,18 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.memory.conf.WorkspaceConfiguration;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.learning.AdamUpdater;
 import org.nd4j.linalg.learning.GradientUpdater;
 import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.learning.config.RmsProp;
+import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.learning.regularization.L2Regularization;
+import org.nd4j.linalg.learning.regularization.WeightDecay;
+import org.nd4j.linalg.workspace.ND4JWorkspaceException;
 
 /** A plan's step beside DL4J's own updater and subtraction, whatever the engine has a pass for. */
 class StepPlanTest {
@@ -89,7 +102,7 @@ class StepPlanTest {
         clipped.setGradientNormalization(GradientNormalization.ClipElementWiseAbsoluteValue);
         clipped.setGradientNormalizationThreshold(0.003);
         BaseLayer averaged = Networks.dense(8, Activation.TANH);
-        averaged.setRegularization(List.of(new org.nd4j.linalg.learning.regularization.WeightDecay(0.2, true)));
+        averaged.setRegularization(List.of(new WeightDecay(0.2, true)));
         return Networks.init(new NeuralNetConfiguration.Builder()
                 .seed(7)
                 .updater(new Adam(0.02))
@@ -173,7 +186,87 @@ class StepPlanTest {
         assertFalse(plan.isUpToDate());
         first.setRegularization(List.of());
         assertTrue(plan.isUpToDate());
+        first.setRegularization(List.of(new WeightDecay(0.1, true)));
+        assertTrue(plan.isUpToDate(), "what comes after the updater is added as it is then");
         first.setGradientNormalization(GradientNormalization.ClipL2PerLayer);
         assertFalse(plan.isUpToDate());
+    }
+
+    /** Means, sums, running statistics, sums and centers, in this order. */
+    private static MultiLayerNetwork ofEachKind() {
+        return Networks.init(Networks.builder(new Sgd(1))
+                .list()
+                .layer(new OwnMeans(2))
+                .layer(new BatchNormalization())
+                .layer(new CenterLossOutputLayer.Builder()
+                        .nOut(2)
+                        .activation(Activation.SOFTMAX)
+                        .build())
+                .setInputType(InputType.feedForward(3))
+                .build());
+    }
+
+    /** What becomes of gradients that are all the same: those of each kind, in the order of the view. */
+    private static void assertUpdates(
+            Passes passes, Clipping limits, double factor, float means, float sums, float statistics, float centers) {
+        MultiLayerNetwork network = ofEachKind();
+        network.initGradientsView();
+        INDArray view = network.getGradientsViewArray();
+        view.assign(8);
+        StepPlan plan = new StepPlan(updater(network), view, passes, limits);
+        UpdaterCall call = new UpdaterCall(new DefaultGradient(view), 0, 0, 4, LayerWorkspaceMgr.noWorkspaces());
+        plan.run(call, 4, factor);
+        float[] expected = new float[26];
+        Arrays.fill(expected, 0, 6, means);
+        Arrays.fill(expected, 6, 12, sums);
+        Arrays.fill(expected, 12, 16, statistics);
+        Arrays.fill(expected, 16, 22, sums);
+        Arrays.fill(expected, 22, 26, centers);
+        assertArrayEquals(expected, view.ravel().toFloatVector(), 1e-6f, passes.name());
+    }
+
+    @ParameterizedTest
+    @MethodSource("whateverTheEngineHasAPassForTheResultIsDl4js")
+    void eachKindOfNumberIsDividedAndClippedInItsWay(Passes passes) {
+        Clipping values = new Clipping(OptionalDouble.empty(), OptionalDouble.of(0.75));
+        assertUpdates(passes, Clipping.NONE, 1, 8, 2, 8, 2);
+        assertUpdates(passes, Clipping.NONE, 0.5, 4, 1, 8, 2);
+        assertUpdates(passes, values, 1, 0.75f, 0.75f, 8, 2);
+        assertUpdates(passes, values, 0.5, 0.75f, 0.75f, 8, 2);
+    }
+
+    @Test
+    void theNormsLimitIsInTheDivisorOfThePass() {
+        MultiLayerNetwork network = SmallSteps.network(new Sgd(1));
+        network.initGradientsView();
+        INDArray view = network.getGradientsViewArray();
+        view.assign(8);
+        Passes passes = new Passes("all", updater -> true, new ArrayList<>());
+        UpdaterCall call = new UpdaterCall(new DefaultGradient(view), 0, 0, 4, LayerWorkspaceMgr.noWorkspaces());
+        new StepPlan(updater(network), view, passes, Clipping.NONE).run(call, 4, 0.5);
+        assertEquals(
+                List.of(8f),
+                passes.updates().stream().map(StepKernels.Update::divisor).toList());
+        assertEquals(1, view.getFloat(0));
+        assertEquals(1, view.getFloat(view.length() - 1));
+    }
+
+    @Test
+    void workingMemoryThatIsOpenIsRefusedAsInDl4j() {
+        MultiLayerNetwork network = SmallSteps.network(new Sgd(1));
+        network.initGradientsView();
+        INDArray view = network.getGradientsViewArray();
+        LayerWorkspaceMgr workspaces = LayerWorkspaceMgr.builder()
+                .with(
+                        ArrayType.UPDATER_WORKING_MEM,
+                        "UPDATES",
+                        WorkspaceConfiguration.builder().initialSize(1024).build())
+                .build();
+        UpdaterCall call = new UpdaterCall(new DefaultGradient(view), 0, 0, 4, workspaces);
+        StepPlan plan = plan(network, StepKernels.nd4j());
+        try (MemoryWorkspace open = workspaces.notifyScopeEntered(ArrayType.UPDATER_WORKING_MEM)) {
+            assertThrows(ND4JWorkspaceException.class, () -> plan.run(call, 4, 1));
+        }
+        plan.run(call, 4, 1);
     }
 }

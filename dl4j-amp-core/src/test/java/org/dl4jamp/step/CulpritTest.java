@@ -1,0 +1,65 @@
+package org.dl4jamp.step;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.Networks;
+import org.dl4jamp.layer.UnscalingVertex;
+import org.dl4jamp.network.AmpNetwork;
+import org.junit.jupiter.api.Test;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.learning.config.Sgd;
+
+/** What was the first not to be finite. */
+class CulpritTest {
+    private static final INDArray BAD = Nd4j.createFromArray(1, Float.NaN);
+
+    @Test
+    void featuresComeBeforeLabelsAndEachIsNamedByItsNumber() {
+        MultiLayerNetwork network = SmallSteps.network(new Sgd(1));
+        Culprit culprit = new Culprit(AmpNetwork.of(network));
+        INDArray good = Nd4j.createFromArray(1f, 2);
+        network.setInput(good);
+        assertEquals(Optional.empty(), culprit.inBatch(List.of()));
+        assertEquals(Optional.empty(), culprit.inBatch(Arrays.asList(good, null)));
+        assertEquals(Optional.of("labels 2 contain NaN at [1]"), culprit.inBatch(Arrays.asList(good, null, BAD)));
+        network.setInput(BAD);
+        assertEquals(Optional.of("features 0 contain NaN at [1]"), culprit.inBatch(List.of(BAD)));
+    }
+
+    @Test
+    void gradientsFlowFromTheLastLayerToTheFirst() {
+        MultiLayerNetwork network = SmallSteps.network(new Sgd(1));
+        Culprit culprit = new Culprit(AmpNetwork.of(network));
+        assertEquals(Optional.empty(), culprit.amongParameters(), "no gradients yet");
+        network.initGradientsView();
+        INDArray view = network.getGradientsViewArray();
+        assertEquals(Optional.empty(), culprit.amongParameters());
+        view.putScalar(0, Float.NaN);
+        assertEquals(Optional.of("parameter \"W\" of layer \"layer0\""), culprit.amongParameters());
+        view.putScalar(view.length() - 1, Float.NaN);
+        assertEquals(Optional.of("parameter \"b\" of layer \"layer1\""), culprit.amongParameters());
+    }
+
+    @Test
+    void aVertexIsNamedIfNoLayerIsToBlame() {
+        ComputationGraph graph = SmallSteps.attention();
+        AmpNetwork network = AmpNetwork.of(graph);
+        UnscalingVertex vertex = SmallSteps.unscale(graph);
+        DataSet data = Networks.sequences(2, 3, 2, 4);
+        graph.setInput(0, data.getFeatures());
+        graph.setLabel(0, data.getLabels());
+        graph.computeGradientAndScore(LayerWorkspaceMgr.noWorkspaces());
+        Culprit culprit = new Culprit(network);
+        assertEquals(Optional.empty(), culprit.amongParameters());
+        vertex.gradients().get("Wk").putScalar(0, Float.NEGATIVE_INFINITY);
+        assertEquals(Optional.of("parameter \"Wk\" of vertex \"attention\""), culprit.amongParameters());
+    }
+}

@@ -1,0 +1,19 @@
+package org.dl4jamp.step;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.junit.jupiter.api.Test;
+import org.nd4j.linalg.learning.config.Sgd;
+
+class ScoreTest {
+    @Test
+    void eitherKindOfNetworkTakesAScore() {
+        MultiLayerNetwork layers = SmallSteps.network(new Sgd(1));
+        Score.set(layers, 0.25);
+        assertEquals(0.25, layers.score());
+        var graph = layers.toComputationGraph();
+        Score.set(graph, 0.75);
+        assertEquals(0.75, graph.score());
+    }
+}
