@@ -93,7 +93,7 @@ final class Heads {
     /** An output layer, and what its labels look like. */
     record Head(Layer layer, Labels labels) {}
 
-    static Head make(Draw draw, InputType type, boolean centerLoss) {
+    static Head make(Draw draw, InputType type, boolean centerLoss, boolean parameters) {
         Objective objective = Objective.draw(draw);
         int outputs = draw.between(1, 4);
         if (objective.function().getClass()
@@ -104,13 +104,13 @@ final class Heads {
         boolean bias = draw.chance(0.85);
         Objective chosen = weighted ? objective.weighted(draw, outputs) : objective;
         return switch (Family.of(type)) {
-            case SEQUENCES -> draw.chance(0.25) ? rnnLoss(objective) : rnnOutput(chosen, outputs, bias);
-            case IMAGES -> draw.chance(0.35) ? cnnLoss(objective, type) : output(chosen, outputs, bias);
-            case VOLUMES -> draw.chance(0.35) ? cnn3dLoss(objective, type) : output(chosen, outputs, bias);
+            case SEQUENCES -> draw.chance(0.25) && !parameters ? rnnLoss(objective) : rnnOutput(chosen, outputs);
+            case IMAGES -> draw.chance(0.35) && !parameters ? cnnLoss(objective, type) : output(chosen, outputs, bias);
+            case VOLUMES -> draw.chance(0.35) && !parameters ? cnn3dLoss(objective, type) : output(chosen, outputs, bias);
             default ->
                 centerLoss && draw.chance(0.3)
                         ? center(draw, outputs)
-                        : draw.chance(0.25) ? loss(objective, type) : output(chosen, outputs, bias);
+                        : draw.chance(0.25) && !parameters ? loss(objective, type) : output(chosen, outputs, bias);
         };
     }
 
@@ -146,11 +146,11 @@ final class Heads {
                 Labels.ONE_HOT);
     }
 
-    private static Head rnnOutput(Objective objective, int outputs, boolean bias) {
+    /** With a bias: without one it throws in inference. */
+    private static Head rnnOutput(Objective objective, int outputs) {
         return new Head(
                 new RnnOutputLayer.Builder(objective.loss())
                         .nOut(outputs)
-                        .hasBias(bias)
                         .activation(objective.function())
                         .build(),
                 objective.labels());

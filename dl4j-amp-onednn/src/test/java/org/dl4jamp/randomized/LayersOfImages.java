@@ -112,7 +112,6 @@ final class LayersOfImages {
                 SubsamplingLayer.PoolingType.MAX,
                 SubsamplingLayer.PoolingType.AVG,
                 SubsamplingLayer.PoolingType.AVG,
-                SubsamplingLayer.PoolingType.SUM,
                 SubsamplingLayer.PoolingType.PNORM);
         SubsamplingLayer.Builder builder = new SubsamplingLayer.Builder(pooling, pair(draw, 1, 3), stride(draw));
         builder.convolutionMode(mode(draw));
@@ -150,7 +149,7 @@ final class LayersOfImages {
 
     private static LocalResponseNormalization responseNormalization(Draw draw, InputType type) {
         return new LocalResponseNormalization.Builder()
-                .n(draw.of(3, 5))
+                .n(((InputType.InputTypeConvolutional) type).getChannels() > 2 ? draw.of(3, 5) : 3)
                 .k(draw.real(1, 2))
                 // Stock DL4J divides its neighbours' parts of the gradient by the wrong sum, which shows with a large
                 // one.

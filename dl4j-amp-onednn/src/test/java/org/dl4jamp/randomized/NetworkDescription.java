@@ -162,7 +162,8 @@ record NetworkDescription(String json, boolean graph, List<Input> inputs, List<O
         return inner instanceof ActivationLayer || inner instanceof PReLULayer;
     }
 
-    private static Layer inner(Layer layer) {
+    /** Returns the layer that a wrapper freezes, or that it wraps. */
+    static Layer inner(Layer layer) {
         return layer instanceof FrozenLayer frozen
                 ? inner(frozen.getLayer())
                 : layer instanceof BaseWrapperLayer wrapper ? inner(wrapper.getUnderlying()) : layer;

@@ -28,7 +28,7 @@ final class ScenarioGenerator {
         Arbitrary<Long> seeds =
                 Arbitraries.longs().between(1, Long.MAX_VALUE / 2).dontShrink();
         Arbitrary<Set<Option>> options =
-                Arbitraries.of(Option.class).set().ofMinSize(0).ofMaxSize(4);
+                Arbitraries.of(KnownDifferences.comparable()).set().ofMinSize(0).ofMaxSize(4);
         return Combinators.combine(
                         Arbitraries.of(false, true),
                         Arbitraries.of(Family.class),
