@@ -104,7 +104,7 @@ final class Heads {
         boolean bias = draw.chance(0.85);
         Objective chosen = weighted ? objective.weighted(draw, outputs) : objective;
         return switch (Family.of(type)) {
-            case SEQUENCES -> draw.chance(0.25) && !parameters ? rnnLoss(objective) : rnnOutput(chosen, outputs);
+            case SEQUENCES -> draw.chance(0.25) && !parameters ? rnnLoss(objective, type) : rnnOutput(chosen, outputs);
             case IMAGES -> draw.chance(0.35) && !parameters ? cnnLoss(objective, type) : output(chosen, outputs, bias);
             case VOLUMES -> draw.chance(0.35) && !parameters ? cnn3dLoss(objective, type) : output(chosen, outputs, bias);
             default ->
@@ -156,9 +156,10 @@ final class Heads {
                 objective.labels());
     }
 
-    private static Head rnnLoss(Objective objective) {
+    private static Head rnnLoss(Objective objective, InputType type) {
         return new Head(
                 new RnnLossLayer.Builder(objective.loss())
+                        .dataFormat(((InputType.InputTypeRecurrent) type).getFormat())
                         .activation(objective.function())
                         .build(),
                 objective.labels());

@@ -22,6 +22,7 @@ import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.BaseOutputLayer;
 import org.deeplearning4j.nn.conf.layers.BasePretrainNetwork;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.conf.layers.Deconvolution3D;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
@@ -56,7 +57,11 @@ final class LayerOptions {
         set(layer, type, draw.seed());
         if (scenario.has(Option.FROZEN) && !(layer instanceof BasePretrainNetwork) && draw.chance(0.4)) {
             // Stock graphs can't train what is in front of a layer that passes no gradient on.
-            return draw.chance(0.5) && !scenario.graph() ? new FrozenLayer(layer) : new FrozenLayerWithBackprop(layer);
+            if (draw.chance(0.5) && !scenario.graph()) {
+                return new FrozenLayer(layer);
+            }
+            // Frozen, batch normalization computes as in inference, and its backward pass reads what no pass has left.
+            return layer instanceof BatchNormalization ? layer : new FrozenLayerWithBackprop(layer);
         }
         return layer;
     }
@@ -97,7 +102,9 @@ final class LayerOptions {
         if (!(layer instanceof BatchNormalization)) {
             layer.setBiasInit(own.real(-0.2, 0.2));
         }
-        if (scenario.has(Option.WEIGHT_NOISE) && own.chance(0.5)) {
+        // A transposed convolution of volumes wants noise for a bias that it hasn't.
+        boolean noisy = !(layer instanceof Deconvolution3D transposed) || transposed.hasBias();
+        if (scenario.has(Option.WEIGHT_NOISE) && noisy && own.chance(0.5)) {
             // In inference DL4J has no workspace for the noisy biases of an output layer, which it draws there, too.
             boolean biases = own.chance(0.3) && !(layer instanceof BaseOutputLayer);
             layer.setWeightNoise(

@@ -13,6 +13,7 @@ import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.Convolution3D;
+import org.deeplearning4j.nn.conf.layers.EmbeddingSequenceLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
@@ -237,6 +238,6 @@ final class NetworkAssembly {
     }
 
     private static int indices(MultiLayerConfiguration configuration) {
-        return configuration.getConf(0).getLayer().toString().contains("EmbeddingSequence") ? STEPS : 1;
+        return NetworkDescription.inner(configuration.getConf(0).getLayer()) instanceof EmbeddingSequenceLayer ? STEPS : 1;
     }
 }

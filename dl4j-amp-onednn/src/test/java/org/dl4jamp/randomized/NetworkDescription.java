@@ -81,6 +81,17 @@ record NetworkDescription(String json, boolean graph, List<Input> inputs, List<O
         return false;
     }
 
+    /** Returns whether there are layers whose state DL4J refuses to keep. */
+    boolean hasBidirectionalLayers() {
+        return names("Bidirectional");
+    }
+
+    /** Returns whether every layer takes single time steps, without their axis. */
+    boolean computesStepByStep() {
+        return !names(
+                "1D", "TimeDistributed", "GlobalPooling", "RnnLoss", "Attention", "TimeSeries", "TimeStep", "PReLU");
+    }
+
     /**
      * Returns whether stock DL4J overwrites an array that another vertex still reads: a loss layer writes the derivative
      * into its input, and layers that work in place write into theirs in inference. Stock's numbers are wrong then.
