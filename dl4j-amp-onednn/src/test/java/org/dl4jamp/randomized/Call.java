@@ -113,7 +113,10 @@ enum Call {
     SET_LEARNING_RATE(1) {
         @Override
         void make(Player player, Draw draw, String name) {
-            player.net().setLearningRate(draw.real(0.01, 0.1));
+            // DL4J's rebuilding of the updater's state throws where center loss has another updater for its centers.
+            if (!player.description().names("CenterLoss")) {
+                player.net().setLearningRate(draw.real(0.01, 0.1));
+            }
         }
     },
     SAVE_AND_RESTORE(1) {
@@ -126,6 +129,30 @@ enum Call {
         @Override
         void make(Player player, Draw draw, String name) {
             player.restore(false);
+        }
+    },
+    CLONE(1) {
+        @Override
+        void make(Player player, Draw draw, String name) {
+            Passes.copy(player, draw, name);
+        }
+    },
+    CONTINUE_WITH_CLONE(1) {
+        @Override
+        void make(Player player, Draw draw, String name) {
+            player.continueWithClone();
+        }
+    },
+    OUTPUT_OF_TWO_THREADS(1) {
+        @Override
+        void make(Player player, Draw draw, String name) {
+            Passes.outputOfTwoThreads(player, draw, name);
+        }
+    },
+    REFUSED_INPUT(1) {
+        @Override
+        void make(Player player, Draw draw, String name) {
+            Passes.refusedInput(player, draw, name);
         }
     },
     CLOSE_AND_ENABLE(1) {
@@ -150,8 +177,17 @@ enum Call {
         void make(Player player, Draw draw, String name) {
             player.inferring(() -> {
                 for (int i = draw.between(1, 5); i > 0; i--) {
-                    Call call =
-                            draw.of(OUTPUT, OUTPUT, FEED_FORWARD, SCORE, TIME_STEPS, CLEAR_STATE, CHANGE_PARAMETERS);
+                    Call call = draw.of(
+                            OUTPUT,
+                            OUTPUT,
+                            FEED_FORWARD,
+                            SCORE,
+                            TIME_STEPS,
+                            CLEAR_STATE,
+                            CHANGE_PARAMETERS,
+                            CLONE,
+                            OUTPUT_OF_TWO_THREADS,
+                            REFUSED_INPUT);
                     call.make(player, draw, name + ", " + call);
                 }
             });

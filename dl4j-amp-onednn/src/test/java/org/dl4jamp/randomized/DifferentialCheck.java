@@ -121,9 +121,8 @@ final class DifferentialCheck {
     }
 
     private Observations mixed(String engine) {
-        Net net = description.network(scenario.seed());
         Nd4j.getRandom().setSeed(scenario.seed());
-        try (AmpPlayer player = new AmpPlayer(scenario, description, net, engine)) {
+        try (AmpPlayer player = new AmpPlayer(scenario, description, engine)) {
             return player.play();
         }
     }

@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.deeplearning4j.optimize.api.TrainingListener;
 import org.deeplearning4j.util.ModelSerializer;
 import org.dl4jamp.checkpoint.AmpModelSerializer;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -151,6 +152,18 @@ record GraphNet(ComputationGraph model) implements Net {
     @Override
     public void setIterations(int iterations) {
         model.getConfiguration().setIterationCount(iterations);
+    }
+
+    @Override
+    public Net copy() {
+        GraphNet copy = new GraphNet(model.clone());
+        copy.model.setListeners(List.of());
+        return copy;
+    }
+
+    @Override
+    public void listen(TrainingListener listener) {
+        model.setListeners(listener);
     }
 
     @Override

@@ -1,6 +1,10 @@
 package org.dl4jamp.randomized;
 
+import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.objdetect.Yolo2OutputLayer;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.lossfunctions.impl.LossFMeasure;
 import org.deeplearning4j.nn.conf.layers.CenterLossOutputLayer;
 import org.deeplearning4j.nn.conf.layers.Cnn3DLossLayer;
 import org.deeplearning4j.nn.conf.layers.CnnLossLayer;
@@ -30,6 +34,9 @@ final class Heads {
         BINARY,
         SIGNS,
         POSITIVE,
+        FAR_FROM_ZERO,
+        /** A box and its class in one cell of each image. */
+        BOXES,
         PROBABILITIES
     }
 
@@ -39,9 +46,9 @@ final class Heads {
             return new Objective(loss.getILossFunction(), function.getActivationFunction(), labels);
         }
 
-        /** Left out: MAPE and FMEASURE, whose gradients have poles; SPARSE_MCXENT, which takes labels of another shape. */
+        /** Left out: SPARSE_MCXENT, which takes labels of another shape. */
         static Objective draw(Draw draw) {
-            return switch (draw.between(0, 13)) {
+            return switch (draw.between(0, 15)) {
                 case 0, 1, 2 -> of(LossFunction.MCXENT, Activation.SOFTMAX, Labels.ONE_HOT);
                 case 3 -> of(LossFunction.NEGATIVELOGLIKELIHOOD, Activation.SOFTMAX, Labels.ONE_HOT);
                 case 4, 5 ->
@@ -70,6 +77,14 @@ final class Heads {
                             draw.of(LossFunction.COSINE_PROXIMITY, LossFunction.WASSERSTEIN),
                             Activation.TANH,
                             Labels.GAUSSIAN);
+                // Of labels that are far from its pole.
+                case 13 ->
+                    of(LossFunction.MEAN_ABSOLUTE_PERCENTAGE_ERROR, Activation.SOFTPLUS, Labels.FAR_FROM_ZERO);
+                case 14 ->
+                    new Objective(
+                            new LossFMeasure(draw.real(0.5, 2)),
+                            Activation.SIGMOID.getActivationFunction(),
+                            Labels.BINARY);
                 default -> of(LossFunction.MEAN_SQUARED_LOGARITHMIC_ERROR, Activation.SIGMOID, Labels.PROBABILITIES);
             };
         }
@@ -93,9 +108,23 @@ final class Heads {
     /** An output layer, and what its labels look like. */
     record Head(Layer layer, Labels labels) {}
 
-    static Head make(Draw draw, InputType type, boolean centerLoss, boolean parameters) {
-        Objective objective = Objective.draw(draw);
-        int outputs = draw.between(1, 4);
+    /**
+     * Draws an output or loss layer.
+     *
+     * @param separable whether its loss has to be a mean over examples
+     * @param parameters whether it needs some
+     */
+    static Head make(Draw draw, InputType type, boolean separable, boolean parameters) {
+        if (!parameters && hasRoomForBoxes(type) && draw.chance(0.5)) {
+            return yolo((InputType.InputTypeConvolutional) type);
+        }
+        Objective drawn = Objective.draw(draw);
+        // A loss of all examples together, of one output.
+        boolean together = drawn.loss() instanceof LossFMeasure;
+        Objective objective = together && (separable || Family.of(type) != Family.VECTORS)
+                ? Objective.of(LossFunction.XENT, Activation.SIGMOID, Labels.BINARY)
+                : drawn;
+        int outputs = objective.loss() instanceof LossFMeasure ? 1 : draw.between(1, 4);
         if (objective.function().getClass()
                 == Activation.SOFTMAX.getActivationFunction().getClass()) {
             outputs = Math.max(2, outputs);
@@ -108,10 +137,24 @@ final class Heads {
             case IMAGES -> draw.chance(0.35) && !parameters ? cnnLoss(objective, type) : output(chosen, outputs, bias);
             case VOLUMES -> draw.chance(0.35) && !parameters ? cnn3dLoss(objective, type) : output(chosen, outputs, bias);
             default ->
-                centerLoss && draw.chance(0.3)
+                !separable && draw.chance(0.3)
                         ? center(draw, outputs)
-                        : draw.chance(0.25) && !parameters ? loss(objective, type) : output(chosen, outputs, bias);
+                        : draw.chance(0.25) && !parameters && !(objective.loss() instanceof LossFMeasure)
+                                ? loss(objective, type)
+                                : output(chosen, outputs, bias);
         };
+    }
+
+    /** A box has five numbers, and at least one class. */
+    private static boolean hasRoomForBoxes(InputType type) {
+        return type instanceof InputType.InputTypeConvolutional images
+                && images.getFormat() == CNN2DFormat.NCHW
+                && images.getChannels() > 5;
+    }
+
+    private static Head yolo(InputType.InputTypeConvolutional type) {
+        INDArray sizes = Nd4j.createFromArray(new float[][] {{type.getHeight() / 2f, type.getWidth() / 2f}});
+        return new Head(new Yolo2OutputLayer.Builder().boundingBoxPriors(sizes).build(), Labels.BOXES);
     }
 
     private static Head output(Objective objective, int outputs, boolean bias) {

@@ -18,11 +18,13 @@ import org.deeplearning4j.nn.conf.dropout.GaussianNoise;
 import org.deeplearning4j.nn.conf.dropout.IDropout;
 import org.deeplearning4j.nn.conf.dropout.SpatialDropout;
 import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.ActivationLayer;
+import org.deeplearning4j.nn.conf.layers.PReLULayer;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.BaseOutputLayer;
 import org.deeplearning4j.nn.conf.layers.BasePretrainNetwork;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
-import org.deeplearning4j.nn.conf.layers.Deconvolution3D;
+import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
@@ -60,10 +62,20 @@ final class LayerOptions {
             if (draw.chance(0.5) && !scenario.graph()) {
                 return new FrozenLayer(layer);
             }
-            // Frozen, batch normalization computes as in inference, and its backward pass reads what no pass has left.
-            return layer instanceof BatchNormalization ? layer : new FrozenLayerWithBackprop(layer);
+            return computesAsInTraining(layer) ? new FrozenLayerWithBackprop(layer) : layer;
         }
         return layer;
+    }
+
+    /**
+     * Returns false for layers that train with wrong numbers or not at all if they compute as in inference, which frozen
+     * ones do: the backward pass of batch normalization reads what no pass has left, and activation layers overwrite
+     * what the backward pass in front of them reads.
+     */
+    private static boolean computesAsInTraining(Layer layer) {
+        return !(layer instanceof BatchNormalization)
+                && !(layer instanceof ActivationLayer)
+                && !(layer instanceof PReLULayer);
     }
 
     private void set(Layer layer, InputType type, long seed) {
@@ -102,8 +114,8 @@ final class LayerOptions {
         if (!(layer instanceof BatchNormalization)) {
             layer.setBiasInit(own.real(-0.2, 0.2));
         }
-        // A transposed convolution of volumes wants noise for a bias that it hasn't.
-        boolean noisy = !(layer instanceof Deconvolution3D transposed) || transposed.hasBias();
+        // Convolutions want noise for a bias that they haven't.
+        boolean noisy = !(layer instanceof ConvolutionLayer convolution) || convolution.hasBias();
         if (scenario.has(Option.WEIGHT_NOISE) && noisy && own.chance(0.5)) {
             // In inference DL4J has no workspace for the noisy biases of an output layer, which it draws there, too.
             boolean biases = own.chance(0.3) && !(layer instanceof BaseOutputLayer);

@@ -10,6 +10,7 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.api.layers.RecurrentLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.optimize.api.TrainingListener;
 import org.deeplearning4j.util.ModelSerializer;
 import org.dl4jamp.checkpoint.AmpModelSerializer;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -160,6 +161,18 @@ record LayersNet(MultiLayerNetwork model) implements Net {
     @Override
     public void setIterations(int iterations) {
         model.getLayerWiseConfigurations().setIterationCount(iterations);
+    }
+
+    @Override
+    public Net copy() {
+        LayersNet copy = new LayersNet(model.clone());
+        copy.model.setListeners(List.of());
+        return copy;
+    }
+
+    @Override
+    public void listen(TrainingListener listener) {
+        model.setListeners(listener);
     }
 
     @Override

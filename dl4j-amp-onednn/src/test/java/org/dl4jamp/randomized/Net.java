@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.optimize.api.TrainingListener;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** What is called of both kinds of network. */
@@ -53,6 +54,12 @@ interface Net {
 
     /** How many iterations DL4J's next step begins with. */
     void setIterations(int iterations);
+
+    /** Returns a clone without listeners. */
+    Net copy();
+
+    /** Has a listener called, and no other. */
+    void listen(TrainingListener listener);
 
     /** Returns a copy in double precision. */
     Net inDouble();

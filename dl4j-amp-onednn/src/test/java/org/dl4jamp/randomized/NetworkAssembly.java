@@ -177,7 +177,7 @@ final class NetworkAssembly {
      */
     Head head(InputType type, int steps, boolean parameters) {
         InputType labelled = steps > 0 ? InputType.recurrent(1, steps) : type;
-        return Heads.make(draw, labelled, !scenario.has(Option.ACCUMULATION), parameters);
+        return Heads.make(draw, labelled, scenario.has(Option.ACCUMULATION), parameters);
     }
 
     /** Gives an output or loss layer its settings. DL4J can't train with frozen ones. */

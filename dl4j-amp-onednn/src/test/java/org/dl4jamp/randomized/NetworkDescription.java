@@ -12,7 +12,10 @@ import org.deeplearning4j.nn.conf.graph.LayerVertex;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.DropoutLayer;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.MixedPrecision;
 import org.deeplearning4j.nn.conf.layers.LossLayer;
 import org.deeplearning4j.nn.conf.layers.PReLULayer;
 import org.deeplearning4j.nn.conf.layers.convolutional.Cropping1D;
@@ -50,6 +53,14 @@ record NetworkDescription(String json, boolean graph, List<Input> inputs, List<O
         return ComputationGraphConfiguration.fromJson(json);
     }
 
+    /** Returns the network with a configuration that carries settings of mixed precision, through JSON. */
+    NetworkDescription carrying(AmpConfig settings) {
+        String carrying = graph
+                ? MixedPrecision.configure(vertices(), settings).toJson()
+                : MixedPrecision.configure(layers(), settings).toJson();
+        return new NetworkDescription(carrying, graph, inputs, outputs);
+    }
+
     /** Makes the network, with parameters that no initialization would give: neutral ones hide mistakes. */
     Net network(long seed) {
         Net net;
@@ -84,6 +95,14 @@ record NetworkDescription(String json, boolean graph, List<Input> inputs, List<O
     /** Returns whether there are layers whose state DL4J refuses to keep. */
     boolean hasBidirectionalLayers() {
         return names("Bidirectional");
+    }
+
+    /** Returns whether the only reader of the only input is a dense layer, which looks at the number of columns. */
+    boolean refusesWiderInputs() {
+        if (inputs.size() > 1 || inputs.get(0).type().getType() != InputType.Type.FF || inputs.get(0).indices() > 0) {
+            return false;
+        }
+        return !graph && layers().getConf(0).getLayer() instanceof DenseLayer;
     }
 
     /** Returns whether every layer takes single time steps, without their axis. */

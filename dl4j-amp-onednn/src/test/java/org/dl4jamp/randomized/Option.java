@@ -32,7 +32,11 @@ enum Option {
     NO_MINIBATCH,
     /** No workspaces. */
     NO_WORKSPACES,
-    /** Everything in a configuration that carries the settings, through JSON. */
+    /** The norm of a step's gradients is limited. */
+    CLIP_NORM,
+    /** The magnitude of each gradient is limited. */
+    CLIP_VALUE,
+    /** Settings that the network's configuration carries, through JSON. */
     CARRIED;
 
     /** Whether it needs the very steps of stock DL4J: random numbers are drawn in each, and segments are steps. */
