@@ -62,7 +62,11 @@ final class DifferentialCheck {
                 return Optional.empty();
             }
             Batch batch = new Batches(description, scenario.has(Option.MASKS), 0).of(new Draw(scenario.seed()), 3);
-            net.fit(batch, 1);
+            if (scenario.has(Option.EXTERNAL_ERRORS)) {
+                net.externalStep(batch);
+            } else {
+                net.fit(batch, 1);
+            }
             net.output(batch, false, scenario.has(Option.MASKS));
             return Optional.of(description);
         } catch (RuntimeException e) {

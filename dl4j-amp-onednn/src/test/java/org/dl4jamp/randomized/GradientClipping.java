@@ -52,6 +52,9 @@ final class GradientClipping extends BaseTrainingListener {
 
     /** Returns false for running statistics and class centers, which DL4J keeps among the gradients. */
     private static boolean isGradient(String name) {
-        return !name.endsWith("_mean") && !name.endsWith("_var") && !name.endsWith("_log10stdev") && !name.endsWith("_cL");
+        return !name.endsWith("_mean")
+                && !name.endsWith("_var")
+                && !name.endsWith("_log10stdev")
+                && !name.endsWith("_cL");
     }
 }

@@ -96,7 +96,8 @@ final class GraphAssembly {
                 addActivation(own, gene, part, suitable, name);
             } else if (!suitable.isEmpty()) {
                 Node from = own.chance(0.6) ? suitable.get(suitable.size() - 1) : own.from(suitable);
-                assembly.fit(part, gene.seed(), from.type(), from.steps(), false).ifPresent(fitted -> put(name, fitted, from));
+                assembly.fit(part, gene.seed(), from.type(), from.steps(), false)
+                        .ifPresent(fitted -> put(name, fitted, from));
             }
         } else if (gene.part() instanceof VertexPart part) {
             part.maker().make(own, nodes).ifPresent(wired -> put(name, wired));
@@ -122,7 +123,8 @@ final class GraphAssembly {
         InputType[] types = wired.inputs().stream().map(Node::type).toArray(InputType[]::new);
         typeOf(wired.vertex(), types).ifPresent(type -> {
             List<String> from = wired.inputs().stream().map(Node::name).toList();
-            int steps = type.getType() == InputType.Type.FF ? wired.inputs().get(0).steps() : 0;
+            int steps =
+                    type.getType() == InputType.Type.FF ? wired.inputs().get(0).steps() : 0;
             put(new Node(name, type, wired.copies(), steps), wired.vertex(), from);
         });
     }
@@ -171,7 +173,8 @@ final class GraphAssembly {
         boolean isRead = sources.values().stream().anyMatch(from -> from.contains(end.name()));
         return isRead
                 || ancestors(List.of(end.name())).stream()
-                        .noneMatch(name -> contents.get(name) instanceof NetworkAssembly.Fitted fitted && fitted.trains());
+                        .noneMatch(
+                                name -> contents.get(name) instanceof NetworkAssembly.Fitted fitted && fitted.trains());
     }
 
     private String build(List<String> outputs, Set<String> needed) {

@@ -6,6 +6,8 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
+import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.deeplearning4j.optimize.api.TrainingListener;
@@ -94,6 +96,26 @@ record GraphNet(ComputationGraph model) implements Net {
         LayersNet.put(gradients, model.gradient(), model);
         gradients.put("score", Nd4j.scalar(model.score()));
         model.clearLayerMaskArrays();
+        return gradients;
+    }
+
+    @Override
+    public Map<String, INDArray> externalStep(Batch batch) {
+        Batch copy = batch.copy();
+        model.feedForward(copy.features(), true, false);
+        Gradient gradient = model.backpropGradient(copy.labels());
+        Map<String, INDArray> gradients = new TreeMap<>();
+        LayersNet.put(gradients, gradient, model);
+        gradients.replaceAll((name, array) -> array.dup());
+        ComputationGraphConfiguration configuration = model.getConfiguration();
+        model.getUpdater()
+                .update(
+                        gradient,
+                        configuration.getIterationCount(),
+                        configuration.getEpochCount(),
+                        (int) copy.features()[0].size(0),
+                        LayerWorkspaceMgr.noWorkspaces());
+        model.params().subi(gradient.gradient());
         return gradients;
     }
 

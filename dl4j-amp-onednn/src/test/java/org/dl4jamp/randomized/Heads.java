@@ -2,24 +2,26 @@ package org.dl4jamp.randomized;
 
 import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.inputs.InputType;
-import org.deeplearning4j.nn.conf.layers.objdetect.Yolo2OutputLayer;
-import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.lossfunctions.impl.LossFMeasure;
 import org.deeplearning4j.nn.conf.layers.CenterLossOutputLayer;
 import org.deeplearning4j.nn.conf.layers.Cnn3DLossLayer;
 import org.deeplearning4j.nn.conf.layers.CnnLossLayer;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.LossLayer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.RnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
+import org.deeplearning4j.nn.conf.layers.objdetect.Yolo2OutputLayer;
 import org.dl4jamp.randomized.Part.Family;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.activations.IActivation;
+import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.lossfunctions.ILossFunction;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 import org.nd4j.linalg.lossfunctions.impl.LossBinaryXENT;
+import org.nd4j.linalg.lossfunctions.impl.LossFMeasure;
 import org.nd4j.linalg.lossfunctions.impl.LossMCXENT;
 import org.nd4j.linalg.lossfunctions.impl.LossMSE;
 
@@ -78,8 +80,7 @@ final class Heads {
                             Activation.TANH,
                             Labels.GAUSSIAN);
                 // Of labels that are far from its pole.
-                case 13 ->
-                    of(LossFunction.MEAN_ABSOLUTE_PERCENTAGE_ERROR, Activation.SOFTPLUS, Labels.FAR_FROM_ZERO);
+                case 13 -> of(LossFunction.MEAN_ABSOLUTE_PERCENTAGE_ERROR, Activation.SOFTPLUS, Labels.FAR_FROM_ZERO);
                 case 14 ->
                     new Objective(
                             new LossFMeasure(draw.real(0.5, 2)),
@@ -135,7 +136,8 @@ final class Heads {
         return switch (Family.of(type)) {
             case SEQUENCES -> draw.chance(0.25) && !parameters ? rnnLoss(objective, type) : rnnOutput(chosen, outputs);
             case IMAGES -> draw.chance(0.35) && !parameters ? cnnLoss(objective, type) : output(chosen, outputs, bias);
-            case VOLUMES -> draw.chance(0.35) && !parameters ? cnn3dLoss(objective, type) : output(chosen, outputs, bias);
+            case VOLUMES ->
+                draw.chance(0.35) && !parameters ? cnn3dLoss(objective, type) : output(chosen, outputs, bias);
             default ->
                 !separable && draw.chance(0.3)
                         ? center(draw, outputs)
@@ -155,6 +157,25 @@ final class Heads {
     private static Head yolo(InputType.InputTypeConvolutional type) {
         INDArray sizes = Nd4j.createFromArray(new float[][] {{type.getHeight() / 2f, type.getWidth() / 2f}});
         return new Head(new Yolo2OutputLayer.Builder().boundingBoxPriors(sizes).build(), Labels.BOXES);
+    }
+
+    /** Makes a last layer for errors from outside, of which there is one for each of its numbers. */
+    static Head withoutLoss(Draw draw, InputType type) {
+        int outputs = draw.between(1, 4);
+        Layer layer =
+                switch (Family.of(type)) {
+                    case SEQUENCES ->
+                        new LSTM.Builder()
+                                .nOut(outputs)
+                                .activation(Activation.TANH)
+                                .build();
+                    default ->
+                        new DenseLayer.Builder()
+                                .nOut(outputs)
+                                .activation(Functions.any(draw))
+                                .build();
+                };
+        return new Head(layer, Labels.GAUSSIAN);
     }
 
     private static Head output(Objective objective, int outputs, boolean bias) {

@@ -10,9 +10,11 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.api.layers.RecurrentLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.deeplearning4j.util.ModelSerializer;
 import org.dl4jamp.checkpoint.AmpModelSerializer;
+import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
@@ -101,6 +103,31 @@ record LayersNet(MultiLayerNetwork model) implements Net {
     static void put(Map<String, INDArray> into, Gradient gradient, Model model) {
         gradient.gradientForVariable().forEach((name, array) -> into.put(name, array));
         into.keySet().retainAll(model.paramTable().keySet());
+    }
+
+    @Override
+    public Map<String, INDArray> externalStep(Batch batch) {
+        Batch copy = batch.copy();
+        model.setInput(copy.features()[0]);
+        model.feedForward(true, false);
+        Pair<Gradient, INDArray> both = model.backpropGradient(copy.labels()[0], LayerWorkspaceMgr.noWorkspaces());
+        Map<String, INDArray> gradients = new TreeMap<>();
+        put(gradients, both.getFirst(), model);
+        gradients.replaceAll((name, gradient) -> gradient.dup());
+        if (both.getSecond() != null) {
+            gradients.put("epsilon", both.getSecond().dup());
+        }
+        int examples = (int) copy.features()[0].size(0);
+        model.getUpdater()
+                .update(
+                        model,
+                        both.getFirst(),
+                        model.getIterationCount(),
+                        model.getEpochCount(),
+                        examples,
+                        LayerWorkspaceMgr.noWorkspaces());
+        model.params().subi(both.getFirst().gradient());
+        return gradients;
     }
 
     @Override

@@ -36,6 +36,13 @@ interface Net {
     /** Gradients of all parameters, and the score. */
     Map<String, INDArray> gradients(Batch batch, int variant);
 
+    /**
+     * Makes a step with errors from outside, of which the batch has its labels, as programs with losses of their own do.
+     *
+     * @return gradients of all parameters, and of the features where DL4J returns them
+     */
+    Map<String, INDArray> externalStep(Batch batch);
+
     Map<String, INDArray> timeSteps(Batch batch, boolean whole);
 
     Map<String, INDArray> storedState(Batch batch, boolean training);

@@ -134,8 +134,8 @@ final class NetworkAssembly {
             int number = type instanceof InputType.InputTypeRecurrent sequence
                     ? (int) sequence.getTimeSeriesLength()
                     : steps;
-            InputType input = TrueTypes.withSteps(
-                    preProcessor == null ? type : preProcessor.getOutputType(type), number);
+            InputType input =
+                    TrueTypes.withSteps(preProcessor == null ? type : preProcessor.getOutputType(type), number);
             layer.setNIn(input, true);
             InputType claimed = layer.getOutputType(0, input);
             InputType output = TrueTypes.behind(NetworkDescription.inner(layer), input, claimed, number);
@@ -176,6 +176,10 @@ final class NetworkAssembly {
      * @param parameters whether it needs some
      */
     Head head(InputType type, int steps, boolean parameters) {
+        if (scenario.has(Option.EXTERNAL_ERRORS)) {
+            // A sequence again where vectors are those of time steps.
+            return Heads.withoutLoss(draw, steps > 0 ? InputType.recurrent(1, steps) : type);
+        }
         InputType labelled = steps > 0 ? InputType.recurrent(1, steps) : type;
         return Heads.make(draw, labelled, scenario.has(Option.ACCUMULATION), parameters);
     }
@@ -238,6 +242,8 @@ final class NetworkAssembly {
     }
 
     private static int indices(MultiLayerConfiguration configuration) {
-        return NetworkDescription.inner(configuration.getConf(0).getLayer()) instanceof EmbeddingSequenceLayer ? STEPS : 1;
+        return NetworkDescription.inner(configuration.getConf(0).getLayer()) instanceof EmbeddingSequenceLayer
+                ? STEPS
+                : 1;
     }
 }

@@ -11,21 +11,24 @@ import org.deeplearning4j.nn.conf.graph.GraphVertex;
 import org.deeplearning4j.nn.conf.graph.LayerVertex;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
-import org.deeplearning4j.nn.conf.layers.DropoutLayer;
+import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.DropoutLayer;
+import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.dl4jamp.AmpConfig;
-import org.dl4jamp.MixedPrecision;
 import org.deeplearning4j.nn.conf.layers.LossLayer;
 import org.deeplearning4j.nn.conf.layers.PReLULayer;
 import org.deeplearning4j.nn.conf.layers.convolutional.Cropping1D;
 import org.deeplearning4j.nn.conf.layers.convolutional.Cropping2D;
 import org.deeplearning4j.nn.conf.layers.convolutional.Cropping3D;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
+import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.conf.layers.samediff.SameDiffVertex;
 import org.deeplearning4j.nn.conf.layers.wrapper.BaseWrapperLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.randomized.Heads.Labels;
 
 /**
@@ -92,14 +95,30 @@ record NetworkDescription(String json, boolean graph, List<Input> inputs, List<O
         return false;
     }
 
+    /** Returns whether stock DL4J can train a clone: an attention vertex loses its updater. */
+    boolean isCloneTrainable() {
+        return !graph || !hasAVertexThatKeepsMasks();
+    }
+
     /** Returns whether there are layers whose state DL4J refuses to keep. */
     boolean hasBidirectionalLayers() {
         return names("Bidirectional");
     }
 
+    /** Returns whether a first layer has gradients of weights that are products with the features. */
+    boolean multipliesFeatures() {
+        Class<?> first = graph ? null : layers().getConf(0).getLayer().getClass();
+        return first == DenseLayer.class
+                || first == ConvolutionLayer.class
+                || first == LSTM.class
+                || first == SimpleRnn.class;
+    }
+
     /** Returns whether the only reader of the only input is a dense layer, which looks at the number of columns. */
     boolean refusesWiderInputs() {
-        if (inputs.size() > 1 || inputs.get(0).type().getType() != InputType.Type.FF || inputs.get(0).indices() > 0) {
+        if (inputs.size() > 1
+                || inputs.get(0).type().getType() != InputType.Type.FF
+                || inputs.get(0).indices() > 0) {
             return false;
         }
         return !graph && layers().getConf(0).getLayer() instanceof DenseLayer;

@@ -23,7 +23,10 @@ final class Passes {
     static void copy(Player player, Draw draw, String name) {
         Net copy = player.net().copy();
         player.seen().add(name + " output", copy.output(player.batches().of(draw), false, false));
-        if (!player.scenario().makesOtherSteps() && !player.scenario().clips()) {
+        boolean hasOutputLayer = !player.scenario().has(Option.EXTERNAL_ERRORS);
+        if (hasOutputLayer
+                && !player.scenario().makesOtherSteps()
+                && !player.scenario().clips()) {
             copy.fit(player.batches().of(draw), draw.between(0, 2));
             player.seen().add(name + " parameters", copy.model().params());
             INDArray state = copy.updaterState();
@@ -61,9 +64,8 @@ final class Passes {
         }
         Batch batch = player.batches().of(draw, 3);
         INDArray features = draw.gaussian(1, 3, batch.features()[0].size(1) + 1);
-        Batch wider = new Batch(
-                new INDArray[] {features}, batch.labels(), new INDArray[1], new INDArray[1]);
-        boolean training = draw.chance(0.5);
+        Batch wider = new Batch(new INDArray[] {features}, batch.labels(), new INDArray[1], new INDArray[1]);
+        boolean training = draw.chance(0.5) && !player.scenario().has(Option.EXTERNAL_ERRORS);
         try {
             if (training) {
                 player.net().fit(wider, 0);

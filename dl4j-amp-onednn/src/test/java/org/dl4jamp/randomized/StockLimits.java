@@ -52,8 +52,7 @@ final class StockLimits {
             return false;
         }
         // They return a view of the features, or overwrite them, outside the workspace where DL4J expects it.
-        boolean leavesWorkspace =
-                name.equals("cropping") || name.equals("cropping3d") || name.equals("prelu");
+        boolean leavesWorkspace = name.equals("cropping") || name.equals("cropping3d") || name.equals("prelu");
         if (first && leavesWorkspace) {
             return false;
         }

@@ -49,7 +49,8 @@ final class TrueTypes {
             for (int i = 0; i < extents.length; i++) {
                 extents[i] = transposed.getConvolutionMode() == ConvolutionMode.Same
                         ? extents[i] * transposed.getStride()[i]
-                        : (extents[i] - 1) * transposed.getStride()[i] + transposed.getKernelSize()[i];
+                        : (extents[i] - 1) * transposed.getStride()[i]
+                                + transposed.getKernelSize()[i];
             }
         } else if (layer instanceof Convolution3D convolution) {
             slide(extents, convolution.getKernelSize(), convolution.getStride(), convolution.getConvolutionMode());
