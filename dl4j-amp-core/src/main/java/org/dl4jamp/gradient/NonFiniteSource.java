@@ -13,6 +13,7 @@ import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.LayerPlace;
 import org.dl4jamp.network.VertexPlace;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.indexing.NDArrayIndex;
 
 /**
  * Looks for what made a step fail.
@@ -54,12 +55,15 @@ public record NonFiniteSource(AmpNetwork network) {
             if (view == null || FiniteCheck.isFinite(view)) {
                 continue;
             }
-            Map<String, INDArray> gradients =
-                    layer.conf().getLayer().initializer().getGradientsFromFlattened(layer.conf(), view);
-            for (Map.Entry<String, INDArray> entry : gradients.entrySet()) {
-                if (!FiniteCheck.isFinite(entry.getValue())) {
+            INDArray gradients = view.reshape(view.length());
+            long from = 0;
+            // In the order of parameters, as DL4J's updater: its initializer for bidirectional layers throws.
+            for (Map.Entry<String, INDArray> entry : layer.paramTable(false).entrySet()) {
+                long to = from + entry.getValue().length();
+                if (!FiniteCheck.isFinite(gradients.get(NDArrayIndex.interval(from, to)))) {
                     return Optional.of("parameter \"" + entry.getKey() + "\" of layer \"" + place.name() + "\"");
                 }
+                from = to;
             }
         }
         for (VertexPlace place : network.vertices()) {

@@ -17,20 +17,41 @@ final class AmpPlayer extends Player {
     private MixedPrecision amp;
     private InferenceMode inference;
 
-    AmpPlayer(Scenario scenario, NetworkDescription description, Net net, String engine) {
-        super(scenario, description, net, 0);
+    AmpPlayer(Scenario scenario, NetworkDescription description, String engine) {
+        this(scenario, description, settings(scenario, engine));
+    }
+
+    private AmpPlayer(Scenario scenario, NetworkDescription description, AmpConfig config) {
+        super(scenario, description, network(scenario, description, config), 0);
+        this.config = config;
+        enable();
+    }
+
+    private static Net network(Scenario scenario, NetworkDescription description, AmpConfig config) {
+        NetworkDescription made = scenario.has(Option.CARRIED) ? description.carrying(config) : description;
+        return made.network(scenario.seed());
+    }
+
+    private static AmpConfig settings(Scenario scenario, String engine) {
         AmpConfig.Builder builder =
                 AmpConfig.builder().precision(Precision.FLOAT).engine(engine);
         if (scenario.microBatches() > 1) {
             builder.accumulate(
                     scenario.microBatches(), scenario.carriesOver() ? PartialGroup.CARRY_OVER : PartialGroup.APPLY);
         }
-        config = builder.build();
-        enable();
+        if (scenario.has(Option.CLIP_NORM)) {
+            builder.clipGradientNorm(scenario.clipNorm());
+        }
+        if (scenario.has(Option.CLIP_VALUE)) {
+            builder.clipGradientValue(scenario.clipValue());
+        }
+        return builder.build();
     }
 
     private void enable() {
-        amp = MixedPrecision.enable(net().model(), config);
+        amp = scenario().has(Option.CARRIED)
+                ? MixedPrecision.enable(net().model())
+                : MixedPrecision.enable(net().model(), config);
     }
 
     @Override
@@ -54,6 +75,14 @@ final class AmpPlayer extends Player {
     @Override
     void closeAndEnable() {
         amp.close();
+        enable();
+    }
+
+    @Override
+    void continueWithClone() {
+        Net copy = net().copy();
+        amp.close();
+        setNet(copy);
         enable();
     }
 

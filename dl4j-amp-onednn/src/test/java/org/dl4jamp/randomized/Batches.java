@@ -68,6 +68,8 @@ final class Batches {
             if (masked && sequence) {
                 int steps = (int) ((InputType.InputTypeRecurrent) type).getTimeSeriesLength();
                 labelMasks[i] = mask(draw, examples, steps);
+            } else if (masked && outputs.get(i).labels() != Labels.BOXES && isChannelsFirst(type)) {
+                labelMasks[i] = maskOfPixels(draw, (InputType.InputTypeConvolutional) type, examples);
             }
         }
         return new Batch(features, labels, featureMasks, labelMasks);
@@ -83,6 +85,20 @@ final class Batches {
                 mask.putScalar(i, t, t > 0 && holes && draw.chance(0.3) ? 0 : 1);
             }
         }
+        return mask;
+    }
+
+    private static boolean isChannelsFirst(InputType type) {
+        return type instanceof InputType.InputTypeConvolutional images && images.getFormat() == CNN2DFormat.NCHW;
+    }
+
+    /** A mask of whole images, or of pixels in all channels. */
+    private static INDArray maskOfPixels(Draw draw, InputType.InputTypeConvolutional type, int examples) {
+        INDArray mask = draw.chance(0.3)
+                ? draw.whole(0, 1, examples, 1, 1, 1)
+                : draw.whole(0, 1, examples, 1, type.getHeight(), type.getWidth());
+        // There's nothing to divide by if all are masked.
+        mask.putScalar(0, 1);
         return mask;
     }
 
@@ -136,9 +152,29 @@ final class Batches {
             case BINARY -> draw.whole(0, 1, shape);
             case SIGNS -> draw.whole(0, 1, shape).muli(2).subi(1);
             case POSITIVE -> draw.uniform(0.1, 2, shape);
+            case FAR_FROM_ZERO -> draw.uniform(0.5, 3, shape);
+            case BOXES -> boxes(draw, (InputType.InputTypeConvolutional) type, examples);
             case PROBABILITIES -> draw.uniform(0.05, 0.95, shape);
             case ONE_HOT -> oneHot(draw, shape, classes(type, shape));
         };
+    }
+
+    /** Labels of Yolo2OutputLayer: upper left and lower right corner in units of the grid, and a class; zeros where there's no object. */
+    private static INDArray boxes(Draw draw, InputType.InputTypeConvolutional type, int examples) {
+        int classes = (int) type.getChannels() - 5;
+        INDArray labels = Nd4j.zeros(DataType.FLOAT, examples, 4 + classes, type.getHeight(), type.getWidth());
+        for (int i = 0; i < examples; i++) {
+            double y = draw.real(0, type.getHeight());
+            double x = draw.real(0, type.getWidth());
+            double[] corners = {x - draw.real(0.2, 1), y - draw.real(0.2, 1), 0, 0};
+            corners[2] = 2 * x - corners[0];
+            corners[3] = 2 * y - corners[1];
+            for (int k = 0; k < corners.length; k++) {
+                labels.putScalar(new long[] {i, k, (long) y, (long) x}, corners[k]);
+            }
+            labels.putScalar(new long[] {i, 4 + draw.between(0, classes - 1), (long) y, (long) x}, 1);
+        }
+        return labels;
     }
 
     private static INDArray oneHot(Draw draw, long[] shape, int axis) {
@@ -163,8 +199,8 @@ final class Batches {
     Batch failing(Draw draw) {
         Batch batch = of(draw);
         float value = draw.of(Float.NaN, Float.POSITIVE_INFINITY, Float.NaN);
-        boolean indices = network.inputs().stream().anyMatch(input -> input.indices() > 0);
-        if (indices || draw.chance(0.5)) {
+        // Elsewhere a maximum, or a ReLU in front of the first gradient, may turn such features into ordinary numbers.
+        if (!network.multipliesFeatures() || draw.chance(0.5)) {
             for (INDArray labels : batch.labels()) {
                 labels.assign(Float.NaN);
             }

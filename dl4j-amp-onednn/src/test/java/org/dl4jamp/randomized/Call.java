@@ -113,7 +113,10 @@ enum Call {
     SET_LEARNING_RATE(1) {
         @Override
         void make(Player player, Draw draw, String name) {
-            player.net().setLearningRate(draw.real(0.01, 0.1));
+            // DL4J's rebuilding of the updater's state throws where center loss has another updater for its centers.
+            if (!player.description().names("CenterLoss")) {
+                player.net().setLearningRate(draw.real(0.01, 0.1));
+            }
         }
     },
     SAVE_AND_RESTORE(1) {
@@ -128,6 +131,40 @@ enum Call {
             player.restore(false);
         }
     },
+    EXTERNAL_STEP(6, Option.EXTERNAL_ERRORS) {
+        @Override
+        void make(Player player, Draw draw, String name) {
+            player.seen().add(name, player.net().externalStep(player.batches().of(draw)));
+        }
+    },
+    CLONE(1) {
+        @Override
+        void make(Player player, Draw draw, String name) {
+            if (player.description().isCloneTrainable()) {
+                Passes.copy(player, draw, name);
+            }
+        }
+    },
+    CONTINUE_WITH_CLONE(1) {
+        @Override
+        void make(Player player, Draw draw, String name) {
+            if (player.description().isCloneTrainable()) {
+                player.continueWithClone();
+            }
+        }
+    },
+    OUTPUT_OF_TWO_THREADS(1) {
+        @Override
+        void make(Player player, Draw draw, String name) {
+            Passes.outputOfTwoThreads(player, draw, name);
+        }
+    },
+    REFUSED_INPUT(1) {
+        @Override
+        void make(Player player, Draw draw, String name) {
+            Passes.refusedInput(player, draw, name);
+        }
+    },
     CLOSE_AND_ENABLE(1) {
         @Override
         void make(Player player, Draw draw, String name) {
@@ -140,7 +177,7 @@ enum Call {
             player.paused(() -> {
                 for (int i = draw.between(1, 3); i > 0; i--) {
                     Call call = draw.of(FIT, OUTPUT, OUTPUT_IN_TRAINING, GRADIENTS, CHANGE_PARAMETERS);
-                    call.make(player, draw, name + ", " + call);
+                    call.makeWithin(player, draw, name);
                 }
             });
         }
@@ -150,13 +187,25 @@ enum Call {
         void make(Player player, Draw draw, String name) {
             player.inferring(() -> {
                 for (int i = draw.between(1, 5); i > 0; i--) {
-                    Call call =
-                            draw.of(OUTPUT, OUTPUT, FEED_FORWARD, SCORE, TIME_STEPS, CLEAR_STATE, CHANGE_PARAMETERS);
-                    call.make(player, draw, name + ", " + call);
+                    Call call = draw.of(
+                            OUTPUT,
+                            OUTPUT,
+                            FEED_FORWARD,
+                            SCORE,
+                            TIME_STEPS,
+                            CLEAR_STATE,
+                            CHANGE_PARAMETERS,
+                            CLONE,
+                            OUTPUT_OF_TWO_THREADS,
+                            REFUSED_INPUT);
+                    call.makeWithin(player, draw, name);
                 }
             });
         }
     };
+
+    private static final Set<String> NEED_LABELS =
+            Set.of("FIT", "FIT_EPOCHS", "SCORE", "SCORE_IN_TRAINING", "GRADIENTS");
 
     private final int weight;
     private final Option need;
@@ -177,7 +226,15 @@ enum Call {
 
     /** Returns whether it makes sense with these options. */
     boolean suits(Set<Option> options) {
-        return need == null || options.contains(need);
+        return (need == null || options.contains(need))
+                && !(options.contains(Option.EXTERNAL_ERRORS) && NEED_LABELS.contains(name()));
+    }
+
+    /** Makes it in a pause or in inference mode. */
+    private void makeWithin(Player player, Draw draw, String name) {
+        boolean external = player.scenario().has(Option.EXTERNAL_ERRORS) && NEED_LABELS.contains(name());
+        Call call = !external ? this : this == SCORE ? OUTPUT : EXTERNAL_STEP;
+        call.make(player, draw, name + ", " + call);
     }
 
     abstract void make(Player player, Draw draw, String name);

@@ -43,7 +43,7 @@ final class DifferentialCheck {
     /** Compares on all engines, up to the first that differs. */
     static Outcome of(Scenario scenario, List<String> engines) {
         Optional<NetworkDescription> description = describe(scenario);
-        if (description.isEmpty() || KnownDifferences.has(scenario)) {
+        if (description.isEmpty()) {
             return Outcome.NO_NETWORK;
         }
         return new DifferentialCheck(scenario, description.get()).run(engines);
@@ -62,7 +62,11 @@ final class DifferentialCheck {
                 return Optional.empty();
             }
             Batch batch = new Batches(description, scenario.has(Option.MASKS), 0).of(new Draw(scenario.seed()), 3);
-            net.fit(batch, 1);
+            if (scenario.has(Option.EXTERNAL_ERRORS)) {
+                net.externalStep(batch);
+            } else {
+                net.fit(batch, 1);
+            }
             net.output(batch, false, scenario.has(Option.MASKS));
             return Optional.of(description);
         } catch (RuntimeException e) {
@@ -121,9 +125,8 @@ final class DifferentialCheck {
     }
 
     private Observations mixed(String engine) {
-        Net net = description.network(scenario.seed());
         Nd4j.getRandom().setSeed(scenario.seed());
-        try (AmpPlayer player = new AmpPlayer(scenario, description, net, engine)) {
+        try (AmpPlayer player = new AmpPlayer(scenario, description, engine)) {
             return player.play();
         }
     }

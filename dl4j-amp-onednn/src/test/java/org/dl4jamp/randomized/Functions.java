@@ -4,13 +4,11 @@ import java.util.List;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.activations.impl.ActivationLReLU;
+import org.nd4j.linalg.activations.impl.ActivationRReLU;
 
 /** Activation functions without jumps, so that rounding can't make a difference. */
 final class Functions {
-    /**
-     * Those of one value. Left out: CUBE, which explodes; THRESHOLDEDRELU, which jumps; RRELU, which draws random
-     * numbers in places of its own.
-     */
+    /** Those of one value. Left out: THRESHOLDEDRELU, which jumps. */
     private static final List<Activation> OF_ONE_VALUE = List.of(
             Activation.IDENTITY,
             Activation.RELU,
@@ -29,7 +27,8 @@ final class Functions {
             Activation.MISH,
             Activation.RATIONALTANH,
             Activation.RECTIFIEDTANH,
-            Activation.RELU6);
+            Activation.RELU6,
+            Activation.CUBE);
 
     private Functions() {}
 
@@ -39,9 +38,15 @@ final class Functions {
             return draw.of(Activation.IDENTITY, Activation.RELU, Activation.TANH)
                     .getActivationFunction();
         }
-        return draw.chance(0.1)
-                ? new ActivationLReLU(draw.real(0.05, 0.4))
-                : draw.from(OF_ONE_VALUE).getActivationFunction();
+        return switch (draw.between(0, 19)) {
+            case 0 -> new ActivationLReLU(draw.real(0.05, 0.4));
+            // Of one slope: others are drawn in each pass, at other places of the random numbers than stock DL4J's.
+            case 1 -> {
+                double slope = draw.real(0.1, 0.4);
+                yield new ActivationRReLU(slope, slope);
+            }
+            default -> draw.from(OF_ONE_VALUE).getActivationFunction();
+        };
     }
 
     /** Returns any function that a layer of vectors may have. */

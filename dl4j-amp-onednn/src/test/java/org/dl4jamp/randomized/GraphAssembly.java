@@ -12,7 +12,6 @@ import java.util.Set;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration.GraphBuilder;
 import org.deeplearning4j.nn.conf.graph.GraphVertex;
 import org.deeplearning4j.nn.conf.inputs.InputType;
-import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.randomized.Heads.Head;
 import org.dl4jamp.randomized.Part.Family;
 import org.dl4jamp.randomized.Part.LayerPart;
@@ -58,14 +57,14 @@ final class GraphAssembly {
             LayerPart part = assembly.embedding();
             inputs.add(new NetworkDescription.Input(type, part.name().equals("embedding") ? 1 : NetworkAssembly.STEPS));
             NetworkAssembly.Fitted fitted = assembly.embedding(part, type);
-            put(new Node("embedding" + inputs.size(), fitted.output(), 1, false), fitted.layer(), List.of(name));
+            put(new Node("embedding" + inputs.size(), fitted.output(), 1, 0), fitted, List.of(name));
         } else {
             inputs.add(new NetworkDescription.Input(type, 0));
             if (type.getType() == InputType.Type.CNNFlat) {
                 // As if it was an image: DL4J has a preprocessor for layers, and none for vertices.
                 inputs.set(inputs.size() - 1, new NetworkDescription.Input(planes(type), 0));
             }
-            nodes.add(new Node(name, inputs.get(inputs.size() - 1).type(), 1, false));
+            nodes.add(new Node(name, inputs.get(inputs.size() - 1).type(), 1, 0));
         }
     }
 
@@ -81,8 +80,8 @@ final class GraphAssembly {
     }
 
     private void put(String name, NetworkAssembly.Fitted fitted, Node from) {
-        boolean perStep = fitted.perStep(from.perStep());
-        put(new Node(name, fitted.output(), from.copies(), perStep), fitted.layer(), List.of(from.name()));
+        int steps = fitted.steps(from.type(), from.steps());
+        put(new Node(name, fitted.output(), from.copies(), steps), fitted, List.of(from.name()));
     }
 
     private void add(Gene gene) {
@@ -91,13 +90,14 @@ final class GraphAssembly {
         if (gene.part() instanceof LayerPart part) {
             List<Node> suitable = nodes.stream()
                     .filter(node -> part.families().contains(node.family()))
-                    .filter(node -> !(node.perStep() && NetworkAssembly.changesRows(part)))
+                    .filter(node -> !(node.steps() > 0 && NetworkAssembly.changesRows(part)))
                     .toList();
             if (part.name().equals("activation") || part.name().equals("prelu")) {
                 addActivation(own, gene, part, suitable, name);
             } else if (!suitable.isEmpty()) {
                 Node from = own.chance(0.6) ? suitable.get(suitable.size() - 1) : own.from(suitable);
-                assembly.fit(part, gene.seed(), from.type()).ifPresent(fitted -> put(name, fitted, from));
+                assembly.fit(part, gene.seed(), from.type(), from.steps(), false)
+                        .ifPresent(fitted -> put(name, fitted, from));
             }
         } else if (gene.part() instanceof VertexPart part) {
             part.maker().make(own, nodes).ifPresent(wired -> put(name, wired));
@@ -112,7 +112,7 @@ final class GraphAssembly {
                 .toList();
         if (!unread.isEmpty()) {
             Node from = own.chance(0.8) ? unread.get(unread.size() - 1) : own.from(unread);
-            assembly.fit(part, gene.seed(), from.type()).ifPresent(fitted -> {
+            assembly.fit(part, gene.seed(), from.type(), from.steps(), false).ifPresent(fitted -> {
                 put(name, fitted, from);
                 nodes.remove(from);
             });
@@ -123,8 +123,9 @@ final class GraphAssembly {
         InputType[] types = wired.inputs().stream().map(Node::type).toArray(InputType[]::new);
         typeOf(wired.vertex(), types).ifPresent(type -> {
             List<String> from = wired.inputs().stream().map(Node::name).toList();
-            boolean perStep = wired.inputs().get(0).perStep() && type.getType() == InputType.Type.FF;
-            put(new Node(name, type, wired.copies(), perStep), wired.vertex(), from);
+            int steps =
+                    type.getType() == InputType.Type.FF ? wired.inputs().get(0).steps() : 0;
+            put(new Node(name, type, wired.copies(), steps), wired.vertex(), from);
         });
     }
 
@@ -148,14 +149,13 @@ final class GraphAssembly {
         List<NetworkDescription.Output> outputs = new ArrayList<>();
         List<String> names = new ArrayList<>();
         for (Node end : chosen) {
-            Head head = assembly.head(end.type(), end.perStep());
-            NetworkAssembly.Fitted fitted = NetworkAssembly.fit(
-                            () -> assembly.options().apply(head.layer(), end.type()), end.type())
+            Head head = assembly.head(end.type(), end.steps(), needsParameters(end));
+            NetworkAssembly.Fitted fitted = assembly.fitHead(head, end.type(), end.steps())
                     .orElseThrow(() -> new IllegalStateException(head + " doesn't take " + end));
             String name = "out" + names.size();
             names.add(name);
             outputs.add(new NetworkDescription.Output(fitted.output(), head.labels()));
-            contents.put(name, fitted.layer());
+            contents.put(name, fitted);
             sources.put(name, List.of(end.name()));
         }
         Set<String> needed = ancestors(names);
@@ -168,24 +168,37 @@ final class GraphAssembly {
         return new NetworkDescription(build(names, needed), true, inputs, outputs);
     }
 
+    /** Returns whether an output has to have weights: if there are none in front of it, and where others read what a loss layer overwrites. */
+    private boolean needsParameters(Node end) {
+        boolean isRead = sources.values().stream().anyMatch(from -> from.contains(end.name()));
+        return isRead
+                || ancestors(List.of(end.name())).stream()
+                        .noneMatch(
+                                name -> contents.get(name) instanceof NetworkAssembly.Fitted fitted && fitted.trains());
+    }
+
     private String build(List<String> outputs, Set<String> needed) {
+        // DL4J's own types would be wrong behind any other.
+        boolean typed = needed.stream()
+                .allMatch(name -> !(contents.get(name) instanceof NetworkAssembly.Fitted fitted) || fitted.typed());
         GraphBuilder builder = assembly.global().graphBuilder().addInputs(inputNames);
         contents.forEach((name, content) -> {
             if (!needed.contains(name)) {
                 return;
             }
             String[] from = sources.get(name).toArray(String[]::new);
-            if (content instanceof Layer layer) {
-                builder.addLayer(name, layer, from);
+            if (content instanceof NetworkAssembly.Fitted fitted) {
+                builder.addLayer(name, fitted.layer(), typed ? null : fitted.preProcessor(), from);
             } else {
                 builder.addVertex(name, (GraphVertex) content, from);
             }
         });
-        return builder.setOutputs(outputs.toArray(String[]::new))
-                .setInputTypes(
-                        inputs.stream().map(NetworkDescription.Input::type).toArray(InputType[]::new))
-                .build()
-                .toJson();
+        builder.setOutputs(outputs.toArray(String[]::new));
+        if (typed) {
+            builder.setInputTypes(
+                    inputs.stream().map(NetworkDescription.Input::type).toArray(InputType[]::new));
+        }
+        return builder.build().toJson();
     }
 
     private Set<String> ancestors(List<String> outputs) {

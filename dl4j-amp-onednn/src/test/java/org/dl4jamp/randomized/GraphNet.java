@@ -6,8 +6,11 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
+import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.deeplearning4j.optimize.api.TrainingListener;
 import org.deeplearning4j.util.ModelSerializer;
 import org.dl4jamp.AmpModelSerializer;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -97,6 +100,26 @@ record GraphNet(ComputationGraph model) implements Net {
     }
 
     @Override
+    public Map<String, INDArray> externalStep(Batch batch) {
+        Batch copy = batch.copy();
+        model.feedForward(copy.features(), true, false);
+        Gradient gradient = model.backpropGradient(copy.labels());
+        Map<String, INDArray> gradients = new TreeMap<>();
+        LayersNet.put(gradients, gradient, model);
+        gradients.replaceAll((name, array) -> array.dup());
+        ComputationGraphConfiguration configuration = model.getConfiguration();
+        model.getUpdater()
+                .update(
+                        gradient,
+                        configuration.getIterationCount(),
+                        configuration.getEpochCount(),
+                        (int) copy.features()[0].size(0),
+                        LayerWorkspaceMgr.noWorkspaces());
+        model.params().subi(gradient.gradient());
+        return gradients;
+    }
+
+    @Override
     public Map<String, INDArray> timeSteps(Batch batch, boolean whole) {
         INDArray[] input = Arrays.stream(batch.copy().features())
                 .map(features -> whole || features.rank() != 3
@@ -151,6 +174,18 @@ record GraphNet(ComputationGraph model) implements Net {
     @Override
     public void setIterations(int iterations) {
         model.getConfiguration().setIterationCount(iterations);
+    }
+
+    @Override
+    public Net copy() {
+        GraphNet copy = new GraphNet(model.clone());
+        copy.model.setListeners(List.of());
+        return copy;
+    }
+
+    @Override
+    public void listen(TrainingListener listener) {
+        model.setListeners(listener);
     }
 
     @Override

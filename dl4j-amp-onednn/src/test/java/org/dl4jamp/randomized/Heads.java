@@ -1,21 +1,27 @@
 package org.dl4jamp.randomized;
 
+import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.CenterLossOutputLayer;
 import org.deeplearning4j.nn.conf.layers.Cnn3DLossLayer;
 import org.deeplearning4j.nn.conf.layers.CnnLossLayer;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.LossLayer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.RnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
+import org.deeplearning4j.nn.conf.layers.objdetect.Yolo2OutputLayer;
 import org.dl4jamp.randomized.Part.Family;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.activations.IActivation;
+import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.lossfunctions.ILossFunction;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 import org.nd4j.linalg.lossfunctions.impl.LossBinaryXENT;
+import org.nd4j.linalg.lossfunctions.impl.LossFMeasure;
 import org.nd4j.linalg.lossfunctions.impl.LossMCXENT;
 import org.nd4j.linalg.lossfunctions.impl.LossMSE;
 
@@ -30,6 +36,9 @@ final class Heads {
         BINARY,
         SIGNS,
         POSITIVE,
+        FAR_FROM_ZERO,
+        /** A box and its class in one cell of each image. */
+        BOXES,
         PROBABILITIES
     }
 
@@ -39,11 +48,9 @@ final class Heads {
             return new Objective(loss.getILossFunction(), function.getActivationFunction(), labels);
         }
 
-        /**
-         * Left out: MAPE and FMEASURE, whose gradients have poles; SPARSE_MCXENT, which takes labels of another shape.
-         */
+        /** Left out: SPARSE_MCXENT, which takes labels of another shape. */
         static Objective draw(Draw draw) {
-            return switch (draw.between(0, 13)) {
+            return switch (draw.between(0, 15)) {
                 case 0, 1, 2 -> of(LossFunction.MCXENT, Activation.SOFTMAX, Labels.ONE_HOT);
                 case 3 -> of(LossFunction.NEGATIVELOGLIKELIHOOD, Activation.SOFTMAX, Labels.ONE_HOT);
                 case 4, 5 ->
@@ -72,6 +79,13 @@ final class Heads {
                             draw.of(LossFunction.COSINE_PROXIMITY, LossFunction.WASSERSTEIN),
                             Activation.TANH,
                             Labels.GAUSSIAN);
+                // Of labels that are far from its pole.
+                case 13 -> of(LossFunction.MEAN_ABSOLUTE_PERCENTAGE_ERROR, Activation.SOFTPLUS, Labels.FAR_FROM_ZERO);
+                case 14 ->
+                    new Objective(
+                            new LossFMeasure(draw.real(0.5, 2)),
+                            Activation.SIGMOID.getActivationFunction(),
+                            Labels.BINARY);
                 default -> of(LossFunction.MEAN_SQUARED_LOGARITHMIC_ERROR, Activation.SIGMOID, Labels.PROBABILITIES);
             };
         }
@@ -95,9 +109,23 @@ final class Heads {
     /** An output layer, and what its labels look like. */
     record Head(Layer layer, Labels labels) {}
 
-    static Head make(Draw draw, InputType type, boolean centerLoss) {
-        Objective objective = Objective.draw(draw);
-        int outputs = draw.between(1, 4);
+    /**
+     * Draws an output or loss layer.
+     *
+     * @param separable whether its loss has to be a mean over examples
+     * @param parameters whether it needs some
+     */
+    static Head make(Draw draw, InputType type, boolean separable, boolean parameters) {
+        if (!parameters && hasRoomForBoxes(type) && draw.chance(0.5)) {
+            return yolo((InputType.InputTypeConvolutional) type);
+        }
+        Objective drawn = Objective.draw(draw);
+        // A loss of all examples together, of one output.
+        boolean together = drawn.loss() instanceof LossFMeasure;
+        Objective objective = together && (separable || Family.of(type) != Family.VECTORS)
+                ? Objective.of(LossFunction.XENT, Activation.SIGMOID, Labels.BINARY)
+                : drawn;
+        int outputs = objective.loss() instanceof LossFMeasure ? 1 : draw.between(1, 4);
         if (objective.function().getClass()
                 == Activation.SOFTMAX.getActivationFunction().getClass()) {
             outputs = Math.max(2, outputs);
@@ -106,14 +134,48 @@ final class Heads {
         boolean bias = draw.chance(0.85);
         Objective chosen = weighted ? objective.weighted(draw, outputs) : objective;
         return switch (Family.of(type)) {
-            case SEQUENCES -> draw.chance(0.25) ? rnnLoss(objective) : rnnOutput(chosen, outputs, bias);
-            case IMAGES -> draw.chance(0.35) ? cnnLoss(objective, type) : output(chosen, outputs, bias);
-            case VOLUMES -> draw.chance(0.35) ? cnn3dLoss(objective, type) : output(chosen, outputs, bias);
+            case SEQUENCES -> draw.chance(0.25) && !parameters ? rnnLoss(objective, type) : rnnOutput(chosen, outputs);
+            case IMAGES -> draw.chance(0.35) && !parameters ? cnnLoss(objective, type) : output(chosen, outputs, bias);
+            case VOLUMES ->
+                draw.chance(0.35) && !parameters ? cnn3dLoss(objective, type) : output(chosen, outputs, bias);
             default ->
-                centerLoss && draw.chance(0.3)
+                !separable && draw.chance(0.3)
                         ? center(draw, outputs)
-                        : draw.chance(0.25) ? loss(objective, type) : output(chosen, outputs, bias);
+                        : draw.chance(0.25) && !parameters && !(objective.loss() instanceof LossFMeasure)
+                                ? loss(objective, type)
+                                : output(chosen, outputs, bias);
         };
+    }
+
+    /** A box has five numbers, and at least one class. */
+    private static boolean hasRoomForBoxes(InputType type) {
+        return type instanceof InputType.InputTypeConvolutional images
+                && images.getFormat() == CNN2DFormat.NCHW
+                && images.getChannels() > 5;
+    }
+
+    private static Head yolo(InputType.InputTypeConvolutional type) {
+        INDArray sizes = Nd4j.createFromArray(new float[][] {{type.getHeight() / 2f, type.getWidth() / 2f}});
+        return new Head(new Yolo2OutputLayer.Builder().boundingBoxPriors(sizes).build(), Labels.BOXES);
+    }
+
+    /** Makes a last layer for errors from outside, of which there is one for each of its numbers. */
+    static Head withoutLoss(Draw draw, InputType type) {
+        int outputs = draw.between(1, 4);
+        Layer layer =
+                switch (Family.of(type)) {
+                    case SEQUENCES ->
+                        new LSTM.Builder()
+                                .nOut(outputs)
+                                .activation(Activation.TANH)
+                                .build();
+                    default ->
+                        new DenseLayer.Builder()
+                                .nOut(outputs)
+                                .activation(Functions.any(draw))
+                                .build();
+                };
+        return new Head(layer, Labels.GAUSSIAN);
     }
 
     private static Head output(Objective objective, int outputs, boolean bias) {
@@ -148,19 +210,20 @@ final class Heads {
                 Labels.ONE_HOT);
     }
 
-    private static Head rnnOutput(Objective objective, int outputs, boolean bias) {
+    /** With a bias: without one it throws in inference. */
+    private static Head rnnOutput(Objective objective, int outputs) {
         return new Head(
                 new RnnOutputLayer.Builder(objective.loss())
                         .nOut(outputs)
-                        .hasBias(bias)
                         .activation(objective.function())
                         .build(),
                 objective.labels());
     }
 
-    private static Head rnnLoss(Objective objective) {
+    private static Head rnnLoss(Objective objective, InputType type) {
         return new Head(
                 new RnnLossLayer.Builder(objective.loss())
+                        .dataFormat(((InputType.InputTypeRecurrent) type).getFormat())
                         .activation(objective.function())
                         .build(),
                 objective.labels());

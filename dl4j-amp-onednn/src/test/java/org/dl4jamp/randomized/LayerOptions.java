@@ -18,11 +18,15 @@ import org.deeplearning4j.nn.conf.dropout.GaussianNoise;
 import org.deeplearning4j.nn.conf.dropout.IDropout;
 import org.deeplearning4j.nn.conf.dropout.SpatialDropout;
 import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.BaseOutputLayer;
+import org.deeplearning4j.nn.conf.layers.BasePretrainNetwork;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.PReLULayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
@@ -44,14 +48,34 @@ final class LayerOptions {
         this.draw = draw;
     }
 
+    /** Gives an output or loss layer settings. */
+    Layer applyToHead(Layer layer, InputType type) {
+        set(layer, type, draw.seed());
+        return layer;
+    }
+
     /** Gives a layer settings, and freezes it perhaps. */
     Layer apply(Layer layer, InputType type) {
         set(layer, type, draw.seed());
-        if (scenario.has(Option.FROZEN) && !(layer instanceof BaseOutputLayer) && draw.chance(0.4)) {
+        if (scenario.has(Option.FROZEN) && !(layer instanceof BasePretrainNetwork) && draw.chance(0.4)) {
             // Stock graphs can't train what is in front of a layer that passes no gradient on.
-            return draw.chance(0.5) && !scenario.graph() ? new FrozenLayer(layer) : new FrozenLayerWithBackprop(layer);
+            if (draw.chance(0.5) && !scenario.graph()) {
+                return new FrozenLayer(layer);
+            }
+            return computesAsInTraining(layer) ? new FrozenLayerWithBackprop(layer) : layer;
         }
         return layer;
+    }
+
+    /**
+     * Returns false for layers that train with wrong numbers or not at all if they compute as in inference, which frozen
+     * ones do: the backward pass of batch normalization reads what no pass has left, and activation layers overwrite
+     * what the backward pass in front of them reads.
+     */
+    private static boolean computesAsInTraining(Layer layer) {
+        return !(layer instanceof BatchNormalization)
+                && !(layer instanceof ActivationLayer)
+                && !(layer instanceof PReLULayer);
     }
 
     private void set(Layer layer, InputType type, long seed) {
@@ -90,11 +114,15 @@ final class LayerOptions {
         if (!(layer instanceof BatchNormalization)) {
             layer.setBiasInit(own.real(-0.2, 0.2));
         }
-        if (scenario.has(Option.WEIGHT_NOISE) && own.chance(0.5)) {
+        // Convolutions want noise for a bias that they haven't.
+        boolean noisy = !(layer instanceof ConvolutionLayer convolution) || convolution.hasBias();
+        if (scenario.has(Option.WEIGHT_NOISE) && noisy && own.chance(0.5)) {
+            // In inference DL4J has no workspace for the noisy biases of an output layer, which it draws there, too.
+            boolean biases = own.chance(0.3) && !(layer instanceof BaseOutputLayer);
             layer.setWeightNoise(
                     own.chance(0.5)
-                            ? new DropConnect(own.real(0.5, 0.9), own.chance(0.3))
-                            : new WeightNoise(new NormalDistribution(0, 0.1), own.chance(0.3), own.chance(0.7)));
+                            ? new DropConnect(own.real(0.5, 0.9), biases)
+                            : new WeightNoise(new NormalDistribution(0, 0.1), biases, own.chance(0.7)));
         }
         if (scenario.has(Option.REGULARIZATION) && own.chance(0.7)) {
             layer.setRegularization(regularization(own));

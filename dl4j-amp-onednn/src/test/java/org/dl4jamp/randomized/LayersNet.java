@@ -10,8 +10,11 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.api.layers.RecurrentLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.deeplearning4j.optimize.api.TrainingListener;
 import org.deeplearning4j.util.ModelSerializer;
 import org.dl4jamp.AmpModelSerializer;
+import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
@@ -103,6 +106,31 @@ record LayersNet(MultiLayerNetwork model) implements Net {
     }
 
     @Override
+    public Map<String, INDArray> externalStep(Batch batch) {
+        Batch copy = batch.copy();
+        model.setInput(copy.features()[0]);
+        model.feedForward(true, false);
+        Pair<Gradient, INDArray> both = model.backpropGradient(copy.labels()[0], LayerWorkspaceMgr.noWorkspaces());
+        Map<String, INDArray> gradients = new TreeMap<>();
+        put(gradients, both.getFirst(), model);
+        gradients.replaceAll((name, gradient) -> gradient.dup());
+        if (both.getSecond() != null) {
+            gradients.put("epsilon", both.getSecond().dup());
+        }
+        int examples = (int) copy.features()[0].size(0);
+        model.getUpdater()
+                .update(
+                        model,
+                        both.getFirst(),
+                        model.getIterationCount(),
+                        model.getEpochCount(),
+                        examples,
+                        LayerWorkspaceMgr.noWorkspaces());
+        model.params().subi(both.getFirst().gradient());
+        return gradients;
+    }
+
+    @Override
     public Map<String, INDArray> timeSteps(Batch batch, boolean whole) {
         INDArray features = batch.copy().features()[0];
         INDArray input = whole || features.rank() != 3
@@ -160,6 +188,18 @@ record LayersNet(MultiLayerNetwork model) implements Net {
     @Override
     public void setIterations(int iterations) {
         model.getLayerWiseConfigurations().setIterationCount(iterations);
+    }
+
+    @Override
+    public Net copy() {
+        LayersNet copy = new LayersNet(model.clone());
+        copy.model.setListeners(List.of());
+        return copy;
+    }
+
+    @Override
+    public void listen(TrainingListener listener) {
+        model.setListeners(listener);
     }
 
     @Override

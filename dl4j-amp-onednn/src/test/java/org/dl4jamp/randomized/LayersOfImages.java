@@ -78,7 +78,8 @@ final class LayersOfImages {
     private static ConvolutionLayer pointwise(Draw draw, InputType type) {
         ConvolutionLayer.Builder builder =
                 new ConvolutionLayer.Builder(new int[] {1, 1}, stride(draw)).dataFormat(format(type));
-        return builder.nOut(draw.between(1, 5))
+        // Sometimes enough channels for an output layer of boxes.
+        return builder.nOut(draw.chance(0.2) ? draw.between(6, 8) : draw.between(1, 5))
                 .hasBias(draw.chance(0.5))
                 .activation(draw.of(Activation.IDENTITY, Activation.IDENTITY, Activation.RELU))
                 .build();
@@ -112,7 +113,6 @@ final class LayersOfImages {
                 SubsamplingLayer.PoolingType.MAX,
                 SubsamplingLayer.PoolingType.AVG,
                 SubsamplingLayer.PoolingType.AVG,
-                SubsamplingLayer.PoolingType.SUM,
                 SubsamplingLayer.PoolingType.PNORM);
         SubsamplingLayer.Builder builder = new SubsamplingLayer.Builder(pooling, pair(draw, 1, 3), stride(draw));
         builder.convolutionMode(mode(draw));
@@ -150,7 +150,7 @@ final class LayersOfImages {
 
     private static LocalResponseNormalization responseNormalization(Draw draw, InputType type) {
         return new LocalResponseNormalization.Builder()
-                .n(draw.of(3, 5))
+                .n(((InputType.InputTypeConvolutional) type).getChannels() > 2 ? draw.of(3, 5) : 3)
                 .k(draw.real(1, 2))
                 // Stock DL4J divides its neighbours' parts of the gradient by the wrong sum, which shows with a large
                 // one.

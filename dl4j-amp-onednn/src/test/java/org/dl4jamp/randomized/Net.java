@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.optimize.api.TrainingListener;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** What is called of both kinds of network. */
@@ -38,6 +39,13 @@ interface Net {
     /** Gradients of all parameters, and the score. */
     Map<String, INDArray> gradients(Batch batch, int variant);
 
+    /**
+     * Makes a step with errors from outside, of which the batch has its labels, as programs with losses of their own do.
+     *
+     * @return gradients of all parameters, and of the features where DL4J returns them
+     */
+    Map<String, INDArray> externalStep(Batch batch);
+
     Map<String, INDArray> timeSteps(Batch batch, boolean whole);
 
     Map<String, INDArray> storedState(Batch batch, boolean training);
@@ -56,6 +64,12 @@ interface Net {
 
     /** How many iterations DL4J's next step begins with. */
     void setIterations(int iterations);
+
+    /** Returns a clone without listeners. */
+    Net copy();
+
+    /** Has a listener called, and no other. */
+    void listen(TrainingListener listener);
 
     /** Returns a copy in double precision. */
     Net inDouble();

@@ -1,7 +1,9 @@
 package org.dl4jamp.randomized;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.deeplearning4j.nn.conf.BackpropType;
 import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.InputPreProcessor;
@@ -11,7 +13,10 @@ import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.Convolution3D;
+import org.deeplearning4j.nn.conf.layers.EmbeddingSequenceLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
+import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
 import org.deeplearning4j.nn.conf.preprocessor.RnnToFeedForwardPreProcessor;
 import org.dl4jamp.randomized.Heads.Head;
 import org.dl4jamp.randomized.Part.Family;
@@ -77,18 +82,34 @@ final class NetworkAssembly {
         };
     }
 
-    /** A layer with the types in front of it, behind its preprocessor, and behind it. */
-    record Fitted(Layer layer, InputPreProcessor preProcessor, InputType output) {
-        /** Returns whether vectors behind it are those of time steps, if those in front of it are or aren't. */
-        boolean perStep(boolean before) {
-            return output.getType() == InputType.Type.FF
-                    && (before || preProcessor instanceof RnnToFeedForwardPreProcessor);
+    /**
+     * A layer with its preprocessor, and the type behind it.
+     *
+     * @param typed whether that is DL4J's type, too
+     */
+    record Fitted(Layer layer, InputPreProcessor preProcessor, InputType output, boolean typed) {
+        /** Returns how many time steps of an example are vectors behind it, 0 if a vector is that of an example. */
+        int steps(InputType before, int stepsBefore) {
+            if (output.getType() != InputType.Type.FF) {
+                return 0;
+            }
+            return preProcessor instanceof RnnToFeedForwardPreProcessor
+                            && before instanceof InputType.InputTypeRecurrent sequence
+                    ? (int) sequence.getTimeSeriesLength()
+                    : stepsBefore;
+        }
+
+        /** Returns whether there is something to train. */
+        boolean trains() {
+            return !(layer instanceof FrozenLayer)
+                    && !(layer instanceof FrozenLayerWithBackprop)
+                    && layer.initializer().numParams(layer) > 0;
         }
     }
 
     /** Tells the layer of a gene for activations of a type, empty if it doesn't fit there. */
-    Optional<Fitted> fit(LayerPart part, long seed, InputType type) {
-        if (!part.families().contains(Family.of(type)) || !fits(part.name(), type)) {
+    Optional<Fitted> fit(LayerPart part, long seed, InputType type, int steps, boolean first) {
+        if (!part.families().contains(Family.of(type)) || !StockLimits.allow(part.name(), type, scenario, first)) {
             return Optional.empty();
         }
         boolean draws = part.name().startsWith("dropout") && !scenario.has(Option.DROPOUT);
@@ -97,46 +118,34 @@ final class NetworkAssembly {
         if (draws || looksAtBatches) {
             return Optional.empty();
         }
-        return create(part, seed, type);
+        return create(part, seed, type, steps);
     }
 
-    private static boolean fits(String name, InputType type) {
-        if (name.equals("separable")) {
-            // Of one channel ND4J leaves the weights of the second product out.
-            return type instanceof InputType.InputTypeConvolutional images && images.getChannels() > 1;
-        }
-        if (!name.equals("spaceToDepth")) {
-            return true;
-        }
-        return type instanceof InputType.InputTypeConvolutional images
-                && images.getHeight() % 2 == 0
-                && images.getWidth() % 2 == 0;
-    }
-
-    private Optional<Fitted> create(LayerPart part, long seed, InputType type) {
+    private Optional<Fitted> create(LayerPart part, long seed, InputType type, int steps) {
         Draw own = new Draw(seed);
-        return fit(() -> new LayerOptions(scenario, own).apply(part.maker().make(own, type), type), type);
+        return fit(() -> new LayerOptions(scenario, own).apply(part.maker().make(own, type), type), type, steps);
     }
 
-    /** Tells what DL4J would: its own preprocessors and types; whatever it rejects doesn't fit. */
-    static Optional<Fitted> fit(java.util.function.Supplier<Layer> maker, InputType type) {
+    /** Returns a layer with DL4J's own preprocessor; whatever DL4J rejects doesn't fit. */
+    static Optional<Fitted> fit(Supplier<Layer> maker, InputType type, int steps) {
         try {
             Layer layer = maker.get();
             InputPreProcessor preProcessor = layer.getPreProcessorForInputType(type);
-            InputType input = preProcessor == null ? type : preProcessor.getOutputType(type);
+            int number = type instanceof InputType.InputTypeRecurrent sequence
+                    ? (int) sequence.getTimeSeriesLength()
+                    : steps;
+            InputType input =
+                    TrueTypes.withSteps(preProcessor == null ? type : preProcessor.getOutputType(type), number);
             layer.setNIn(input, true);
-            InputType output = withSteps(layer.getOutputType(0, withSteps(input)));
-            return isReasonable(output) ? Optional.of(new Fitted(layer, preProcessor, output)) : Optional.empty();
+            InputType claimed = layer.getOutputType(0, input);
+            InputType output = TrueTypes.behind(NetworkDescription.inner(layer), input, claimed, number);
+            boolean typed = output.equals(TrueTypes.withSteps(claimed, number));
+            return isReasonable(output)
+                    ? Optional.of(new Fitted(layer, preProcessor, output, typed))
+                    : Optional.empty();
         } catch (RuntimeException e) {
             return Optional.empty();
         }
-    }
-
-    /** Behind DL4J's preprocessor to sequences the number of steps is unknown. */
-    private static InputType withSteps(InputType type) {
-        return type instanceof InputType.InputTypeRecurrent steps && steps.getTimeSeriesLength() < 0
-                ? InputType.recurrent(steps.getSize(), STEPS, steps.getFormat())
-                : type;
     }
 
     static boolean isReasonable(InputType type) {
@@ -149,7 +158,7 @@ final class NetworkAssembly {
     }
 
     Fitted embedding(LayerPart part, InputType type) {
-        return create(part, draw.seed(), type).orElseThrow();
+        return create(part, draw.seed(), type, STEPS).orElseThrow();
     }
 
     LayerPart embedding() {
@@ -161,43 +170,50 @@ final class NetworkAssembly {
         return part.name().equals("repeatVector");
     }
 
-    Head head(InputType type, boolean perStep) {
-        return Heads.make(draw, perStep ? InputType.recurrent(1, STEPS) : type, !scenario.has(Option.ACCUMULATION));
+    /**
+     * Draws an output or loss layer.
+     *
+     * @param parameters whether it needs some
+     */
+    Head head(InputType type, int steps, boolean parameters) {
+        if (scenario.has(Option.EXTERNAL_ERRORS)) {
+            // A sequence again where vectors are those of time steps.
+            return Heads.withoutLoss(draw, steps > 0 ? InputType.recurrent(1, steps) : type);
+        }
+        InputType labelled = steps > 0 ? InputType.recurrent(1, steps) : type;
+        return Heads.make(draw, labelled, scenario.has(Option.ACCUMULATION), parameters);
     }
 
-    LayerOptions options() {
-        return new LayerOptions(scenario, draw);
+    /** Gives an output or loss layer its settings. DL4J can't train with frozen ones. */
+    Optional<Fitted> fitHead(Head head, InputType type, int steps) {
+        return fit(() -> new LayerOptions(scenario, draw).applyToHead(head.layer(), type), type, steps);
     }
 
     private NetworkDescription layers() {
         InputType input = input(scenario.input());
-        NeuralNetConfiguration.ListBuilder list = global().list();
         InputType type = input;
-        boolean perStep = false;
+        int steps = 0;
+        List<Fitted> fitted = new ArrayList<>();
         if (scenario.input() == Family.INDICES) {
-            Fitted first = embedding(embedding(), type);
-            list.layer(first.layer());
-            type = first.output();
+            fitted.add(embedding(embedding(), type));
+            type = fitted.get(0).output();
         }
         for (Gene gene : scenario.parts()) {
-            Optional<Fitted> next =
-                    gene.part() instanceof LayerPart part ? fit(part, gene.seed(), type) : Optional.empty();
-            if (next.isPresent() && !(perStep && changesRows(gene.part()))) {
-                list.layer(next.get().layer());
-                perStep = next.get().perStep(perStep);
+            Optional<Fitted> next = gene.part() instanceof LayerPart part
+                    ? fit(part, gene.seed(), type, steps, fitted.isEmpty())
+                    : Optional.empty();
+            if (next.isPresent() && !(steps > 0 && changesRows(gene.part()))) {
+                steps = next.get().steps(type, steps);
                 type = next.get().output();
+                fitted.add(next.get());
             }
         }
         InputType before = type;
-        Head head = head(type, perStep);
-        Fitted last = fit(() -> options().apply(head.layer(), before), type)
+        Head head = head(type, steps, fitted.stream().noneMatch(Fitted::trains));
+        Fitted last = fitHead(head, type, steps)
                 .orElseThrow(() -> new IllegalStateException(head + " doesn't take " + before));
-        list.layer(last.layer());
-        list.setInputType(input);
-        if (scenario.has(Option.TRUNCATED) && last.output().getType() == InputType.Type.RNN) {
-            list.backpropType(BackpropType.TruncatedBPTT).tBPTTLength(draw.between(2, 4));
-        }
-        MultiLayerConfiguration configuration = list.build();
+        fitted.add(last);
+        MultiLayerConfiguration configuration = build(fitted, input);
         return new NetworkDescription(
                 configuration.toJson(),
                 false,
@@ -206,7 +222,28 @@ final class NetworkAssembly {
                 List.of(new NetworkDescription.Output(last.output(), head.labels())));
     }
 
+    private MultiLayerConfiguration build(List<Fitted> fitted, InputType input) {
+        NeuralNetConfiguration.ListBuilder list = global().list();
+        fitted.forEach(next -> list.layer(next.layer()));
+        if (fitted.stream().allMatch(Fitted::typed)) {
+            list.setInputType(input);
+        } else {
+            for (int i = 0; i < fitted.size(); i++) {
+                if (fitted.get(i).preProcessor() != null) {
+                    list.inputPreProcessor(i, fitted.get(i).preProcessor());
+                }
+            }
+        }
+        boolean sequences = fitted.get(fitted.size() - 1).output().getType() == InputType.Type.RNN;
+        if (scenario.truncates() && sequences) {
+            list.backpropType(BackpropType.TruncatedBPTT).tBPTTLength(draw.between(2, 4));
+        }
+        return list.build();
+    }
+
     private static int indices(MultiLayerConfiguration configuration) {
-        return configuration.getConf(0).getLayer().toString().contains("EmbeddingSequence") ? STEPS : 1;
+        return NetworkDescription.inner(configuration.getConf(0).getLayer()) instanceof EmbeddingSequenceLayer
+                ? STEPS
+                : 1;
     }
 }

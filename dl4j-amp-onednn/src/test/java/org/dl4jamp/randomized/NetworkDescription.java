@@ -11,7 +11,10 @@ import org.deeplearning4j.nn.conf.graph.GraphVertex;
 import org.deeplearning4j.nn.conf.graph.LayerVertex;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
+import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.DropoutLayer;
+import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.LossLayer;
 import org.deeplearning4j.nn.conf.layers.PReLULayer;
@@ -19,10 +22,13 @@ import org.deeplearning4j.nn.conf.layers.convolutional.Cropping1D;
 import org.deeplearning4j.nn.conf.layers.convolutional.Cropping2D;
 import org.deeplearning4j.nn.conf.layers.convolutional.Cropping3D;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
+import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.conf.layers.samediff.SameDiffVertex;
 import org.deeplearning4j.nn.conf.layers.wrapper.BaseWrapperLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.AmpConfig;
+import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.randomized.Heads.Labels;
 
 /**
@@ -48,6 +54,14 @@ record NetworkDescription(String json, boolean graph, List<Input> inputs, List<O
 
     ComputationGraphConfiguration vertices() {
         return ComputationGraphConfiguration.fromJson(json);
+    }
+
+    /** Returns the network with a configuration that carries settings of mixed precision, through JSON. */
+    NetworkDescription carrying(AmpConfig settings) {
+        String carrying = graph
+                ? MixedPrecision.configure(vertices(), settings).toJson()
+                : MixedPrecision.configure(layers(), settings).toJson();
+        return new NetworkDescription(carrying, graph, inputs, outputs);
     }
 
     /** Makes the network, with parameters that no initialization would give: neutral ones hide mistakes. */
@@ -79,6 +93,41 @@ record NetworkDescription(String json, boolean graph, List<Input> inputs, List<O
             }
         }
         return false;
+    }
+
+    /** Returns whether stock DL4J can train a clone: an attention vertex loses its updater. */
+    boolean isCloneTrainable() {
+        return !graph || !hasAVertexThatKeepsMasks();
+    }
+
+    /** Returns whether there are layers whose state DL4J refuses to keep. */
+    boolean hasBidirectionalLayers() {
+        return names("Bidirectional");
+    }
+
+    /** Returns whether a first layer has gradients of weights that are products with the features. */
+    boolean multipliesFeatures() {
+        Class<?> first = graph ? null : layers().getConf(0).getLayer().getClass();
+        return first == DenseLayer.class
+                || first == ConvolutionLayer.class
+                || first == LSTM.class
+                || first == SimpleRnn.class;
+    }
+
+    /** Returns whether the only reader of the only input is a dense layer, which looks at the number of columns. */
+    boolean refusesWiderInputs() {
+        if (inputs.size() > 1
+                || inputs.get(0).type().getType() != InputType.Type.FF
+                || inputs.get(0).indices() > 0) {
+            return false;
+        }
+        return !graph && layers().getConf(0).getLayer() instanceof DenseLayer;
+    }
+
+    /** Returns whether every layer takes single time steps, without their axis. */
+    boolean computesStepByStep() {
+        return !names(
+                "1D", "TimeDistributed", "GlobalPooling", "RnnLoss", "Attention", "TimeSeries", "TimeStep", "PReLU");
     }
 
     /**
@@ -165,7 +214,8 @@ record NetworkDescription(String json, boolean graph, List<Input> inputs, List<O
         return inner instanceof ActivationLayer || inner instanceof PReLULayer;
     }
 
-    private static Layer inner(Layer layer) {
+    /** Returns the layer that a wrapper freezes, or that it wraps. */
+    static Layer inner(Layer layer) {
         return layer instanceof FrozenLayer frozen
                 ? inner(frozen.getLayer())
                 : layer instanceof BaseWrapperLayer wrapper ? inner(wrapper.getUnderlying()) : layer;

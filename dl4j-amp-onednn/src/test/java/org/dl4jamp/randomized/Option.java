@@ -1,5 +1,8 @@
 package org.dl4jamp.randomized;
 
+import java.util.EnumSet;
+import java.util.Set;
+
 /** What a recipe may ask for beside its layers. */
 enum Option {
     /** Layers with dropout of all kinds. */
@@ -32,12 +35,26 @@ enum Option {
     NO_MINIBATCH,
     /** No workspaces. */
     NO_WORKSPACES,
-    /** Everything in a configuration that carries the settings, through JSON. */
+    /** The norm of a step's gradients is limited. */
+    CLIP_NORM,
+    /** The magnitude of each gradient is limited. */
+    CLIP_VALUE,
+    /** No output layer: errors come from outside, and the updater is called by hand. */
+    EXTERNAL_ERRORS,
+    /** Settings that the network's configuration carries, through JSON. */
     CARRIED;
 
-    /**
-     * Returns whether it needs the very steps of stock DL4J: random numbers are drawn in each, and segments are steps.
-     */
+    /** Returns the options that can be played together: without an output layer there is no step to accumulate, skip or clip. */
+    static Set<Option> compatible(Set<Option> chosen) {
+        Set<Option> options = EnumSet.noneOf(Option.class);
+        options.addAll(chosen);
+        if (options.contains(EXTERNAL_ERRORS)) {
+            options.removeAll(EnumSet.of(ACCUMULATION, FAILURES, TRUNCATED, CLIP_NORM, CLIP_VALUE, MASKS));
+        }
+        return options;
+    }
+
+    /** Returns whether it needs the very steps of stock DL4J: random numbers are drawn in each, and segments are steps. */
     boolean needsEqualSteps() {
         return this == DROPOUT || this == WEIGHT_NOISE || this == TRUNCATED;
     }

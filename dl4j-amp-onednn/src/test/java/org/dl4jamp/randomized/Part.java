@@ -53,15 +53,15 @@ sealed interface Part {
      * A node of a graph.
      *
      * @param copies how many minibatches are stacked
-     * @param perStep whether a vector is one of a time step, and its rows are as many as all steps
+     * @param steps how many time steps of an example are vectors, one a row; 0 if a row is an example, or no vector
      */
-    record Node(String name, InputType type, int copies, boolean perStep) {
+    record Node(String name, InputType type, int copies, int steps) {
         Family family() {
             return Family.of(type);
         }
 
         boolean isLike(Node other) {
-            return type.equals(other.type) && copies == other.copies && perStep == other.perStep;
+            return type.equals(other.type) && copies == other.copies && steps == other.steps;
         }
     }
 

@@ -3,6 +3,11 @@ package org.dl4jamp.randomized;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.deeplearning4j.exception.DL4JInvalidInputException;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** Calls that compute without training, and changes of parameters. */
@@ -12,6 +17,66 @@ final class Passes {
     static void output(Player player, Draw draw, String name, boolean training) {
         boolean masks = player.scenario().has(Option.MASKS) && draw.chance(0.7);
         player.seen().add(name, player.net().output(player.batches().of(draw), training, masks));
+    }
+
+    /** Computes with a clone, and trains it where it has the iteration count of stock DL4J. */
+    static void copy(Player player, Draw draw, String name) {
+        Net copy = player.net().copy();
+        player.seen().add(name + " output", copy.output(player.batches().of(draw), false, false));
+        boolean hasOutputLayer = !player.scenario().has(Option.EXTERNAL_ERRORS);
+        if (hasOutputLayer
+                && !player.scenario().makesOtherSteps()
+                && !player.scenario().clips()) {
+            copy.fit(player.batches().of(draw), draw.between(0, 2));
+            player.seen().add(name + " parameters", copy.model().params());
+            INDArray state = copy.updaterState();
+            if (state != null) {
+                player.seen().add(name + " updater state", state);
+            }
+        }
+    }
+
+    static void outputOfTwoThreads(Player player, Draw draw, String name) {
+        List<Batch> batches =
+                List.of(player.batches().of(draw), player.batches().of(draw));
+        ExecutorService threads = Executors.newFixedThreadPool(batches.size());
+        try {
+            List<Future<Map<String, INDArray>>> outputs = batches.stream()
+                    .map(batch -> threads.submit(() -> player.net().output(batch, false, false)))
+                    .toList();
+            for (int i = 0; i < outputs.size(); i++) {
+                player.seen().add(name + " of thread " + i, outputs.get(i).get());
+            }
+        } catch (ExecutionException e) {
+            throw new IllegalStateException(e.getCause());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException(e);
+        } finally {
+            threads.shutdown();
+        }
+    }
+
+    /** Passes features with a column too many, which dense layers refuse before they compute: the network has to be as it was. */
+    static void refusedInput(Player player, Draw draw, String name) {
+        if (!player.description().refusesWiderInputs()) {
+            return;
+        }
+        Batch batch = player.batches().of(draw, 3);
+        INDArray features = draw.gaussian(1, 3, batch.features()[0].size(1) + 1);
+        Batch wider = new Batch(new INDArray[] {features}, batch.labels(), new INDArray[1], new INDArray[1]);
+        boolean training = draw.chance(0.5) && !player.scenario().has(Option.EXTERNAL_ERRORS);
+        try {
+            if (training) {
+                player.net().fit(wider, 0);
+            } else {
+                player.net().output(wider, false, false);
+            }
+            player.seen().add(name + " was accepted", 1);
+        } catch (DL4JInvalidInputException e) {
+            player.seen().add(name + " was refused", 1);
+            Player.forgetWorkspaces();
+        }
     }
 
     static void feedForward(Player player, Draw draw, String name, boolean training) {
@@ -25,16 +90,23 @@ final class Passes {
     }
 
     static void timeSteps(Player player, Draw draw, String name) {
+        if (player.description().hasBidirectionalLayers()) {
+            return;
+        }
+        boolean single = player.description().computesStepByStep() && draw.chance(0.6);
         for (int i = draw.between(1, 3); i > 0; i--) {
             // The number of examples stays: there is a state for each.
             Batch batch = player.batches().of(draw, 3);
-            player.seen().add(name, player.net().timeSteps(batch, draw.chance(0.4)));
+            player.seen().add(name, player.net().timeSteps(batch, !single));
             player.seen().add(name + " state", player.net().states());
         }
         player.net().clearState();
     }
 
     static void storedState(Player player, Draw draw, String name) {
+        if (player.description().hasBidirectionalLayers()) {
+            return;
+        }
         Map<String, INDArray> all = player.net().storedState(player.batches().of(draw, 3), draw.chance(0.5));
         Map<String, INDArray> compared = new TreeMap<>(all);
         compared.keySet().removeAll(player.description().overwritten());
@@ -61,9 +133,13 @@ final class Passes {
             }
             default -> {
                 Map<String, INDArray> table = new TreeMap<>(player.net().model().paramTable());
-                String name = draw.from(List.copyOf(table.keySet()));
-                INDArray value = table.get(name);
-                player.net().model().setParam(name, value.add(draw.uniform(-0.05, 0.05, value.shape())));
+                // Stock graphs throw where a vertex that is no layer has parameters.
+                table.keySet().removeIf(key -> key.startsWith("attention"));
+                if (!table.isEmpty()) {
+                    String name = draw.from(List.copyOf(table.keySet()));
+                    INDArray value = table.get(name);
+                    player.net().model().setParam(name, value.add(draw.uniform(-0.05, 0.05, value.shape())));
+                }
             }
         }
     }

@@ -94,6 +94,8 @@ abstract class Player implements AutoCloseable {
 
     abstract void closeAndEnable();
 
+    abstract void continueWithClone();
+
     abstract void paused(Runnable calls);
 
     abstract void inferring(Runnable calls);

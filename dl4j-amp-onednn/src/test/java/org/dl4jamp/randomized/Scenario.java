@@ -54,6 +54,26 @@ record Scenario(
         return options.contains(Option.ACCUMULATION) || options.contains(Option.FAILURES);
     }
 
+    /** Returns whether backpropagation through time is truncated: in no graph, whose segments DL4J cuts in the same way. */
+    boolean truncates() {
+        return has(Option.TRUNCATED) && !graph;
+    }
+
+    /** Returns whether gradients are clipped, by their norm or one by one. */
+    boolean clips() {
+        return has(Option.CLIP_NORM) || has(Option.CLIP_VALUE);
+    }
+
+    /** Returns the norm that gradients are clipped to. */
+    double clipNorm() {
+        return new Draw(seed ^ 17).real(0.05, 1);
+    }
+
+    /** Returns the magnitude that gradients are clipped to. */
+    double clipValue() {
+        return new Draw(seed ^ 19).real(0.01, 0.2);
+    }
+
     boolean makes(Call call) {
         return calls.stream().anyMatch(step -> step.call() == call);
     }

@@ -27,8 +27,11 @@ final class ScenarioGenerator {
         // Without shrinking of seeds: another seed is another layer, and not a smaller one.
         Arbitrary<Long> seeds =
                 Arbitraries.longs().between(1, Long.MAX_VALUE / 2).dontShrink();
-        Arbitrary<Set<Option>> options =
-                Arbitraries.of(Option.class).set().ofMinSize(0).ofMaxSize(4);
+        Arbitrary<Set<Option>> options = Arbitraries.of(KnownDifferences.comparable())
+                .set()
+                .ofMinSize(0)
+                .ofMaxSize(4)
+                .map(Option::compatible);
         return Combinators.combine(
                         Arbitraries.of(false, true),
                         Arbitraries.of(Family.class),

@@ -14,6 +14,14 @@ final class StockPlayer extends Player {
 
     StockPlayer(Scenario scenario, NetworkDescription description, Net net, int neighbour) {
         super(scenario, description, net, neighbour);
+        clip();
+    }
+
+    /** Has gradients clipped that mixed precision clips. */
+    private void clip() {
+        if (scenario().clips()) {
+            net().listen(new GradientClipping(scenario()));
+        }
     }
 
     @Override
@@ -81,6 +89,13 @@ final class StockPlayer extends Player {
     }
 
     @Override
+    void continueWithClone() {
+        beginAnew();
+        setNet(net().copy());
+        clip();
+    }
+
+    @Override
     void paused(Runnable calls) {
         calls.run();
     }
@@ -100,6 +115,7 @@ final class StockPlayer extends Player {
     void restoreExactly(File file) throws IOException {
         net().save(file);
         setNet(net().restored(file));
+        clip();
     }
 
     @Override

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.graph.AttentionVertex;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
 import org.deeplearning4j.nn.conf.graph.FrozenVertex;
@@ -23,6 +24,7 @@ import org.deeplearning4j.nn.conf.graph.rnn.DuplicateToTimeSeriesVertex;
 import org.deeplearning4j.nn.conf.graph.rnn.LastTimeStepVertex;
 import org.deeplearning4j.nn.conf.graph.rnn.ReverseTimeSeriesVertex;
 import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.Convolution3D;
 import org.deeplearning4j.nn.conf.preprocessor.CnnToFeedForwardPreProcessor;
 import org.dl4jamp.randomized.Part.Family;
 import org.dl4jamp.randomized.Part.Node;
@@ -99,7 +101,12 @@ final class Vertices {
     }
 
     private static Optional<Wired> merge(Draw draw, List<Node> nodes) {
-        return several(draw, nodes, 3).flatMap(inputs -> Wired.of(new MergeVertex(), inputs));
+        // Of volumes DL4J merges the second axis, wherever the channels are.
+        List<Node> mergeable = nodes.stream()
+                .filter(node -> !(node.type() instanceof InputType.InputTypeConvolutional3D volumes)
+                        || volumes.getDataFormat() == Convolution3D.DataFormat.NCDHW)
+                .toList();
+        return several(draw, mergeable, 3).flatMap(inputs -> Wired.of(new MergeVertex(), inputs));
     }
 
     private static long channels(InputType type) {
@@ -138,7 +145,7 @@ final class Vertices {
         return any(
                         draw,
                         nodes,
-                        node -> node.family() == Family.VECTORS && !node.perStep() && channels(node.type()) % 2 == 0)
+                        node -> node.family() == Family.VECTORS && node.steps() == 0 && channels(node.type()) % 2 == 0)
                 .flatMap(node -> Wired.of(new ReshapeVertex(-1, 2, 1, (int) channels(node.type()) / 2), List.of(node)));
     }
 
@@ -169,20 +176,26 @@ final class Vertices {
                 .findFirst();
     }
 
+    private static boolean isAsLongAsInputs(Node node) {
+        return node.type() instanceof InputType.InputTypeRecurrent sequence
+                && sequence.getTimeSeriesLength() == NetworkAssembly.STEPS
+                && sequence.getFormat() == RNNFormat.NCW;
+    }
+
     private static Optional<Wired> lastTimeStep(Draw draw, List<Node> nodes) {
-        return maskInput(nodes).flatMap(input -> any(draw, nodes, node -> node.family() == Family.SEQUENCES)
+        return maskInput(nodes).flatMap(input -> any(draw, nodes, Vertices::isAsLongAsInputs)
                 .flatMap(node -> Wired.of(new LastTimeStepVertex(input), List.of(node))));
     }
 
     private static Optional<Wired> duplicate(Draw draw, List<Node> nodes) {
         return maskInput(nodes).flatMap(input -> any(
-                        draw, nodes, node -> node.family() == Family.VECTORS && node.copies() == 1 && !node.perStep())
+                        draw, nodes, node -> node.family() == Family.VECTORS && node.copies() == 1 && node.steps() == 0)
                 .flatMap(node -> Wired.of(new DuplicateToTimeSeriesVertex(input), List.of(node))));
     }
 
     private static Optional<Wired> reverse(Draw draw, List<Node> nodes) {
         Optional<String> input = draw.chance(0.5) ? maskInput(nodes) : Optional.empty();
-        return any(draw, nodes, node -> node.family() == Family.SEQUENCES)
+        return any(draw, nodes, Vertices::isAsLongAsInputs)
                 .flatMap(node -> Wired.of(
                         input.map(ReverseTimeSeriesVertex::new).orElseGet(ReverseTimeSeriesVertex::new),
                         List.of(node)));

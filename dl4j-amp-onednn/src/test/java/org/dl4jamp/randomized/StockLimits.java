@@ -1,0 +1,82 @@
+package org.dl4jamp.randomized;
+
+import java.util.Set;
+import org.deeplearning4j.nn.conf.RNNFormat;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.Convolution3D;
+
+/** Layers and settings that stock DL4J can't train or run: networks with them aren't drawn. */
+final class StockLimits {
+    /** These compute as if their input had its channels in front of its steps. */
+    private static final Set<String> CHANNELS_FIRST_ONLY = Set.of(
+            "upsampling1d",
+            "zeroPadding1d",
+            "cropping1d",
+            "subsampling1d",
+            "locallyConnected1d",
+            "timeDistributed",
+            "selfAttention",
+            "recurrentAttention");
+
+    /** These return more or fewer steps, and leave the mask as it is, or have no rule for masks at all. */
+    private static final Set<String> WITHOUT_MASKS = Set.of(
+            "upsampling1d", "zeroPadding1d", "cropping1d", "locallyConnected1d", "variationalAutoencoder", "prelu");
+
+    /** These don't carry their state from one segment to the next, or have other steps behind them. */
+    private static final Set<String> NOT_TRUNCATED = Set.of(
+            "gravesBidirectionalLstm",
+            "bidirectional",
+            "convolution1d",
+            "subsampling1d",
+            "upsampling1d",
+            "zeroPadding1d",
+            "cropping1d",
+            "locallyConnected1d",
+            "selfAttention",
+            "recurrentAttention",
+            "repeatVector",
+            "prelu");
+
+    private StockLimits() {}
+
+    /**
+     * Returns whether stock DL4J can compute a layer there.
+     *
+     * @param first whether it's the first layer of a MultiLayerNetwork
+     */
+    static boolean allow(String name, InputType type, Scenario scenario, boolean first) {
+        if (scenario.has(Option.MASKS) && WITHOUT_MASKS.contains(name)) {
+            return false;
+        }
+        if (scenario.truncates() && NOT_TRUNCATED.contains(name)) {
+            return false;
+        }
+        // They return a view of the features, or overwrite them, outside the workspace where DL4J expects it.
+        boolean leavesWorkspace = name.equals("cropping") || name.equals("cropping3d") || name.equals("prelu");
+        if (first && leavesWorkspace) {
+            return false;
+        }
+        if (type instanceof InputType.InputTypeConvolutional images) {
+            return allowImages(name, images);
+        }
+        if (type instanceof InputType.InputTypeConvolutional3D volumes) {
+            // They pad and crop as if the channels were in front.
+            boolean channelsFirstOnly = name.equals("zeroPadding3d") || name.equals("cropping3d");
+            return !channelsFirstOnly || volumes.getDataFormat() == Convolution3D.DataFormat.NCDHW;
+        }
+        return !(type instanceof InputType.InputTypeRecurrent sequence)
+                || sequence.getFormat() == RNNFormat.NCW
+                || !CHANNELS_FIRST_ONLY.contains(name);
+    }
+
+    private static boolean allowImages(String name, InputType.InputTypeConvolutional images) {
+        return switch (name) {
+            // Of one channel ND4J leaves the weights of the second product out.
+            case "separable" -> images.getChannels() > 1;
+            case "spaceToDepth" -> images.getHeight() % 2 == 0 && images.getWidth() % 2 == 0;
+            // Half of its window has to be less than the channels.
+            case "localResponseNormalization" -> images.getChannels() > 1;
+            default -> true;
+        };
+    }
+}
