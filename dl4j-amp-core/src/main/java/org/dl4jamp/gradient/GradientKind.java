@@ -13,7 +13,10 @@ import org.nd4j.linalg.learning.config.NoOp;
  * the minibatch ({@code updaterDivideByMinibatch}), and which updater the parameter has.
  */
 public enum GradientKind {
-    /** A gradient that is a sum over examples. DL4J divides it by the minibatch. Gradients are learned from, clipped, and count in the norm. */
+    /**
+     * A gradient that is a sum over examples. DL4J divides it by the minibatch. Gradients are learned from, clipped,
+     * and count in the norm.
+     */
     SUM,
     /** A gradient that DL4J takes as it is: its layer has done what there is to do. */
     MEAN,

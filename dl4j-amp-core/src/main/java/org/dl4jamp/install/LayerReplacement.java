@@ -118,8 +118,9 @@ final class LayerReplacement implements Replacement {
     }
 
     /**
-     * Gives a mask to the next layer: DL4J's layers keep theirs until they are cleared, so {@code rnnTimeStep} may use one of an earlier pass.
-     * Output layers of sequences keep theirs in an order of their own, and get one with the labels of each pass.
+     * Gives a mask to the next layer: DL4J's layers keep theirs until they are cleared, so {@code rnnTimeStep} may use
+     * one of an earlier pass. Output layers of sequences keep theirs in an order of their own, and get one with the
+     * labels of each pass.
      */
     private static void moveMask(Layer from, Layer to) {
         if (from == to || to instanceof RnnOutputLayer) {

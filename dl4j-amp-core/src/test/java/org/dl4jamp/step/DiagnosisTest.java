@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Optional;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.gradient.Skip;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.scale.StaticLossScaler;
 import org.junit.jupiter.api.BeforeEach;

@@ -13,6 +13,8 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.dl4jamp.Networks;
+import org.dl4jamp.gradient.Clipping;
+import org.dl4jamp.gradient.GradientTerms;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.UnscalingVertex;
 import org.dl4jamp.network.AmpNetwork;
@@ -24,24 +26,24 @@ import org.nd4j.linalg.learning.config.IUpdater;
 import org.nd4j.linalg.learning.config.Sgd;
 
 /** Small networks, and training steps in them without the layers that scale: all they compute is stock DL4J's. */
-final class SmallSteps {
-    static final int FEATURES = 3;
-    static final int CLASSES = 2;
+public final class SmallSteps {
+    public static final int FEATURES = 3;
+    public static final int CLASSES = 2;
 
     private SmallSteps() {}
 
     /** 3 features, one hidden layer, 2 classes. */
-    static MultiLayerNetwork network(IUpdater updater) {
+    public static MultiLayerNetwork network(IUpdater updater) {
         return network(updater, builder -> builder, Networks.dense(4, Activation.TANH));
     }
 
     /** With batch normalization, whose running statistics travel among the gradients. */
-    static MultiLayerNetwork normalized(IUpdater updater) {
+    public static MultiLayerNetwork normalized(IUpdater updater) {
         return network(updater, builder -> builder, Networks.dense(2, Activation.TANH), new BatchNormalization());
     }
 
     /** 3 features, and the output layer behind some others. */
-    static MultiLayerNetwork network(
+    public static MultiLayerNetwork network(
             IUpdater updater, UnaryOperator<NeuralNetConfiguration.Builder> settings, Layer... hidden) {
         NeuralNetConfiguration.ListBuilder list =
                 settings.apply(Networks.builder(updater)).list();
@@ -54,7 +56,7 @@ final class SmallSteps {
     }
 
     /** Sequences of 3 features and 2 classes, with a vertex that has parameters of its own. */
-    static ComputationGraph attention() {
+    public static ComputationGraph attention() {
         return Networks.init(Networks.builder(new Sgd(1))
                 .graphBuilder()
                 .addInputs("x")
@@ -79,18 +81,18 @@ final class SmallSteps {
     }
 
     /** Puts in the place of a graph's only vertex with parameters what takes a loss scale out of their gradients. */
-    static UnscalingVertex unscale(ComputationGraph graph) {
+    public static UnscalingVertex unscale(ComputationGraph graph) {
         VertexPlace place = AmpNetwork.of(graph).vertices().get(0);
         UnscalingVertex vertex = new UnscalingVertex(place.current().get(), new GradientScale(() -> 1, false));
         place.replace().accept(vertex);
         return vertex;
     }
 
-    static DataSet data(int examples) {
+    public static DataSet data(int examples) {
         return Networks.vectors(examples, FEATURES, CLASSES);
     }
 
-    static void fit(Model network, DataSet data) {
+    public static void fit(Model network, DataSet data) {
         if (network instanceof MultiLayerNetwork layers) {
             layers.fit(data);
         } else {
@@ -99,23 +101,23 @@ final class SmallSteps {
     }
 
     /** The updater that a network has now, made if need be. */
-    static BaseMultiLayerUpdater<?> updater(Model network) {
+    public static BaseMultiLayerUpdater<?> updater(Model network) {
         return network instanceof MultiLayerNetwork layers
                 ? (BaseMultiLayerUpdater<?>) layers.getUpdater()
                 : ((ComputationGraph) network).getUpdater();
     }
 
     /** What becomes of gradients in a group of micro-batches. */
-    static GradientTerms group(int microBatches, boolean appliesPartialGroups) {
+    public static GradientTerms group(int microBatches, boolean appliesPartialGroups) {
         return new GradientTerms(Optional.empty(), microBatches, appliesPartialGroups, Clipping.NONE, false);
     }
 
-    static GradientTerms clipped(Clipping clipping) {
+    public static GradientTerms clipped(Clipping clipping) {
         return new GradientTerms(Optional.empty(), 1, false, clipping, false);
     }
 
     /** A training step whose updater stands in the network. */
-    static TrainingStep install(Model network, LossScaler scaler, GradientTerms terms) {
+    public static TrainingStep install(Model network, LossScaler scaler, GradientTerms terms) {
         TrainingStep step = new TrainingStep("owner", AmpNetwork.of(network), ScaleUpdates.each(scaler), 3, terms);
         step.installUpdater();
         return step;

@@ -13,9 +13,11 @@ import ch.qos.logback.core.read.ListAppender;
 import java.util.List;
 import java.util.OptionalDouble;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
-import org.dl4jamp.AmpException;
 import org.dl4jamp.engine.StepKernels;
+import org.dl4jamp.gradient.GradientParts;
+import org.dl4jamp.gradient.NonFiniteSource;
 import org.dl4jamp.network.AmpNetwork;
+import org.dl4jamp.precision.AmpException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -30,7 +32,7 @@ class UpdatesByHandTest {
     private final StepKernels kernels = StepKernels.nd4j();
 
     private UpdatesByHand updates(boolean needNorm) {
-        return new UpdatesByHand(log, new Culprit(AmpNetwork.of(network)), 3, needNorm);
+        return new UpdatesByHand(log, new NonFiniteSource(AmpNetwork.of(network)), 3, needNorm);
     }
 
     @BeforeEach

@@ -159,7 +159,10 @@ final class Batches {
         };
     }
 
-    /** Labels of Yolo2OutputLayer: upper left and lower right corner in units of the grid, and a class; zeros where there's no object. */
+    /**
+     * Labels of Yolo2OutputLayer: upper left and lower right corner in units of the grid, and a class; zeros where
+     * there's no object.
+     */
     private static INDArray boxes(Draw draw, InputType.InputTypeConvolutional type, int examples) {
         int classes = (int) type.getChannels() - 5;
         INDArray labels = Nd4j.zeros(DataType.FLOAT, examples, 4 + classes, type.getHeight(), type.getWidth());

@@ -1,12 +1,9 @@
 package org.dl4jamp.randomized;
 
-
- * Known defects that are being mended: what has them isn't compared. Each is a method, which goes when its defect does.
- */
-/**
-/** Known defects that are being mended: what has them isn't drawn. Each is a line, which goes when its defect does. */
 import java.util.EnumSet;
 import java.util.List;
+
+/** Known defects that are being mended: what has them isn't drawn. Each is a line, which goes when its defect does. */
 final class KnownDifferences {
     /** Random numbers of dropout are drawn at other positions where stock DL4J's array has another order in memory. */
     private static final EnumSet<Option> OPTIONS = EnumSet.of(Option.DROPOUT);

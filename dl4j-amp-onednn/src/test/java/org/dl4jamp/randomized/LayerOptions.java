@@ -68,9 +68,9 @@ final class LayerOptions {
     }
 
     /**
-     * Returns false for layers that train with wrong numbers or not at all if they compute as in inference, which frozen
-     * ones do: the backward pass of batch normalization reads what no pass has left, and activation layers overwrite
-     * what the backward pass in front of them reads.
+     * Returns false for layers that train with wrong numbers or not at all if they compute as in inference, which
+     * frozen ones do: the backward pass of batch normalization reads what no pass has left, and activation layers
+     * overwrite what the backward pass in front of them reads.
      */
     private static boolean computesAsInTraining(Layer layer) {
         return !(layer instanceof BatchNormalization)

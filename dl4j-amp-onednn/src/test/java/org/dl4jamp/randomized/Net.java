@@ -40,7 +40,8 @@ interface Net {
     Map<String, INDArray> gradients(Batch batch, int variant);
 
     /**
-     * Makes a step with errors from outside, of which the batch has its labels, as programs with losses of their own do.
+     * Makes a step with errors from outside, of which the batch has its labels, as programs with losses of their own
+     * do.
      *
      * @return gradients of all parameters, and of the features where DL4J returns them
      */

@@ -44,7 +44,10 @@ enum Option {
     /** Settings that the network's configuration carries, through JSON. */
     CARRIED;
 
-    /** Returns the options that can be played together: without an output layer there is no step to accumulate, skip or clip. */
+    /**
+     * Returns the options that can be played together: without an output layer there is no step to accumulate, skip or
+     * clip.
+     */
     static Set<Option> compatible(Set<Option> chosen) {
         Set<Option> options = EnumSet.noneOf(Option.class);
         options.addAll(chosen);
@@ -54,7 +57,9 @@ enum Option {
         return options;
     }
 
-    /** Returns whether it needs the very steps of stock DL4J: random numbers are drawn in each, and segments are steps. */
+    /**
+     * Returns whether it needs the very steps of stock DL4J: random numbers are drawn in each, and segments are steps.
+     */
     boolean needsEqualSteps() {
         return this == DROPOUT || this == WEIGHT_NOISE || this == TRUNCATED;
     }

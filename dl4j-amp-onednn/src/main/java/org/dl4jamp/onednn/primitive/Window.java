@@ -72,7 +72,10 @@ public final class Window {
         return false;
     }
 
-    /** Returns whether it may see nothing but padding, of some size of array at least: behind the border, or in its gaps. */
+    /**
+     * Returns whether it may see nothing but padding, of some size of array at least: behind the border, or in its
+     * gaps.
+     */
     public boolean maySeeOnlyPadding() {
         for (int axis = 0; axis < axes(); axis++) {
             boolean pads = mode == ConvolutionMode.Same || padding[axis] > 0;

@@ -11,20 +11,20 @@ import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
-import org.dl4jamp.AmpConfig;
 import org.dl4jamp.InferenceMode;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Pause;
-import org.dl4jamp.Precision;
+import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.onednn.Agreement;
+import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * DL4J's layers keep the mask of a pass that doesn't clear them, and the next pass may use it. A mode that begins or ends between the two changes
- * nothing.
+ * DL4J's layers keep the mask of a pass that doesn't clear them, and the next pass may use it. A mode that begins or
+ * ends between the two changes nothing.
  */
 class KeptMasksTest {
     private static final double ERROR = 1e-5;

@@ -10,10 +10,10 @@ import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
-import org.dl4jamp.AmpConfig;
 import org.dl4jamp.MixedPrecision;
-import org.dl4jamp.Precision;
+import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.onednn.Agreement;
+import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.nd4j.linalg.activations.Activation;
@@ -22,8 +22,8 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 
 /**
- * To freeze an activation layer, which has no parameters, changes nothing. In stock DL4J it does: the frozen layer overwrites its input, of which the
- * backward pass takes the derivative.
+ * To freeze an activation layer, which has no parameters, changes nothing. In stock DL4J it does: the frozen layer
+ * overwrites its input, of which the backward pass takes the derivative.
  */
 class FrozenActivationTest {
     private static MultiLayerNetwork network(Layer activation) {

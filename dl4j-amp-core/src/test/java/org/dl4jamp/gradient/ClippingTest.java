@@ -1,4 +1,4 @@
-package org.dl4jamp.step;
+package org.dl4jamp.gradient;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;

@@ -1,4 +1,4 @@
-package org.dl4jamp.step;
+package org.dl4jamp.gradient;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -11,10 +11,11 @@ import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.CenterLossOutputLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
-import org.dl4jamp.AmpException;
 import org.dl4jamp.Networks;
 import org.dl4jamp.OwnMeans;
 import org.dl4jamp.engine.StepKernels;
+import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.step.SmallSteps;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;

@@ -1,4 +1,4 @@
-package org.dl4jamp.step;
+package org.dl4jamp.gradient;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -19,12 +19,13 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
-import org.dl4jamp.AmpException;
 import org.dl4jamp.Networks;
 import org.dl4jamp.OwnMeans;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.network.AmpNetwork;
+import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.NoLossScaler;
+import org.dl4jamp.step.SmallSteps;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;

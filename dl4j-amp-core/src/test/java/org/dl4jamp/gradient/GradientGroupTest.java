@@ -1,4 +1,4 @@
-package org.dl4jamp.step;
+package org.dl4jamp.gradient;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -8,8 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Optional;
 import java.util.OptionalDouble;
-import org.dl4jamp.AmpException;
 import org.dl4jamp.engine.StepKernels;
+import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.step.SmallSteps;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;

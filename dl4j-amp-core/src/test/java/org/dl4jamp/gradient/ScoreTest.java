@@ -1,8 +1,9 @@
-package org.dl4jamp.step;
+package org.dl4jamp.gradient;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.step.SmallSteps;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.learning.config.Sgd;
 

@@ -1,4 +1,4 @@
-package org.dl4jamp.step;
+package org.dl4jamp.gradient;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
@@ -11,6 +11,7 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.Networks;
 import org.dl4jamp.layer.UnscalingVertex;
 import org.dl4jamp.network.AmpNetwork;
+import org.dl4jamp.step.SmallSteps;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
@@ -18,13 +19,13 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 
 /** What was the first not to be finite. */
-class CulpritTest {
+class NonFiniteSourceTest {
     private static final INDArray BAD = Nd4j.createFromArray(1, Float.NaN);
 
     @Test
     void featuresComeBeforeLabelsAndEachIsNamedByItsNumber() {
         MultiLayerNetwork network = SmallSteps.network(new Sgd(1));
-        Culprit culprit = new Culprit(AmpNetwork.of(network));
+        NonFiniteSource culprit = new NonFiniteSource(AmpNetwork.of(network));
         INDArray good = Nd4j.createFromArray(1f, 2);
         network.setInput(good);
         assertEquals(Optional.empty(), culprit.inBatch(List.of()));
@@ -37,7 +38,7 @@ class CulpritTest {
     @Test
     void gradientsFlowFromTheLastLayerToTheFirst() {
         MultiLayerNetwork network = SmallSteps.network(new Sgd(1));
-        Culprit culprit = new Culprit(AmpNetwork.of(network));
+        NonFiniteSource culprit = new NonFiniteSource(AmpNetwork.of(network));
         assertEquals(Optional.empty(), culprit.amongParameters(), "no gradients yet");
         network.initGradientsView();
         INDArray view = network.getGradientsViewArray();
@@ -57,7 +58,7 @@ class CulpritTest {
         graph.setInput(0, data.getFeatures());
         graph.setLabel(0, data.getLabels());
         graph.computeGradientAndScore(LayerWorkspaceMgr.noWorkspaces());
-        Culprit culprit = new Culprit(network);
+        NonFiniteSource culprit = new NonFiniteSource(network);
         assertEquals(Optional.empty(), culprit.amongParameters());
         vertex.gradients().get("Wk").putScalar(0, Float.NEGATIVE_INFINITY);
         assertEquals(Optional.of("parameter \"Wk\" of vertex \"attention\""), culprit.amongParameters());
