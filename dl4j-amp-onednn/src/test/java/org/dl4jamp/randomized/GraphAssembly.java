@@ -168,7 +168,10 @@ final class GraphAssembly {
         return new NetworkDescription(build(names, needed), true, inputs, outputs);
     }
 
-    /** Returns whether an output has to have weights: if there are none in front of it, and where others read what a loss layer overwrites. */
+    /**
+     * Returns whether an output has to have weights: if there are none in front of it, and where others read what a loss
+     * layer overwrites.
+     */
     private boolean needsParameters(Node end) {
         boolean isRead = sources.values().stream().anyMatch(from -> from.contains(end.name()));
         return isRead

@@ -68,8 +68,8 @@ final class LayerOptions {
     }
 
     /**
-     * Returns false for layers that train with wrong numbers or not at all if they compute as in inference, which frozen
-     * ones do: the backward pass of batch normalization reads what no pass has left, and activation layers overwrite
+     * Returns false for layers that train with wrong numbers or not at all if they compute as in inference, which
+     * frozen ones do: the backward pass of batch normalization reads what no pass has left, and activation layers overwrite
      * what the backward pass in front of them reads.
      */
     private static boolean computesAsInTraining(Layer layer) {

@@ -44,7 +44,10 @@ enum Option {
     /** Settings that the network's configuration carries, through JSON. */
     CARRIED;
 
-    /** Returns the options that can be played together: without an output layer there is no step to accumulate, skip or clip. */
+    /**
+     * Returns the options that can be played together: without an output layer there is no step to accumulate, skip or
+     * clip.
+     */
     static Set<Option> compatible(Set<Option> chosen) {
         Set<Option> options = EnumSet.noneOf(Option.class);
         options.addAll(chosen);

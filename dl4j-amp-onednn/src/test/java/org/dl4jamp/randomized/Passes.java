@@ -57,7 +57,10 @@ final class Passes {
         }
     }
 
-    /** Passes features with a column too many, which dense layers refuse before they compute: the network has to be as it was. */
+    /**
+     * Passes features with a column too many, which dense layers refuse before they compute: the network has to be as it
+     * was.
+     */
     static void refusedInput(Player player, Draw draw, String name) {
         if (!player.description().refusesWiderInputs()) {
             return;

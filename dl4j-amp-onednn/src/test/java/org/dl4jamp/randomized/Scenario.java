@@ -53,7 +53,7 @@ record Scenario(
         return options.contains(Option.ACCUMULATION) || options.contains(Option.FAILURES);
     }
 
-    /** Returns whether backpropagation through time is truncated: in no graph, whose segments DL4J cuts in the same way. */
+    /** Returns whether backpropagation through time is truncated, which graphs of this test never are. */
     boolean truncates() {
         return has(Option.TRUNCATED) && !graph;
     }
