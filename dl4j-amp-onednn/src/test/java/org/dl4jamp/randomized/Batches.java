@@ -160,15 +160,15 @@ final class Batches {
     }
 
     /**
-     * Labels of Yolo2OutputLayer: upper left and lower right corner in units of the grid, and a class; zeros where
-     * there's no object.
+     * Labels of Yolo2OutputLayer: upper left and lower right corner in units of the grid, and a class. They are zeros
+     * where there's no object.
      */
     private static INDArray boxes(Draw draw, InputType.InputTypeConvolutional type, int examples) {
         int classes = (int) type.getChannels() - 5;
         INDArray labels = Nd4j.zeros(DataType.FLOAT, examples, 4 + classes, type.getHeight(), type.getWidth());
         for (int i = 0; i < examples; i++) {
-            double y = draw.real(0, type.getHeight());
-            double x = draw.real(0, type.getWidth());
+            double y = draw.real(0, (double) type.getHeight());
+            double x = draw.real(0, (double) type.getWidth());
             double[] corners = {x - draw.real(0.2, 1), y - draw.real(0.2, 1), 0, 0};
             corners[2] = 2 * x - corners[0];
             corners[3] = 2 * y - corners[1];

@@ -34,8 +34,8 @@ import org.nd4j.linalg.activations.Activation;
 
 /**
  * Layers of sequences. Left out: LearnedSelfAttentionLayer. DL4J calls ND4J's scatter_update for it without the
- * arguments that tell the operation and the axes, which native code reads from beyond an empty list: it throws, or
- * overwrites memory, so that the JVM crashes some time later.
+ * arguments that tell the operation, the axes and the positions to write to. libnd4j's helper reads these beyond the
+ * end of an empty list: it throws, or may write anywhere, and so a later crash of the JVM can't be excluded.
  */
 final class LayersOfSequences {
     static final List<LayerPart> ALL = List.of(

@@ -42,8 +42,8 @@ record Scenario(
     }
 
     /**
-     * Returns whether an option is chosen and can be compared: stock DL4J has one batch where mixed precision
-     * accumulates, and none where it skips, so that it draws other random numbers.
+     * Whether an option is chosen and can be compared: stock DL4J has one batch where mixed precision accumulates, and
+     * none where it skips, so that it draws other random numbers.
      */
     boolean has(Option option) {
         return options.contains(option) && !(makesOtherSteps() && option.needsEqualSteps());
@@ -54,9 +54,7 @@ record Scenario(
         return options.contains(Option.ACCUMULATION) || options.contains(Option.FAILURES);
     }
 
-    /**
-     * Returns whether backpropagation through time is truncated: in no graph, whose segments DL4J cuts in the same way.
-     */
+    /** Returns whether backpropagation through time is truncated, which graphs of this test never are. */
     boolean truncates() {
         return has(Option.TRUNCATED) && !graph;
     }

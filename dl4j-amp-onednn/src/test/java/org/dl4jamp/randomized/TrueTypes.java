@@ -42,8 +42,8 @@ final class TrueTypes {
     }
 
     /**
-     * Returns a volume's type: DL4J's loses the format, mixes up the axes behind a deconvolution, and takes the stride
-     * of the height for the width.
+     * Returns a volume's type. DL4J's loses the format, mixes up the axes behind a deconvolution, and takes the stride
+     * of the height for that of the width.
      */
     private static InputType volume(
             Layer layer, InputType.InputTypeConvolutional3D in, InputType.InputTypeConvolutional3D out) {
