@@ -113,10 +113,7 @@ enum Call {
     SET_LEARNING_RATE(1) {
         @Override
         void make(Player player, Draw draw, String name) {
-            // DL4J's rebuilding of the updater's state throws where center loss has another updater for its centers.
-            if (!player.description().names("CenterLoss")) {
-                player.net().setLearningRate(draw.real(0.01, 0.1));
-            }
+            player.net().setLearningRate(draw.real(0.01, 0.1));
         }
     },
     SAVE_AND_RESTORE(1) {
@@ -162,7 +159,13 @@ enum Call {
     REFUSED_INPUT(1) {
         @Override
         void make(Player player, Draw draw, String name) {
-            Passes.refusedInput(player, draw, name);
+            Passes.refusedInput(player, draw, name, false);
+        }
+    },
+    REFUSED_FIT(1) {
+        @Override
+        void make(Player player, Draw draw, String name) {
+            Passes.refusedInput(player, draw, name, true);
         }
     },
     CLOSE_AND_ENABLE(1) {
@@ -205,7 +208,7 @@ enum Call {
     };
 
     private static final Set<String> NEED_LABELS =
-            Set.of("FIT", "FIT_EPOCHS", "SCORE", "SCORE_IN_TRAINING", "GRADIENTS");
+            Set.of("FIT", "FIT_EPOCHS", "SCORE", "SCORE_IN_TRAINING", "GRADIENTS", "REFUSED_FIT");
 
     private final int weight;
     private final Option need;

@@ -158,6 +158,8 @@ record GraphNet(ComputationGraph model) implements Net {
 
     @Override
     public void setLearningRate(double rate) {
+        // DL4J rebuilds the updater's state, which fails for some networks, only if there is an updater already.
+        model.getUpdater();
         model.setLearningRate(rate);
     }
 

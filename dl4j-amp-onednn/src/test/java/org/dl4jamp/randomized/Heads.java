@@ -21,6 +21,7 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.lossfunctions.ILossFunction;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 import org.nd4j.linalg.lossfunctions.impl.LossBinaryXENT;
+import org.nd4j.linalg.lossfunctions.impl.LossCosineProximity;
 import org.nd4j.linalg.lossfunctions.impl.LossFMeasure;
 import org.nd4j.linalg.lossfunctions.impl.LossMCXENT;
 import org.nd4j.linalg.lossfunctions.impl.LossMSE;
@@ -122,12 +123,16 @@ final class Heads {
         Objective drawn = Objective.draw(draw);
         // A loss of all examples together, of one output.
         boolean together = drawn.loss() instanceof LossFMeasure;
-        Objective objective = together && (separable || Family.of(type) != Family.VECTORS)
+        // The cosine of a single number is its sign, which rounding decides around zero.
+        boolean sign = drawn.loss() instanceof LossCosineProximity;
+        boolean single = type.arrayElementsPerExample() == 1;
+        Objective objective = (together && (separable || Family.of(type) != Family.VECTORS)) || (sign && single)
                 ? Objective.of(LossFunction.XENT, Activation.SIGMOID, Labels.BINARY)
                 : drawn;
         int outputs = objective.loss() instanceof LossFMeasure ? 1 : draw.between(1, 4);
-        if (objective.function().getClass()
-                == Activation.SOFTMAX.getActivationFunction().getClass()) {
+        if (objective.loss() instanceof LossCosineProximity
+                || objective.function().getClass()
+                        == Activation.SOFTMAX.getActivationFunction().getClass()) {
             outputs = Math.max(2, outputs);
         }
         boolean weighted = draw.chance(0.15);

@@ -61,14 +61,13 @@ final class Passes {
      * Passes features with a column too many, which dense layers refuse before they compute: the network has to be as
      * it was.
      */
-    static void refusedInput(Player player, Draw draw, String name) {
+    static void refusedInput(Player player, Draw draw, String name, boolean training) {
         if (!player.description().refusesWiderInputs()) {
             return;
         }
         Batch batch = player.batches().of(draw, 3);
         INDArray features = draw.gaussian(1, 3, batch.features()[0].size(1) + 1);
         Batch wider = new Batch(new INDArray[] {features}, batch.labels(), new INDArray[1], new INDArray[1]);
-        boolean training = draw.chance(0.5) && !player.scenario().has(Option.EXTERNAL_ERRORS);
         try {
             if (training) {
                 player.net().fit(wider, 0);

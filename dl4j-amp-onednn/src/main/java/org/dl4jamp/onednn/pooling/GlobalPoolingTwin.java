@@ -156,7 +156,10 @@ final class GlobalPoolingTwin extends GlobalPoolingLayer implements AutoCloseabl
             return backwardOfDl4j(epsilon, workspaceMgr);
         }
         INDArray x = ready(ArrayType.BP_WORKING_MEM, workspaceMgr);
-        INDArray above = epsilon.rank() == 2 ? epsilon : epsilon.reshape('c', epsilon.size(0), epsilon.size(1));
+        // Axes that were kept, or a preprocessor behind this layer, give it a length of 1 between the two or behind
+        // them.
+        boolean oneEach = epsilon.rank() > 2 && epsilon.length() == x.size(0) * x.size(1);
+        INDArray above = oneEach ? epsilon.reshape('c', x.size(0), x.size(1)) : epsilon;
         Rejection.ofEpsilon(layerId(), above, x.size(0), x.size(1));
         INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, inputType, x.shape());
         DataType type = isMaximum() ? inputType : DataType.FLOAT;
