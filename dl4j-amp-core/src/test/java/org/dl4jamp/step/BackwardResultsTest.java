@@ -77,7 +77,7 @@ class BackwardResultsTest {
         assertEquals(1024, scaler.scale());
     }
 
-    /** DL4J has cleared a graph's layers when it calls the updater. */
+    /** DL4J sets a graph's masks anew in each pass, and clears them when the optimizer is done. */
     @Test
     void aGraphThatIsTrainedHasItsMasksInBothPasses() {
         DataSet sequences = Networks.maskedSequences(PenalizedGradientTest.EXAMPLES, 3, 2, 9);
