@@ -10,13 +10,11 @@ import org.nd4j.linalg.learning.config.NoOp;
 
 /**
  * The kinds of numbers in a network's gradient view. DL4J tells them by two things: whether it divides a parameter's by
- * the minibatch ({@code updaterDivideByMinibatch}), and which updater the parameter has.
+ * the minibatch ({@code updaterDivideByMinibatch}), and which updater the parameter has. Gradients are learned from,
+ * clipped, and count in the norm; updates are not.
  */
 public enum GradientKind {
-    /**
-     * A gradient that is a sum over examples. DL4J divides it by the minibatch. Gradients are learned from, clipped,
-     * and count in the norm.
-     */
+    /** A gradient that is a sum over examples. DL4J divides it by the minibatch. */
     SUM,
     /** A gradient that DL4J takes as it is: its layer has done what there is to do. */
     MEAN,

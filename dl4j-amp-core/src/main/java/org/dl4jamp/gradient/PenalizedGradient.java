@@ -1,12 +1,9 @@
 package org.dl4jamp.gradient;
 
-import java.util.Arrays;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.BackpropType;
-import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.dl4j.ListenerLists;
 import org.dl4jamp.engine.StepKernels;
@@ -131,7 +128,7 @@ public final class PenalizedGradient {
         Random random = Nd4j.getRandom();
         long root = random.rootState();
         long node = random.nodeState();
-        run();
+        model.computeGradientAndScore(LayerWorkspaceMgr.noWorkspaces());
         if (!kernels.allFinite(view) || !Double.isFinite(model.score())) {
             return Optional.of("loss or gradients of the pass that is repeated for the gradient penalty");
         }
@@ -165,25 +162,9 @@ public final class PenalizedGradient {
                 current.addi(view.reshape(current.shape()));
             }
             view.assign(gradients);
-            run();
+            model.computeGradientAndScore(LayerWorkspaceMgr.noWorkspaces());
         } finally {
             current.assign(parameters);
         }
-    }
-
-    private void run() {
-        if (model instanceof ComputationGraph graph) {
-            INDArray[] features = graph.getInputMaskArrays();
-            INDArray[] labels = graph.getLabelMaskArrays();
-            if (anyOf(features) || anyOf(labels)) {
-                // A graph has cleared its layers after the first pass.
-                graph.setLayerMaskArrays(features, labels);
-            }
-        }
-        model.computeGradientAndScore(LayerWorkspaceMgr.noWorkspaces());
-    }
-
-    private static boolean anyOf(INDArray[] masks) {
-        return masks != null && Arrays.stream(masks).anyMatch(Objects::nonNull);
     }
 }

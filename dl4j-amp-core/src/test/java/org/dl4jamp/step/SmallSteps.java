@@ -1,5 +1,7 @@
 package org.dl4jamp.step;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+
 import java.util.Optional;
 import java.util.function.UnaryOperator;
 import org.deeplearning4j.nn.api.Model;
@@ -9,9 +11,12 @@ import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.dl4jamp.Networks;
 import org.dl4jamp.gradient.Clipping;
 import org.dl4jamp.gradient.GradientTerms;
@@ -21,7 +26,9 @@ import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.VertexPlace;
 import org.dl4jamp.scale.LossScaler;
 import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.indexing.NDArrayIndex;
 import org.nd4j.linalg.learning.config.IUpdater;
 import org.nd4j.linalg.learning.config.Sgd;
 
@@ -121,5 +128,57 @@ public final class SmallSteps {
         TrainingStep step = new TrainingStep("owner", AmpNetwork.of(network), ScaleUpdates.each(scaler), 3, terms);
         step.installUpdater();
         return step;
+    }
+
+    public static DataSet examples(DataSet data, int from, int to) {
+        return new DataSet(
+                data.getFeatures().get(NDArrayIndex.interval(from, to)).dup(),
+                data.getLabels().get(NDArrayIndex.interval(from, to)).dup());
+    }
+
+    /** The same with a NaN among the features. */
+    public static DataSet spoiled(DataSet data) {
+        DataSet bad = data.copy();
+        bad.getFeatures().putScalar(0, Float.NaN);
+        return bad;
+    }
+
+    /** Makes the gradients of one call infinite: an overflow of a finite loss. */
+    public static final class Overflow extends BaseTrainingListener {
+        private boolean next = true;
+
+        @Override
+        public void onGradientCalculation(Model model) {
+            if (next) {
+                model.gradient().gradient().putScalar(0, Float.POSITIVE_INFINITY);
+            }
+            next = false;
+        }
+    }
+
+    /** Parameters and the updater's state. */
+    public static void assertLearnedAlike(Model expected, Model actual) {
+        assertArrayEquals(
+                expected.params().ravel().toFloatVector(),
+                actual.params().ravel().toFloatVector(),
+                1e-6f);
+        INDArray state = updater(expected).getStateViewArray();
+        if (state != null) {
+            assertArrayEquals(
+                    state.ravel().toFloatVector(),
+                    updater(actual).getStateViewArray().ravel().toFloatVector(),
+                    1e-6f);
+        }
+    }
+
+    public static Gradient gradients(MultiLayerNetwork network, DataSet data) {
+        return network.calculateGradients(data.getFeatures(), data.getLabels(), null, null)
+                .getFirst();
+    }
+
+    /** Calls the updater as a program does, and subtracts what it makes. */
+    public static void byHand(MultiLayerNetwork network, Gradient gradient, int iteration) {
+        updater(network).update(gradient, iteration, 0, 6, LayerWorkspaceMgr.noWorkspaces());
+        network.params().subi(gradient.gradient().reshape(network.params().shape()));
     }
 }
