@@ -13,8 +13,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
 /**
- * Writes a file so that at every moment, whatever fails, either the whole old one or the whole new one is there: as an
- * {@link UnfinishedFile} beside it, flushed to the device, then renamed.
+ * Writes a file atomically: at every moment, whatever fails, either the whole old one or the whole new one is there.
+ * The new one is an {@link UnfinishedFile} beside it, flushed to the device, then renamed.
  */
 public final class AtomicFile {
     /** As many as Linux follows. */

@@ -16,9 +16,9 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * The zip that DL4J's {@link ModelSerializer} writes, and entries beside, in one go: DL4J's method ends the zip itself,
- * and an entry that's added to a zip afterwards costs a second copy of it. The entries are DL4J's, byte by byte and in
- * its order.
+ * The zip that DL4J's {@link ModelSerializer} writes, with additional entries, in one go. DL4J's method ends the zip
+ * itself, and an entry that's added afterwards costs a second copy of the zip. The entries are DL4J's, byte by byte and
+ * in its order.
  */
 public final class ModelZip {
     private ModelZip() {}

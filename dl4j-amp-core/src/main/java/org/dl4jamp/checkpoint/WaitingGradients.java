@@ -15,11 +15,11 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 public record WaitingGradients(
         int microBatches, long examples, Optional<INDArray> sums, Optional<WaitingGradients.Failure> failure) {
     /**
-     * Why a step will be left out.
+     * The reason for which a step will be skipped.
      *
      * @param cause BATCH, LOSS, OVERFLOW or UNSCALED
      * @param what what wasn't finite, in words
-     * @param first the parameter whose gradient was the first not to be finite, if that's known
+     * @param first the parameter whose gradient was the first not to be finite, if that was found
      */
     public record Failure(String cause, String what, Optional<String> first) {}
 

@@ -29,14 +29,14 @@ import org.dl4jamp.scale.SharedLossScale;
  *         .build();
  * </pre>
  *
- * <p>Serializable, for programs that send settings to other machines, unless a rule by predicate or a loss scaler of
- * the user's own is among them: those are code, and {@code writeObject} throws an {@link AmpException} that names them.
- * A scaler or a scale that is {@linkplain Builder#sharedLossScale shared} arrives as one of its own.
+ * <p>Serializable, unless a rule by predicate or a loss scaler of the user's own is among them: {@code writeObject}
+ * then throws an {@link AmpException} that names them. A scaler or a scale that is {@linkplain Builder#sharedLossScale
+ * shared} arrives as one of its own.
  */
 public final class AmpConfig implements Serializable {
     private static final long serialVersionUID = 1L;
 
-    /** What {@link Builder#engine} takes to let dl4j-amp choose. */
+    /** Value of {@link Builder#engine} that leaves the choice to dl4j-amp. */
     public static final String AUTO_ENGINE = "auto";
 
     /** Default of {@link Builder#maxConsecutiveSkips}. */
@@ -208,8 +208,8 @@ public final class AmpConfig implements Serializable {
     /**
      * Builds {@link AmpConfig}. Each method returns the builder.
      *
-     * <p>Of the rules that match a layer the most specific wins: one by name beats one by class, that of a class beats
-     * that of its superclass, and one by class beats one by predicate. Of two that are as specific the later one wins.
+     * <p>Of the rules that match a layer the most specific wins: by name before by class, by class before by
+     * superclass, by class before by predicate. Of two that are as specific the later one wins.
      */
     public static final class Builder {
         private Precision precision = Precision.AUTO;
@@ -230,21 +230,20 @@ public final class AmpConfig implements Serializable {
 
         private Builder() {}
 
-        /** In what the layers of lower precision compute; default {@link Precision#AUTO}. */
+        /** Sets the precision of the layers in lower precision; default {@link Precision#AUTO}. */
         public Builder precision(Precision precision) {
             this.precision = AmpException.ifNull(precision, "precision", "AUTO, HALF, BFLOAT16 or FLOAT");
             return this;
         }
 
-        /** Preset of the policy; default {@link OptLevel#O1}. */
+        /** Sets the preset of the policy; default {@link OptLevel#O1}. */
         public Builder optLevel(OptLevel optLevel) {
             this.optLevel = AmpException.ifNull(optLevel, "optLevel", "O0, O1, O2 or O3");
             return this;
         }
 
         /**
-         * Which engine computes, such as {@code nd4j}; default {@code auto}. Whether it exists is looked up when a
-         * network is enabled.
+         * Sets the engine's name, such as {@code nd4j}; default {@code auto}. It's looked up when a network is enabled.
          */
         public Builder engine(String engine) {
             if (engine == null || engine.isBlank()) {
@@ -296,20 +295,19 @@ public final class AmpConfig implements Serializable {
         }
 
         /**
-         * Returns how the loss is scaled; by default dynamically in HALF and not at all in other precisions. Each
-         * network takes a {@linkplain LossScaler#copy() copy}, in the state that this one has when the network is
-         * enabled. Settings have one scaler: {@link #sharedLossScale} beside it is refused.
+         * Sets the loss scaler; by default dynamic in HALF and none in other precisions. Each network takes a
+         * {@linkplain LossScaler#copy() copy}, in the state of the moment when it's enabled. {@link #sharedLossScale}
+         * beside it is refused.
          */
         public Builder lossScaler(LossScaler lossScaler) {
             return scaler(ScalerSetting.ofEachNetwork(lossScaler));
         }
 
         /**
-         * Returns how the losses of several networks are scaled that are trained together, such as a GAN's: all that
-         * are enabled with it have one scale, and the program calls {@link SharedLossScale#update()} once per
-         * iteration. Enabling it for a network with truncated backpropagation through time, which makes a step of each
-         * segment, throws an {@link AmpException}. A network that is saved with these settings has a scaler of its own
-         * when it's restored.
+         * Sets one loss scale for several networks that are trained together, such as a GAN's; the program calls
+         * {@link SharedLossScale#update()} once per iteration. Enabling it for a network with truncated backpropagation
+         * through time, which makes a step of each segment, throws an {@link AmpException}. A network that is saved
+         * with these settings has a scaler of its own when it's restored.
          */
         public Builder sharedLossScale(SharedLossScale shared) {
             return scaler(ScalerSetting.ofAll(AmpException.ifNull(
@@ -326,8 +324,8 @@ public final class AmpConfig implements Serializable {
         }
 
         /**
-         * After how many skipped steps in a row training stops with an exception that says where the gradients went
-         * non-finite; default {@value #DEFAULT_MAX_CONSECUTIVE_SKIPS}.
+         * Sets how many skipped steps in a row end training, with an exception that names the source of the non-finite
+         * gradients; default {@value #DEFAULT_MAX_CONSECUTIVE_SKIPS}.
          */
         public Builder maxConsecutiveSkips(int maxConsecutiveSkips) {
             if (maxConsecutiveSkips < 1) {
@@ -354,14 +352,14 @@ public final class AmpConfig implements Serializable {
         }
 
         /**
-         * Has several calls of {@code fit} make one step of the optimizer, of a batch that wouldn't fit into memory:
-         * their gradients are added up in FP32, in one more array of the parameters' size. Minibatch division, gradient
+         * Makes one step of the optimizer of several calls of {@code fit}, for batches that don't fit into memory:
+         * gradients are added up in FP32, in one more array of the parameters' size. Minibatch division, gradient
          * normalization, clipping, L1, L2 and weight decay, updaters and schedules by iteration see one batch of all
-         * their examples. The loss scale is constant meanwhile, and one micro-batch that isn't finite skips them all.
-         * Batch normalization sees each micro-batch for itself, and moves its running statistics with each.
+         * their examples. The loss scale stays constant meanwhile, and one micro-batch that isn't finite skips them
+         * all. Batch normalization computes statistics of each micro-batch, and moves its running statistics with each.
          *
-         * <p>In truncated backpropagation through time each segment is a micro-batch. Gradients that a program asks
-         * for, or updates by hand, aren't part of it.
+         * <p>In truncated backpropagation through time each segment is a micro-batch. Gradients that a program
+         * computes, or updates by hand, aren't part of it.
          *
          * @param microBatches how many make a step, at least 1; default 1
          * @param partialGroup what becomes of fewer at the end of an epoch; without epochs, as in {@code fit(DataSet)},
@@ -378,10 +376,10 @@ public final class AmpConfig implements Serializable {
         }
 
         /**
-         * Limits the Euclidean norm of a step's gradients over the whole network: where it's larger all of them are
-         * made smaller by the same factor. They are the true FP32 gradients, means over the effective batch, and DL4J's
-         * own gradient normalization, L1 and L2 come after. Running statistics of batch normalization aren't gradients.
-         * As PyTorch's {@code clip_grad_norm_}.
+         * Limits the Euclidean norm of a step's gradients over the whole network, as PyTorch's {@code clip_grad_norm_}:
+         * a larger norm scales all of them by one factor. They are the true FP32 gradients, means over the effective
+         * batch; DL4J's gradient normalization, L1 and L2 come after. Running statistics of batch normalization aren't
+         * gradients.
          *
          * @param maxNorm from {@link Float#MIN_NORMAL} to {@link Float#MAX_VALUE}; none by default
          */
@@ -391,8 +389,7 @@ public final class AmpConfig implements Serializable {
         }
 
         /**
-         * Limits the magnitude of each of a step's gradients, after their norm was limited, if it is. As PyTorch's
-         * {@code clip_grad_value_}.
+         * Limits the magnitude of each of a step's gradients, after their norm, as PyTorch's {@code clip_grad_value_}.
          *
          * @param maxValue from {@link Float#MIN_NORMAL} to {@link Float#MAX_VALUE}; none by default
          */
@@ -402,9 +399,9 @@ public final class AmpConfig implements Serializable {
         }
 
         /**
-         * Has each step measure the norm of its gradients for {@link org.dl4jamp.MixedPrecision#gradientNorm()}, in
-         * place of only looking whether they're finite, which is faster. Default false. With {@link #clipGradientNorm},
-         * and with {@link #accumulate(int)} of 2 or more, it's measured in any case.
+         * Measures the norm of each step's gradients for {@link org.dl4jamp.MixedPrecision#gradientNorm()}, which is
+         * slower than a check whether they're finite. Default false; {@link #clipGradientNorm} and
+         * {@link #accumulate(int)} of 2 or more measure it in any case.
          */
         public Builder measureGradientNorm(boolean measured) {
             this.measuresGradientNorm = measured;

@@ -21,7 +21,7 @@ import org.nd4j.shade.jackson.databind.node.ObjectNode;
 
 /**
  * Strict reading of a JSON object: every field has to be there, has to be of its type, and no field may be left over.
- * Everything else is an {@link AmpException} that says where it was read from and what is wrong.
+ * Everything else is an {@link AmpException} with the source and the error.
  */
 public final class JsonFields {
     // DL4J writes and reads the text of its zip entries in the platform's charset: only ASCII survives all of them.
@@ -123,7 +123,7 @@ public final class JsonFields {
                 + (node == null || node.isMissingNode() ? "nothing" : AmpException.quote(node)));
     }
 
-    /** Reads the version of the format and rejects newer ones than this code knows. */
+    /** Reads the version of the format and rejects newer ones than this code reads. */
     public int formatVersion(int newest) {
         int version = integer("formatVersion");
         if (version > newest) {

@@ -9,7 +9,7 @@ import org.deeplearning4j.nn.graph.vertex.BaseWrapperVertex;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 
-/** What DL4J's classes keep to themselves, and mixed precision has to change or look through. */
+/** Access to private fields of DL4J's classes that mixed precision has to change or read. */
 public final class HiddenFields {
     private static final VarHandle LAYER_MAP = field(MultiLayerNetwork.class, "layerMap", LinkedHashMap.class);
     private static final VarHandle UNDERLYING = field(BaseWrapperVertex.class, "underlying", GraphVertex.class);

@@ -8,7 +8,7 @@ import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
  * interface, so what a network has must be a subclass of one or the other.
  */
 public sealed interface HookedUpdater permits AmpMultiLayerUpdater, AmpGraphUpdater {
-    /** What is done when the updater is called. */
+    /** Called in place of the updater. */
     interface Hook {
         /** Does what is to be done in place of DL4J's update, which {@link HookedUpdater#updateAsDl4j} is. */
         void update(UpdaterCall call);
@@ -20,7 +20,7 @@ public sealed interface HookedUpdater permits AmpMultiLayerUpdater, AmpGraphUpda
     /** DL4J's own update. */
     void updateAsDl4j(UpdaterCall call);
 
-    /** This updater, as DL4J knows it. */
+    /** Returns this updater as DL4J's type. */
     default BaseMultiLayerUpdater<?> plain() {
         return (BaseMultiLayerUpdater<?>) this;
     }

@@ -43,7 +43,7 @@ public final class PassInProgress {
      * @throws AmpException if it was called by code that the network runs
      */
     public static void refuse(String call, Model network) {
-        // The stack tells of some network's pass. Its monitor tells that it's this one's: fit and output hold it.
+        // The stack shows some network's pass. Its monitor shows that it's this one's: fit and output hold it.
         if (Thread.holdsLock(network) && STACK.walk(frames -> frames.anyMatch(PassInProgress::isPass))) {
             throw new AmpException(
                     call + " was called within a pass of the network, by a listener for example, where layers can't be"

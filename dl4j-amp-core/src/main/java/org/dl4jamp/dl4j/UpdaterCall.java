@@ -19,7 +19,7 @@ public record UpdaterCall(Gradient gradient, int iteration, int epoch, int examp
         updater.update(gradient, iteration, epoch, examples, workspaceMgr);
     }
 
-    /** The same call in an iteration that somebody else has counted. */
+    /** Returns the same call in an iteration that was counted elsewhere. */
     public UpdaterCall inIteration(int counted) {
         return new UpdaterCall(gradient, counted, epoch, examples, workspaceMgr);
     }

@@ -20,14 +20,14 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  */
 public interface ComputeEngine extends EngineAbility {
     /**
-     * Why the engine can't be used in this process: a missing library, another backend.
+     * Returns the reason for which the engine can't be used in this process: a missing library, another backend.
      *
      * @return empty if it can
      */
     Optional<String> unavailable();
 
     /**
-     * Why the engine can't compute in a precision at all.
+     * Returns the reason for which the engine can't compute in a precision at all.
      *
      * @return empty if it can
      */
@@ -40,7 +40,7 @@ public interface ComputeEngine extends EngineAbility {
      */
     Precision automaticPrecision();
 
-    /** Why {@link #automaticPrecision()} is what it is, for plan and log. */
+    /** Returns the reason for {@link #automaticPrecision()}, for plan and log. */
     String automaticReason();
 
     /**
@@ -100,7 +100,7 @@ public interface ComputeEngine extends EngineAbility {
             throw new UnsupportedOperationException("vertex \"" + request.name() + "\" is left to DL4J");
         }
 
-        /** Returns how the layers of a group hand on what its head has computed. */
+        /** Returns how the members of a group pass the result of its head through. */
         default Handover handover() {
             return Handover.DL4J;
         }

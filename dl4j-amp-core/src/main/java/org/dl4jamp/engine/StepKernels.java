@@ -5,7 +5,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.GradientUpdater;
 
 /**
- * What happens to a network's FP32 gradients between backward pass and step, where an engine may be faster than ND4J.
+ * Operations on a network's FP32 gradients between backward pass and step, where an engine may be faster than ND4J.
  * Belongs to one network.
  */
 public interface StepKernels {
@@ -73,8 +73,8 @@ public interface StepKernels {
     }
 
     /**
-     * What becomes of some gradients in a step: they're divided, and an updater of DL4J's makes updates of them, in
-     * their place.
+     * The update of some gradients in a step: they're divided, and an updater of DL4J's makes updates of them, in
+     * place.
      *
      * @param updater with its state, which changes
      * @param gradients FLOAT, without gaps, in the shape that the updater takes: one axis, or one row in older releases

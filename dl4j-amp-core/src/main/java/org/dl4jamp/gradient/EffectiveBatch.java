@@ -3,7 +3,7 @@ package org.dl4jamp.gradient;
 import java.util.OptionalDouble;
 
 /**
- * What a step's gradients were made of.
+ * The batch of a step, of all its micro-batches together.
  *
  * @param examples how many, in all micro-batches
  * @param norm the Euclidean norm of their true gradients, means over them, if it was measured

@@ -9,8 +9,8 @@ import org.nd4j.linalg.learning.config.IUpdater;
 import org.nd4j.linalg.learning.config.NoOp;
 
 /**
- * The kinds of numbers in a network's gradient view. DL4J tells them by two things: whether it divides a parameter's by
- * the minibatch ({@code updaterDivideByMinibatch}), and which updater the parameter has.
+ * The kinds of numbers in a network's gradient view. DL4J distinguishes them by the parameter's updater, and by
+ * {@code updaterDivideByMinibatch}: whether it divides by the minibatch.
  */
 public enum GradientKind {
     /**
@@ -36,8 +36,8 @@ public enum GradientKind {
         if (!divides) {
             return UPDATE;
         }
-        // A user may want gradients to be subtracted as they are. A layer that wants it, whatever the user has set,
-        // makes updates itself.
+        // A user may configure that gradients are subtracted as they are. A layer that always does so makes updates
+        // itself.
         return isCenter(layer, name) || (layer instanceof BaseLayer base && !isSetToNoOp(base, name))
                 ? UPDATE_OF_BATCH
                 : SUM;

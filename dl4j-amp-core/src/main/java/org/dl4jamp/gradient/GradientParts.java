@@ -11,8 +11,8 @@ import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * What a network's gradient view consists of: gradients, from which the network learns, and what travels among them and
- * is an update already.
+ * The parts of a network's gradient view: gradients, from which the network learns, and numbers among them that are
+ * updates already.
  */
 public final class GradientParts {
     private final Map<GradientKind, Intervals> intervals = new EnumMap<>(GradientKind.class);
@@ -39,7 +39,7 @@ public final class GradientParts {
     }
 
     /**
-     * Refuses to add up what several micro-batches write, if it isn't known how that of their whole batch comes of it.
+     * Refuses to add up what several micro-batches write, if it can't be combined into that of their whole batch.
      *
      * @param microBatches how many
      * @throws AmpException that names the first such parameter

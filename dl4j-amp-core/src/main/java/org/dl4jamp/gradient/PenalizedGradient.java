@@ -29,8 +29,8 @@ import org.nd4j.linalg.factory.Nd4j;
  * </pre>
  *
  * <p>The network itself makes the second pass, with what it holds of the batch between its first pass and the updater.
- * Since DL4J's optimizer doesn't call for it, it isn't scaled: its gradients are right at once, however large or small
- * they are.
+ * It isn't a call of DL4J's optimizer, so it isn't scaled: its gradients are right at once, however large or small they
+ * are.
  */
 public final class PenalizedGradient {
     private final double coefficient;
@@ -83,10 +83,9 @@ public final class PenalizedGradient {
     }
 
     /**
-     * What isn't a sum over examples, or no gradient at all.
+     * The parts of a gradient view that aren't sums over examples, or aren't gradients. @param means gradients in the
+     * network's view that aren't divided @param divisor the divisor that makes means of the others
      *
-     * @param means gradients in the network's view that nobody divides
-     * @param divisor what makes means of the others
      * @param updates what is no gradient, in the network's view
      * @param first the same among the gradients of the first pass, which are remembered
      */

@@ -10,7 +10,7 @@ import org.deeplearning4j.nn.conf.layers.RnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** How many terms a loss is the sum of: examples, times time steps or positions. */
+/** Counts the terms of which a loss is the sum: examples, times time steps or positions. */
 final class LossTerms {
     private LossTerms() {}
 

@@ -38,8 +38,8 @@ abstract class PairedLayer extends DelegatingLayer {
     @Override
     public void setMaskArray(INDArray maskArray) {
         INDArray own = maskArray;
-        // It multiplies what the twin hands on: the sums and the loss of an output layer, whose weights may be any
-        // number, are FP32.
+        // It multiplies the twin's output: the sums and the loss of an output layer, whose weights may be any number,
+        // are FP32.
         DataType type = twin.outputType();
         if (maskArray != null
                 && maskArray.dataType() != type

@@ -72,8 +72,8 @@ final class TwinDropout {
     }
 
     /**
-     * The order of the array that DL4J would have here, by whose positions in memory random numbers are drawn. Its
-     * recurrent layers hand on order {@code f}, an engine's may hand on another with the time steps one after the
+     * Returns the order of the array that DL4J would have here: random numbers are drawn by its positions in memory.
+     * DL4J's recurrent layers return order {@code f}; an engine's may return another, with the time steps one after the
      * other.
      */
     private static char orderOfDl4j(INDArray array) {

@@ -15,13 +15,12 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Stands in a network for one of its layers and lets a {@link Twin} compute. What becomes of the input
- * {@link KeptInput} and {@link TwinDropout} tell, how the twin runs {@link ForwardPass} and {@link BackwardPass}; this
- * class answers DL4J, and lets everyone who computes pass the step's gate. Whoever looks at the parameter gradients
- * sees true FP32 gradients: the loss scale has been taken out.
+ * The wrapper of one of a network's layers, for which a {@link Twin} computes. {@link KeptInput} and
+ * {@link TwinDropout} treat its input, {@link ForwardPass} and {@link BackwardPass} run the twin; this class has DL4J's
+ * methods, and enters the step's gate. Parameter gradients are true FP32 gradients, without the loss scale.
  *
- * <p>Gradients that it hands back have the type of the activations that it was given, so that DL4J can add up those of
- * several consumers; outside of steps, where the loss isn't scaled, those of HALF activations are FLOAT.
+ * <p>Gradients that it returns have the type of its input, so that DL4J can add up those of several consumers. Outside
+ * of steps, where the loss isn't scaled, those of HALF activations are FLOAT.
  */
 public class TwinLayer extends PairedLayer {
     private static final long serialVersionUID = 1L;
@@ -38,12 +37,9 @@ public class TwinLayer extends PairedLayer {
 
     /**
      * @param master the network's own layer
-     * @param twin what computes
-     * @param rounded the precision that inputs are rounded to if the twin wants them rounded
-     * @param output the type of the activations that are handed on
-     * @param surroundings what stands before and after it
-     * @param gradientScale tells the scale of gradients
-     * @param guard tells whether the last step was skipped
+     * @param twin computes @param rounded the precision that inputs are rounded to if the twin needs them
+     *     rounded @param output the type of the activations that are returned @param surroundings the layers before and
+     *     after it @param gradientScale the scale of gradients @param guard the training step
      */
     public TwinLayer(
             Layer master,
@@ -147,8 +143,7 @@ public class TwinLayer extends PairedLayer {
     }
 
     /**
-     * The master with the input in FP32. It's told only now, because it would keep the array until the input is
-     * cleared.
+     * Returns the master with the input in FP32. Set only now: the master keeps the array until the input is cleared.
      */
     @Override
     public Layer informedMaster() {
@@ -214,7 +209,7 @@ public class TwinLayer extends PairedLayer {
         }
     }
 
-    /** What ND4J computes fails by itself. */
+    /** Refuses freed memory; ND4J's operations fail by themselves. */
     private void requireParameters() {
         if (compute() != master()) {
             FreedParameters.refuse(master());

@@ -25,8 +25,8 @@ public final class UnscalingVertex extends DelegatingVertex {
     }
 
     /**
-     * The parameters' gradients of the last backward pass, by name. DL4J's SameDiff vertices don't tell their gradient
-     * view.
+     * The parameters' gradients of the last backward pass, by name. DL4J's SameDiff vertices have no getter for their
+     * gradient view.
      */
     public Map<String, INDArray> gradients() {
         return gradients;

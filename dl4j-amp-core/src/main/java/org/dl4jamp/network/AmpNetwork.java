@@ -17,7 +17,7 @@ import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** What mixed precision needs of a network, be it a MultiLayerNetwork or a ComputationGraph. */
+/** A network as mixed precision sees it, be it a MultiLayerNetwork or a ComputationGraph. */
 public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork {
     /**
      * The view of a network.
@@ -56,16 +56,16 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
     /** The names of all nodes of {@link #graph()}, in the order in which the network computes them. */
     List<String> order();
 
-    /** Returns whether layers may hand on activations that are outside of workspaces. */
+    /** Returns whether layers may return activations that are outside of workspaces. */
     boolean takesDetachedActivations();
 
-    /** Where its layers stand, in the order of {@link #graph()}. */
+    /** Returns the places of its layers, in the order of {@link #graph()}. */
     List<LayerPlace> layers();
 
     /** Returns what casts in the place of a vertex without layer, empty if nothing does. */
     Optional<BaseGraphVertex> castingVertex(String name);
 
-    /** Where its vertices without layer stand, network inputs and frozen ones aside. */
+    /** Returns the places of its vertices without layer, network inputs and frozen ones aside. */
     List<VertexPlace> vertices();
 
     /** The FP32 gradients of all parameters, in the order of the parameters. Made if need be. */

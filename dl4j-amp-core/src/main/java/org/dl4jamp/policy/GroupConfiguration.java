@@ -37,7 +37,7 @@ public final class GroupConfiguration {
 
     private GroupConfiguration() {}
 
-    /** Returns whether a layer hands its products on as they are, so that something may be computed with them. */
+    /** Returns whether a layer returns its products as they are, so that more may be computed with them. */
     static boolean canLead(Layer layer) {
         boolean known = NORMALIZED.contains(layer.getClass()) || OTHERS.contains(layer.getClass());
         return known

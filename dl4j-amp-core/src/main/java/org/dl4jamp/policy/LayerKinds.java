@@ -31,7 +31,7 @@ import org.dl4jamp.precision.SensitiveActivation;
 import org.nd4j.linalg.activations.IActivation;
 
 /**
- * What half precision means to each layer and vertex of DL4J, as {@link org.dl4jamp.precision.OptLevel#O1} sees it.
+ * Classifies each layer and vertex of DL4J by its need for precision, for {@link org.dl4jamp.precision.OptLevel#O1}.
  *
  * <p>The kind of a class is in one table; activation function and kind of pooling can turn it into
  * {@link LayerKind#FULL}. Subclasses of DL4J's classes take the kind of the nearest class in the table, wrappers that
@@ -131,7 +131,10 @@ final class LayerKinds {
         return wrapping(layer).stream().anyMatch(MaskZeroLayer.class::isInstance);
     }
 
-    /** Why a layer would give wrong results in half precision at any level, rather than less precise ones. */
+    /**
+     * Returns the reason for which a layer would give wrong results in half precision at any level, rather than less
+     * precise ones.
+     */
     static Optional<Verdict> overflow(Layer layer) {
         Layer inner = innermost(layer);
         if (pooling(inner).filter(p -> p == PoolingType.PNORM).isPresent()) {

@@ -80,7 +80,7 @@ final class LayerTable {
             // Embedding
             entry(EmbeddingLayer.class, LOOKUP),
             entry(EmbeddingSequenceLayer.class, LOOKUP),
-            // Outputs and losses. The two abstract classes speak for what users derive from them.
+            // Outputs and losses. The two abstract classes count for users' subclasses.
             entry(BaseOutputLayer.class, OUTPUT),
             entry(OutputLayer.class, OUTPUT),
             entry(RnnOutputLayer.class, OUTPUT),
@@ -93,7 +93,7 @@ final class LayerTable {
             entry(Yolo2OutputLayer.class, LOSS),
             entry(SameDiffOutputLayer.class, LOSS),
             // In fit() an autoencoder is a dense layer and would gain, but pretrain() runs its reconstruction loss
-            // through the same object. lower(AutoEncoder.class) is for those who don't pretrain.
+            // through the same object. lower(AutoEncoder.class) is for programs that don't pretrain.
             entry(AutoEncoder.class, PRETRAINED),
             entry(VariationalAutoencoder.class, PRETRAINED),
             // Normalization, and capsules, which normalize by length (and route by softmax) inside

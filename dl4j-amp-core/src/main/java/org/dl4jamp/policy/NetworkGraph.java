@@ -30,8 +30,8 @@ public record NetworkGraph(List<Node> nodes) {
      * A network input, layer or vertex. Its one output is the tensor that the nodes which name it as input are given.
      *
      * @param name for layers of a {@link MultiLayerConfiguration} the layer's name, or its index if that is missing or
-     *     not unique (DL4J's builder itself calls unnamed layers "layer" with their index); otherwise as in the
-     *     configuration
+     *     not unique; otherwise as in the configuration. DL4J's builder itself calls unnamed layers "layer" with their
+     *     index
      * @param index for layers of a {@link MultiLayerConfiguration} the layer's index, and -1 for its input; otherwise
      *     the position in {@link #nodes()}
      * @param layer null for network inputs and vertices without a layer

@@ -10,7 +10,7 @@ import java.util.Set;
 import org.dl4jamp.precision.LayerKind;
 
 /**
- * Which of a network's activations are kept in half precision.
+ * Decides which of a network's activations are kept in half precision.
  *
  * <p>Each node's output is one array. Arrays that are joined by nodes which preserve the type have one type. It's FP32
  * if anything forces it; else half if a layer that computes in half precision produces or takes one of them; else FP32,

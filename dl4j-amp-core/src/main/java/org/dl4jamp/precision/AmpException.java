@@ -1,8 +1,8 @@
 package org.dl4jamp.precision;
 
 /**
- * Something dl4j-amp can't or won't do. The message names the argument or layer, its value, what is allowed and what to
- * do. Network, files and loss scaler are as they were before the call, unless the message says otherwise.
+ * Thrown for what dl4j-amp can't or won't do. The message names the argument or layer, its value, what is allowed and
+ * what to do. Network, files and loss scaler are as they were before the call, unless the message states otherwise.
  */
 public class AmpException extends RuntimeException {
     private static final long serialVersionUID = 1L;

@@ -1,6 +1,6 @@
 package org.dl4jamp.precision;
 
-/** What half precision means to a kind of layer or vertex. */
+/** The need for precision of a kind of layer or vertex. */
 public enum LayerKind {
     /** Worth half precision: sums of products, such as dense, convolutional, recurrent and attention layers. */
     LOWER,

@@ -20,10 +20,10 @@ import org.dl4jamp.precision.AmpException;
  * </pre>
  *
  * <p>The method is that of Micikevicius et al. 2018, "Mixed Precision Training". Names, defaults and arithmetic are
- * those of PyTorch's {@code torch.amp.GradScaler}: the scale is a float, the factors are doubles, and as long as the
- * scale stays inside its range it follows {@code GradScaler} bit for bit. PyTorch's only limit is infinity, which
- * growth does not pass; here growth does not pass {@code maxScale}, and a scale that backs off below {@code minScale}
- * becomes {@code minScale}, as in Megatron-LM.
+ * those of PyTorch's {@code torch.amp.GradScaler}: the scale is a float, the factors are doubles. As long as the scale
+ * stays inside its range it follows {@code GradScaler} bit for bit. PyTorch's only limit is infinity, which growth does
+ * not pass; here growth does not pass {@code maxScale}, and a scale that backs off below {@code minScale} becomes
+ * {@code minScale}, as in Megatron-LM.
  *
  * <p>A hysteresis of N lets the scale survive overflows of single batches, as in Megatron-LM's
  * {@code DynamicGradScaler}: after a growth interval without overflow, N - 1 overflows only restart the interval, and

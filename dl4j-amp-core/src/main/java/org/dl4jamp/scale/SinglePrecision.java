@@ -3,8 +3,8 @@ package org.dl4jamp.scale;
 import org.dl4jamp.precision.AmpException;
 
 /**
- * Which numbers can be loss scales: gradients are multiplied in single precision, by the scale and by its reciprocal,
- * which would be infinite below the smallest normal float.
+ * Decides which numbers can be loss scales. Gradients are multiplied in single precision by the scale and by its
+ * reciprocal, which would be infinite below the smallest normal float.
  */
 final class SinglePrecision {
     private SinglePrecision() {}

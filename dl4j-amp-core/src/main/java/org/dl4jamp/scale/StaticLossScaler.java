@@ -3,9 +3,8 @@ package org.dl4jamp.scale;
 import org.dl4jamp.precision.AmpException;
 
 /**
- * One loss scale for the whole training, for people who know theirs: the fixed "scaling factor" of Micikevicius et al.
- * 2018, "Mixed Precision Training", section 3.2. A step that overflows is skipped like with any other scaler, but the
- * scale stays.
+ * One loss scale for the whole training: the fixed "scaling factor" of Micikevicius et al. 2018, "Mixed Precision
+ * Training", section 3.2. A step that overflows is skipped like with any other scaler, but the scale stays.
  */
 public final class StaticLossScaler implements LossScaler {
     /** {@link LossScalerState#kind()} of this scaler. */

@@ -60,7 +60,8 @@ final class Diagnosis {
     }
 
     /**
-     * Why gradients or loss of an iteration aren't finite. If it's the batch, the network's score becomes NaN.
+     * Returns the reason why gradients or loss of an iteration aren't finite. If it's the batch, the network's score
+     * becomes NaN.
      *
      * @param loss of the batch, without the scale
      */
@@ -93,7 +94,7 @@ final class Diagnosis {
     }
 
     /**
-     * Why a pass isn't to be learned from that nothing was scaled for.
+     * Returns the reason to skip a pass that wasn't scaled.
      *
      * @param what wasn't finite in it
      */

@@ -1,9 +1,9 @@
 package org.dl4jamp.step;
 
 /**
- * Counts the iterations that an updater has seen, for Adam's bias correction and schedules: those of the network,
- * without those in which it did nothing. What the network counts is what it says when the updater is called: a step
- * that ended in an exception it hasn't counted, and users may set it.
+ * Counts the iterations of an updater, for Adam's bias correction and schedules: those of the network, without those in
+ * which the updater did nothing. The network's count is read when the updater is called: a step that ended in an
+ * exception isn't in it, and users may set it.
  */
 final class OptimizerIterations {
     private long skipped;

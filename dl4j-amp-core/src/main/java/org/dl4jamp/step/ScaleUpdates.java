@@ -8,8 +8,8 @@ import org.dl4jamp.scale.SharedLossScale;
 import org.dl4jamp.scale.SharedLossScale.Verdict;
 
 /**
- * What a network's loss scaler hears of its steps: of those whose loss was scaled, whether they overflowed. It hears of
- * them at once or, if several networks share it, when the program says that the iteration is over.
+ * Updates a network's loss scaler with the results of its steps: of those whose loss was scaled, whether they
+ * overflowed. It does so at once or, if several networks share the scaler, when the program ends the iteration.
  */
 public final class ScaleUpdates {
     private final LossScaler scaler;
@@ -24,7 +24,7 @@ public final class ScaleUpdates {
         this.scales = scales;
     }
 
-    /** A scaler that hears of each step. */
+    /** Returns updates of a scaler after each step. */
     public static ScaleUpdates each(LossScaler scaler) {
         return new ScaleUpdates(scaler, Optional.empty(), true);
     }
@@ -59,7 +59,7 @@ public final class ScaleUpdates {
         return scale;
     }
 
-    /** Returns whether the scaler hears of a step only at the end of the iteration. */
+    /** Returns whether the scaler is updated only at the end of the iteration. */
     boolean areLater() {
         return shared.isPresent();
     }
@@ -88,7 +88,7 @@ public final class ScaleUpdates {
         scaled |= !paused;
     }
 
-    /** Hears that the micro-batches before this process began were scaled, as far as anybody knows. */
+    /** Counts the micro-batches before this process began as scaled, since it isn't saved whether they were. */
     void restore() {
         scaled = true;
     }

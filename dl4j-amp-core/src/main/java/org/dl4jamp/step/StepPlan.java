@@ -17,10 +17,10 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.regularization.Regularization;
 
 /**
- * How the gradients in a network's view become updates: DL4J's update, in as few passes over memory as the engine can.
- * What the engine has a pass for is divided by the minibatch within that pass, unless gradient normalization or
- * regularization looks at the numbers in between; the rest is divided before, in as few operations as it lies in
- * pieces. DL4J's optimizer subtracts. Immutable: when terms or views change, another plan is made.
+ * Makes updates of the gradients in a network's view: DL4J's update, in as few passes over memory as the engine can.
+ * Blocks with a pass of the engine are divided by the minibatch within that pass, unless gradient normalization or
+ * regularization reads the numbers in between. The rest is divided before, with one operation for each contiguous
+ * piece. DL4J's optimizer subtracts. Immutable: when terms or views change, another plan is made.
  */
 final class StepPlan {
     private final BaseMultiLayerUpdater<?> updater;

@@ -8,7 +8,7 @@ import org.deeplearning4j.nn.updater.UpdaterBlock;
 import org.nd4j.linalg.learning.regularization.Regularization;
 
 /**
- * What DL4J does to a block's gradients before its updater. Users may change it in the middle of training.
+ * DL4J's operations on a block's gradients before its updater. Users may change them in the middle of training.
  *
  * @param normalizes whether the gradients of some parameter's layer are normalized or clipped
  * @param addsToGradients whether an L1 or L2 term is added to the gradients of some parameter

@@ -5,10 +5,7 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/**
- * How a wrapper casts what a twin is given and what it returns. An engine may know a faster way, or another order in
- * memory, than ND4J.
- */
+/** Casts a twin's inputs and results. An engine may have a faster way, or another order in memory, than ND4J. */
 @FunctionalInterface
 public interface Casting {
     /** With ND4J's operations. */
@@ -23,21 +20,16 @@ public interface Casting {
     }
 
     /**
-     * An array in another data type, of the same shape.
+     * Returns an array in another data type, of the same shape. @param array may be null @param type the new
+     * type @param workspaceMgr has the workspace for the result @param destination which of its workspaces
      *
-     * @param array what to cast; may be null
-     * @param type the type wanted
-     * @param workspaceMgr knows where the result goes
-     * @param destination which of its workspaces
      * @return the array itself if it has the type already
      */
     INDArray cast(INDArray array, DataType type, LayerWorkspaceMgr workspaceMgr, ArrayType destination);
 
     /**
-     * The same numbers in the order in memory that DL4J's own code expects.
-     *
-     * @param array what to reorder; may be null
-     * @return the array itself if it's in that order already, or the engine knows no other
+     * Reorders an array into the order in memory that DL4J's own code expects. @param array may be null @return the
+     * array itself if it's in that order already, or the engine has no other
      */
     default INDArray usualOrder(INDArray array, LayerWorkspaceMgr workspaceMgr, ArrayType destination) {
         return array;

@@ -7,13 +7,13 @@ import org.dl4jamp.dl4j.PassInProgress;
 import org.dl4jamp.precision.AmpException;
 
 /**
- * Lets one thread at a time compute in the wrappers of a network, and decides for each pass who computes it. DL4J's
- * networks hold their monitor in {@code fit} and {@code output}, but not in {@code evaluate}, {@code rnnTimeStep} and
- * {@code score}: a mode may begin or end while such a pass is between two layers.
+ * Lets one thread at a time compute in the wrappers of a network, and decides for each pass whether wrappers compute
+ * it. DL4J's networks hold their monitor in {@code fit} and {@code output}, but not in {@code evaluate},
+ * {@code rnnTimeStep} and {@code score}. So a mode may begin or end while such a pass is between two layers.
  *
  * <p>The first wrapper of a pass decides. If the gate is open then, the wrappers compute the pass to its end, and
- * whoever shuts the gate waits for it. A pass that began before the gate was opened, or begins while it's being shut,
- * is computed by the network's own layers: its wrappers pass the calls through.
+ * shutting the gate waits for it. A pass that began before the gate was opened, or begins while it's being shut, is
+ * computed by the network's own layers. Its wrappers pass the calls through.
  *
  * <pre>{@code
  * try (Gate.Inside inside = gate.forward(turn, false)) {
@@ -196,10 +196,9 @@ public final class Gate {
     }
 
     /**
-     * Opens the gate, after the wrappers have been put into the network.
+     * Opens the gate, after the wrappers have been put into the network. @param what past participle of the change to
+     * mixed precision, for the message @param work run first, while no thread is inside
      *
-     * @param what happens to mixed precision by it, for the message
-     * @param work is done first, while nobody is inside
      * @throws AmpException if the thread itself is inside
      */
     public void open(String what, Runnable work) {
@@ -214,11 +213,10 @@ public final class Gate {
     }
 
     /**
-     * Shuts the gate for a while: waits for the passes that wrappers compute, and does something while nobody is
-     * inside.
+     * Shuts the gate for a while: waits for the passes that wrappers compute, and runs work while no thread is
+     * inside. @param what past participle of the change to mixed precision, for the message @param network its monitor
+     * is held by the caller, and released while this waits: passes may need it
      *
-     * @param what happens to mixed precision by it, for the message
-     * @param network its monitor is held by the caller, and released while this waits: passes may need it to get on
      * @throws AmpException if the thread itself is inside, or the gate has been closed meanwhile; the gate is as it was
      *     then
      */
@@ -300,7 +298,7 @@ public final class Gate {
 
     /**
      * Returns whether wrappers compute a pass of another thread. Passes that ended without a sign, by an exception for
-     * example, are told by the thread's stack.
+     * example, are found by the thread's stack.
      */
     private boolean doOthersCompute() {
         lock.lock();

@@ -3,15 +3,15 @@ package org.dl4jamp.listeners;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.policy.PrecisionPlan;
 
-/** The line that says what {@link AmpListener} found or turned on. */
+/** The log line of {@link AmpListener} when it attaches. */
 final class AttachReport {
     private AttachReport() {}
 
     /**
-     * The line.
+     * Returns the line.
      *
      * @param graph whether the network has vertices besides its layers
-     * @param already whether somebody else had enabled it
+     * @param already whether it was enabled before
      */
     static String of(MixedPrecision amp, boolean graph, boolean already) {
         PrecisionPlan plan = amp.plan();

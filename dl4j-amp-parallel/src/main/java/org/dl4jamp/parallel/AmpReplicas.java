@@ -172,10 +172,10 @@ public final class AmpReplicas implements AutoCloseable {
         /**
          * Installs it.
          *
-         * @throws AmpException if the wrapper has been fitted or stopped before, its trainers aren't DL4J's, its
-         *     network is enabled with other settings, the settings have one scaler for several networks, or groups of
-         *     micro-batches in the middle of which parameters would be averaged, or for the reasons of
-         *     {@link MixedPrecision#enable(Model, AmpConfig)}; wrapper and network are then as they were
+         * @throws AmpException if the wrapper has been fitted or stopped before, its trainers aren't DL4J's, or its
+         *     network is enabled with other settings. Also if the settings have one scaler for several networks, or
+         *     groups of micro-batches in the middle of which parameters would be averaged. Also for the reasons of
+         *     {@link MixedPrecision#enable(Model, AmpConfig)}. Wrapper and network are then as they were
          */
         public AmpReplicas install() {
             requireNew();

@@ -10,8 +10,8 @@ import org.dl4jamp.scale.LossScalerState;
 
 /**
  * The mixed precision of one replica. Its network is another one in each fit, but for replica 0, which is the source
- * network itself; scaler state and counters go on from fit to fit. May be asked by any thread, also by a listener of
- * the network while another thread waits to close it: so nothing of the network's is called with this monitor held.
+ * network itself; scaler state and counters go on from fit to fit. Any thread may call it, also a listener of the
+ * network while another thread waits to close it. So the network isn't called with this monitor held.
  */
 final class Replica {
     private final int index;

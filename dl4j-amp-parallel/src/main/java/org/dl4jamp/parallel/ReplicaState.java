@@ -5,7 +5,7 @@ import org.dl4jamp.checkpoint.AmpState;
 import org.dl4jamp.precision.Precision;
 
 /**
- * What became of one replica, in all fits of its wrapper.
+ * The state of one replica after all fits of its wrapper.
  *
  * @param replica its index, from 0; replica 0 is the network that the wrapper was built with
  * @param precision the precision of its layers in lower precision

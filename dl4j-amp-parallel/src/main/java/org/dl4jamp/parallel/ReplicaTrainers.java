@@ -90,8 +90,8 @@ final class ReplicaTrainers implements TrainerContext {
     /** Enables mixed precision on the source network, unless it is. */
     void enableSource() {
         Model model = wrapper.getModel();
-        // Each fit of a MultiLayerNetwork ends with the loss of its updater, in DL4J, too. Replicas ask for it, each in
-        // its thread.
+        // Each fit of a MultiLayerNetwork ends with the loss of its updater, in DL4J, too. Each replica makes it in its
+        // thread.
         if (model instanceof MultiLayerNetwork network) {
             network.getUpdater();
         } else {
@@ -161,7 +161,7 @@ final class ReplicaTrainers implements TrainerContext {
      * @throws RuntimeException as {@link #roundEnds}
      */
     void roundBegins() {
-        // With shared gradients the accumulator has been told of this round, and waits for its end.
+        // With shared gradients the accumulator was notified of this round, and waits for its end.
         if (!sharesGradients()) {
             requireNoInterrupt();
         }

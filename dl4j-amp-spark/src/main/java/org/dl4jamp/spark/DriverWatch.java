@@ -25,7 +25,7 @@ final class DriverWatch extends SparkListener {
 
     private static final Map<SparkContext, DriverWatch> OF_CONTEXTS = new WeakHashMap<>();
 
-    /** Where DL4J's masters run the job of a fit, or of one of its splits. */
+    /** Methods in which DL4J's masters run the job of a fit, or of one of its splits. */
     private static final String TRAINING = "TrainingMaster.processResults(";
 
     private final Set<Integer> reportedStages = new HashSet<>();

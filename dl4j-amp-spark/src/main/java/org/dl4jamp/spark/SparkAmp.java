@@ -26,10 +26,10 @@ import org.slf4j.LoggerFactory;
  * <p>With a {@code SharedTrainingMaster}, which takes no hooks: {@code spark.setListeners(List.of(amp.listener()))}.
  *
  * <p>Every task trains in mixed precision from its first iteration, with the settings given here, or those that the
- * network's configuration carries, or the defaults. DL4J makes a new network in each task of parameter averaging; the
- * loss scale goes on from the lowest that the tasks of the split before it ended with, on replacements of lost
- * executors, too, and Adam counts the steps that were taken. Each executor takes the engine and, with
- * {@code Precision.AUTO}, the precision that suit its machine; where they differ the log says so once.
+ * network's configuration carries, or the defaults. DL4J makes a new network in each task of parameter averaging. Its
+ * loss scale is the lowest at the end of the split before it, on replacements of lost executors, too, and Adam counts
+ * the steps that were taken. Each executor takes the engine and, with {@code Precision.AUTO}, the precision that suit
+ * its machine; one log line reports where they differ.
  *
  * <p>One for each network and each context: several on one context are independent. Thread-safe.
  */
@@ -101,12 +101,12 @@ public final class SparkAmp {
     }
 
     /**
-     * The listener for {@code SparkDl4jMultiLayer.setListeners} and {@code SparkComputationGraph.setListeners} of a
-     * network that a {@code SharedTrainingMaster} trains, which takes no hooks. Say {@code workersPerNode(1)}: with
-     * more workers in an executor, which DL4J has by default where there are eight cores and more, a listener can't
-     * enable them before their first step, and {@code fit} ends with an exception that says so. Tasks of an executor
-     * take turns. Give the master's builder {@code repartitioner(new EqualRepartitioner())} and each fit as much data
-     * as there is: between tasks DL4J drops gradients, and a warning says so where tasks are short.
+     * Returns the listener for {@code SparkDl4jMultiLayer.setListeners} and {@code SparkComputationGraph.setListeners}
+     * of a network that a {@code SharedTrainingMaster} trains, which takes no hooks. Set {@code workersPerNode(1)}:
+     * DL4J has more workers in an executor by default where there are eight cores and more. A listener can't enable
+     * those before their first step, and {@code fit} ends with an exception that explains it. Tasks of an executor take
+     * turns. Give the master's builder {@code repartitioner(new EqualRepartitioner())} and each fit as much data as
+     * there is: between tasks DL4J drops gradients. Short tasks are warned of.
      *
      * @throws AmpException if the context is stopped
      */
@@ -146,9 +146,9 @@ public final class SparkAmp {
 
     /**
      * Enables mixed precision on the trained network here on the driver, to go on training it on this machine from
-     * {@link #state()}: with the loss scale, and with an Adam that counts the steps that were taken. Where DL4J hasn't
-     * counted iterations on the driver, with a {@code SharedTrainingMaster}, the network's count is set to those of an
-     * average worker.
+     * {@link #state()}. The loss scale is kept, and Adam counts the steps that were taken. Where DL4J hasn't counted
+     * iterations on the driver, with a {@code SharedTrainingMaster}, the network's count is set to those of an average
+     * worker.
      *
      * @param network {@code spark.getNetwork()}
      * @throws AmpException before a task has ended, or as {@link MixedPrecision#enable(Model, AmpState)}; the network

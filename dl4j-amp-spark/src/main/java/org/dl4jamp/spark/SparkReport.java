@@ -7,9 +7,8 @@ import java.util.Locale;
 import java.util.stream.IntStream;
 
 /**
- * What the executors of a cluster did in mixed precision; its text is a table.
- *
- * @param executors each that has ended a task, lost ones too, in the order in which they are first heard of
+ * The work of a cluster's executors in mixed precision; its text is a table. @param executors each that has ended a
+ * task, lost ones too, in the order of their first reports
  */
 public record SparkReport(List<ExecutorReport> executors) {
     private static final String[] TITLES = {

@@ -12,7 +12,7 @@ import org.dl4jamp.checkpoint.AmpState;
 import org.dl4jamp.scale.LossScalerState;
 
 /**
- * How far training was when all tasks of a stage had ended. What the tasks of the next stage begin with.
+ * The state of training when all tasks of a stage had ended. The tasks of the next stage begin with it.
  *
  * @param stage Spark's number of the stage
  * @param scalers by kind of loss scaler, for executors may differ, the state with the lowest scale

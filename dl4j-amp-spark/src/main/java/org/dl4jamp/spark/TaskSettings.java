@@ -12,7 +12,7 @@ import org.dl4jamp.precision.AmpException;
 /**
  * The settings that {@link SparkAmp} was given, which travel to the tasks with its hook and its listener.
  *
- * @param given null if a network's configuration alone says them
+ * @param given null if they are in a network's configuration alone
  */
 record TaskSettings(AmpConfig given) implements Serializable {
     /** Those that the network's configuration carries, or the defaults. */

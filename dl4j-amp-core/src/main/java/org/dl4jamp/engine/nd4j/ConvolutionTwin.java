@@ -18,10 +18,10 @@ import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A two-dimensional convolution over HALF weights that takes HALF {@code [minibatch, nIn, height, width]} and returns
- * HALF {@code [minibatch, nOut, height, width]}, as a view of memory with channels last, which a 1×1 convolution can
- * take as it is. Products are summed, and bias and activation applied, in FP32; the result is rounded once. Gradients
- * of the parameters are FP32. What lies under the kernel is copied for one slice of the minibatch after the other.
+ * A two-dimensional convolution over HALF weights, from HALF {@code [minibatch, nIn, height, width]} to HALF
+ * {@code [minibatch, nOut, height, width]}. The result is a view of memory with channels last, which a 1×1 convolution
+ * can take as it is. Products are summed, and bias and activation applied, in FP32; the result is rounded once.
+ * Gradients of the parameters are FP32. Patches are copied (im2col) for one slice of the minibatch after the other.
  *
  * <p>DL4J's {@code NHWC} format, weight noise and dropout aren't supported, nor activation functions that don't work
  * element by element.
@@ -29,7 +29,9 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 final class ConvolutionTwin extends ConvolutionLayer {
     private static final long serialVersionUID = 1L;
 
-    /** How much the patches of a slice, and their gradients, may take, beyond those of one example. */
+    /**
+     * Upper bound of the memory that the patches of a slice, and their gradients, take, unless one example needs more.
+     */
     static final long SLICE_BYTES = 1L << 28;
 
     private final transient Products products;

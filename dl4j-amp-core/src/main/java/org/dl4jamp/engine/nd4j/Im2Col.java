@@ -9,9 +9,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.convolution.Convolution;
 
 /**
- * What of an image lies under the kernel of a convolution, for each place of the kernel: a matrix with a row for each
- * place, {@code [minibatch * outHeight * outWidth, channels * kernelHeight * kernelWidth]}, so that a convolution is a
- * matrix product.
+ * The im2col matrix of a convolution, with a row for each place of the kernel: {@code [minibatch * outHeight *
+ * outWidth, channels * kernelHeight * kernelWidth]}. With it a convolution is a matrix product.
  */
 final class Im2Col {
     private final long minibatch;

@@ -106,7 +106,7 @@ final class LstmForward {
                 .assign(product.reshape('f', minibatch, steps, width).permute(0, 2, 1));
     }
 
-    /** Where the HALF activations of a time step are. */
+    /** Access to the HALF activations of a time step. */
     private interface Activations {
         INDArray at(long time);
     }

@@ -37,7 +37,7 @@ interface Products {
         return Nd4jEngine.onCuda() ? OnCuda.HALF_PRODUCTS : Optional.empty();
     }
 
-    /** What this process's GPU was found to compute. */
+    /** The result of the check on this process's GPU. */
     final class OnCuda {
         private static final Optional<Products> HALF_PRODUCTS = tried();
 

@@ -8,10 +8,8 @@ import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Where a layer puts the arrays that it needs no longer than its turn lasts.
- *
- * @param manager what DL4J handed to the layer
- * @param place which of its workspaces
+ * The workspace for arrays that a layer needs no longer than its turn lasts. @param manager given by DL4J @param place
+ * which of its workspaces
  */
 record WorkingMemory(LayerWorkspaceMgr manager, ArrayType place) {
     static WorkingMemory forward(LayerWorkspaceMgr manager) {

@@ -51,7 +51,7 @@ final class StandInBytes {
     /**
      * @param type the layer's class
      * @param role the interface that the wrapper has in common with it
-     * @param tellsFields whether its {@link SharedFields} are to hear of each call
+     * @param tellsFields whether each call notifies its {@link SharedFields}
      */
     StandInBytes(Class<?> type, Class<?> role, boolean tellsFields) {
         this.type = type;

@@ -84,7 +84,7 @@ public final class AmpSpark implements Callable<Integer> {
         System.exit(AmpCommand.commandLine(new AmpSpark()).execute(withoutName(args)));
     }
 
-    /** The arguments behind the command's own name, with which Windows' launcher hands them on. */
+    /** Returns the arguments after the command's own name, which Windows' launcher passes along. */
     static String[] withoutName(String[] args) {
         return args.length > 0 && args[0].equals("spark") ? Arrays.copyOfRange(args, 1, args.length) : args;
     }

@@ -15,7 +15,7 @@ import org.dl4jamp.examples.digits.Digits;
 import org.dl4jamp.examples.digits.DigitsNetworks;
 import org.nd4j.linalg.dataset.DataSet;
 
-/** What the model of a cluster's costs is made of, measured on the cluster and without training on it. */
+/** Measures the parameters of a cluster's cost model on the cluster, without training on it. */
 final class Calibration {
     private static final int SPLITS = 5;
     private static final int WARM_UP_STEPS = 20;

@@ -7,8 +7,7 @@ import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A process of the cluster on loopback: Spark's master or a worker, which ends with the process that started it,
- * whatever ended that: standard input, the other end of which that process holds, ends then. A worker that ends takes
+ * A process of the cluster on loopback: Spark's master or a worker. It ends with the process that started it, however that one ended: its standard input ends then, because the starting process holds the other end. A worker that ends takes
  * its executors along.
  */
 final class ClusterProcess {
