@@ -83,7 +83,7 @@ public final class InferenceMode implements AutoCloseable {
         LOG.debug("Inference mode is on: {} on engine \"{}\", since {}", plan.precision(), engine(), plan.note());
     }
 
-    /** With the settings that the configuration carries, which may be those of training. */
+    /** Enters inference mode with the settings that the configuration carries, which may be those of training. */
     static InferenceMode enter(Model network) {
         return begin(network, CarriedConfig.of(AmpNetwork.of(network).model()).orElseGet(AmpConfig::defaults));
     }
@@ -122,7 +122,7 @@ public final class InferenceMode implements AutoCloseable {
     }
 
     /**
-     * The inference mode that a network is in, empty if it's in none.
+     * Returns the inference mode that a network is in, empty if it's in none.
      *
      * @throws AmpException if it's neither a MultiLayerNetwork nor a ComputationGraph
      */
@@ -130,7 +130,7 @@ public final class InferenceMode implements AutoCloseable {
         return Owners.ofInference(AmpNetwork.of(network)).map(guard -> (InferenceMode) guard.owner());
     }
 
-    /** The settings in force. */
+    /** Returns the settings in force. */
     public AmpConfig config() {
         return config;
     }
@@ -140,7 +140,7 @@ public final class InferenceMode implements AutoCloseable {
         return plan;
     }
 
-    /** The name of the engine in use. */
+    /** Returns the name of the engine in use. */
     public String engine() {
         return engine.engine().name();
     }

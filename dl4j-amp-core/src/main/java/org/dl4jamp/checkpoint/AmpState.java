@@ -78,7 +78,7 @@ public record AmpState(
                 waiting);
     }
 
-    /** The same with gradients that were read elsewhere. */
+    /** Returns the same with gradients that were read elsewhere. */
     AmpState with(INDArray sums) {
         return new AmpState(
                 config,

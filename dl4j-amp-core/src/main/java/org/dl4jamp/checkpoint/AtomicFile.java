@@ -56,7 +56,7 @@ public final class AtomicFile {
         flushFolder(file.getParent());
     }
 
-    /** The file that a link points to is replaced, not the link. */
+    /** Returns the file that a link points to: that one is replaced, not the link. */
     private static Path behindLinks(Path target) throws IOException {
         if (Files.exists(target)) {
             return target.toRealPath();

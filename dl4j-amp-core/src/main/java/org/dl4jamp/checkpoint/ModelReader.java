@@ -66,7 +66,7 @@ public record ModelReader<N extends Model>(
         return restore(stream, zip -> network.from(zip, loadUpdater), enable);
     }
 
-    /** A network and its normalizer, or null in place of that. */
+    /** Returns a network and its normalizer, or null in place of that. */
     public Pair<N, Normalizer> readWithNormalizer(File file, boolean loadUpdater) throws IOException {
         return restore(file, String.valueOf(file), zip -> withNormalizer.from(zip, loadUpdater), this::enableFirst);
     }

@@ -37,7 +37,7 @@ public record WaitingGradients(
         return failure.isEmpty();
     }
 
-    /** The same with sums that were read elsewhere. */
+    /** Returns the same with sums that were read elsewhere. */
     WaitingGradients with(INDArray read) {
         return new WaitingGradients(microBatches, examples, Optional.of(read), failure);
     }

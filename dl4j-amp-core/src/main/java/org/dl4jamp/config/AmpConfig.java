@@ -87,18 +87,18 @@ public final class AmpConfig implements Serializable {
         return optLevel;
     }
 
-    /** Name of the compute engine, or {@code auto}. */
+    /** Returns the name of the compute engine, or {@code auto}. */
     public String engine() {
         return engine;
     }
 
-    /** The overrides, in the order in which they were given. */
+    /** Returns the overrides, in the order in which they were given. */
     public List<PrecisionRule> rules() {
         return rules;
     }
 
     /**
-     * The loss scaler that was given. Networks that are enabled with these settings take a
+     * Returns the loss scaler that was given. Networks that are enabled with these settings take a
      * {@linkplain LossScaler#copy() copy} of it, unless it's {@linkplain #isLossScalerShared() shared}.
      *
      * @return empty if dl4j-amp is to choose: dynamic with its defaults in HALF, none otherwise
@@ -116,7 +116,7 @@ public final class AmpConfig implements Serializable {
         return givenScaler != null && givenScaler.shared().isPresent();
     }
 
-    /** After how many skipped steps in a row training stops with an exception. */
+    /** Returns the number of skipped steps in a row after which training stops with an exception. */
     public int maxConsecutiveSkips() {
         return maxConsecutiveSkips;
     }
@@ -136,12 +136,12 @@ public final class AmpConfig implements Serializable {
         return partialGroup;
     }
 
-    /** The largest Euclidean norm of a step's gradients over the whole network, if there is a limit. */
+    /** Returns the largest Euclidean norm of a step's gradients over the whole network, if there is a limit. */
     public OptionalDouble clipGradientNorm() {
         return clipGradientNorm;
     }
 
-    /** The largest magnitude of each of a step's gradients, if there is a limit. */
+    /** Returns the largest magnitude of each of a step's gradients, if there is a limit. */
     public OptionalDouble clipGradientValue() {
         return clipGradientValue;
     }
@@ -151,7 +151,7 @@ public final class AmpConfig implements Serializable {
         return measuresGradientNorm;
     }
 
-    /** The calls that make these settings; a scaler is shown with its state. */
+    /** Returns the calls that make these settings; a scaler is shown with its state. */
     @Override
     public String toString() {
         StringBuilder calls = new StringBuilder("AmpConfig.builder().precision(")
@@ -187,7 +187,7 @@ public final class AmpConfig implements Serializable {
     }
 
     /**
-     * The settings among these that count in {@link org.dl4jamp.MixedPrecision#inference}, which refuses a loss scaler
+     * Returns the settings among these that count in {@link org.dl4jamp.MixedPrecision#inference}, which refuses a loss scaler
      * and a gradient penalty: precision, preset, engine and rules.
      */
     public AmpConfig forInference() {

@@ -50,7 +50,7 @@ public record GradientPenalty(double coefficient, double radius) {
     }
 
     /**
-     * A penalty.
+     * Creates a penalty.
      *
      * @throws AmpException if a number isn't finite or not above 0
      */
@@ -65,7 +65,7 @@ public record GradientPenalty(double coefficient, double radius) {
         }
     }
 
-    /** The call that makes it. */
+    /** Returns the call that makes it. */
     @Override
     public String toString() {
         return "GradientPenalty.of(" + coefficient + ", " + radius + ")";

@@ -98,7 +98,7 @@ public final class JsonFields {
     }
 
     /**
-     * A tree as text, in ASCII; unlike its toString(), which escapes nothing.
+     * Returns a tree as text, in ASCII; unlike its toString(), which escapes nothing.
      *
      * @throws AmpException if it's larger than what is read
      */

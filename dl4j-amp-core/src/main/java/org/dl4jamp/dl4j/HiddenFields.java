@@ -38,7 +38,7 @@ public final class HiddenFields {
         }
     }
 
-    /** The vertex that a wrapper of DL4J's, such as that of frozen vertices, is around. */
+    /** Returns the vertex that a wrapper of DL4J's, such as that of frozen vertices, is around. */
     public static GraphVertex underlying(BaseWrapperVertex wrapper) {
         return (GraphVertex) UNDERLYING.get(wrapper);
     }

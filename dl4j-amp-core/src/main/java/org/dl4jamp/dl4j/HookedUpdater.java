@@ -17,7 +17,7 @@ public sealed interface HookedUpdater permits AmpMultiLayerUpdater, AmpGraphUpda
     /** Returns what is done when this updater is called. */
     Hook hook();
 
-    /** DL4J's own update. */
+    /** Runs DL4J's own update. */
     void updateAsDl4j(UpdaterCall call);
 
     /** Returns this updater as DL4J's type. */
@@ -25,7 +25,7 @@ public sealed interface HookedUpdater permits AmpMultiLayerUpdater, AmpGraphUpda
         return (BaseMultiLayerUpdater<?>) this;
     }
 
-    /** The hook of an updater; empty if it's null or none of these. */
+    /** Returns the hook of an updater; empty if it's null or none of these. */
     static Optional<Hook> hookOf(BaseMultiLayerUpdater<?> updater) {
         return updater instanceof HookedUpdater hooked ? Optional.of(hooked.hook()) : Optional.empty();
     }

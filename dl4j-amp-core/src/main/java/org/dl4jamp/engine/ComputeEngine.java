@@ -34,7 +34,7 @@ public interface ComputeEngine extends EngineAbility {
     Optional<String> cannot(Precision precision);
 
     /**
-     * In which precision the engine is fastest in this process: what {@link Precision#AUTO} stands for. Where no engine
+     * Returns the precision in which the engine is fastest in this process, which {@link Precision#AUTO} stands for. Where no engine
      * has a half precision to offer, the first that {@linkplain EngineAbility#computesFloat computes FP32} is taken,
      * else the network is left to DL4J.
      */

@@ -50,7 +50,7 @@ public final class Engines {
         return precision == Precision.AUTO ? automatic(candidates, found) : of(candidates, precision, found);
     }
 
-    /** The engines on the class path, the portable one last. */
+    /** Returns the engines on the class path, the portable one last. */
     static List<ComputeEngine> find() {
         List<ComputeEngine> found = FoundEngines.ofThisThread();
         found.sort(Comparator.comparing((ComputeEngine engine) -> engine.name().equals(PORTABLE))

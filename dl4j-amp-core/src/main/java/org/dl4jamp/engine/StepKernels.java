@@ -9,7 +9,7 @@ import org.nd4j.linalg.learning.GradientUpdater;
  * Belongs to one network.
  */
 public interface StepKernels {
-    /** With ND4J's operations, and DL4J's updaters as they are. */
+    /** Returns kernels with ND4J's operations, and DL4J's updaters as they are. */
     static StepKernels nd4j() {
         return new Nd4jStepKernels();
     }
@@ -22,7 +22,7 @@ public interface StepKernels {
     boolean allFinite(INDArray gradients);
 
     /**
-     * The Euclidean norm of the elements of several arrays, to FP32 precision: finite if, and only if, all elements
+     * Returns the Euclidean norm of the elements of several arrays, to FP32 precision: finite if, and only if, all elements
      * are.
      *
      * @param gradients FLOAT, of one axis each, without gaps

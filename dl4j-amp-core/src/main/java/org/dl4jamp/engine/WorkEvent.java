@@ -60,7 +60,7 @@ public final class WorkEvent extends Event {
         return event;
     }
 
-    /** One of the constants, or another word. */
+    /** Returns one of the constants, or another word. */
     public String kind() {
         return kind;
     }

@@ -168,7 +168,7 @@ public final class GradientGroup {
         return kernels.add(sum(parts, gradients.all()).sums(), gradients.sums());
     }
 
-    /** A copy of a group that isn't complete, empty if it hasn't begun. */
+    /** Returns a copy of a group that isn't complete, empty if it hasn't begun. */
     public Optional<WaitingGroup> waiting() {
         Progress now = taken;
         if (now.microBatches() == 0) {

@@ -67,7 +67,7 @@ public final class GradientParts {
                                 + " leave accumulate out");
     }
 
-    /** The parts of an array that is as long as the view. */
+    /** Returns the parts of an array that is as long as the view. */
     public Parted of(INDArray array) {
         List<INDArray> updates = new ArrayList<>(of(GradientKind.UPDATE, array));
         updates.addAll(of(GradientKind.UPDATE_OF_BATCH, array));
@@ -94,7 +94,7 @@ public final class GradientParts {
         }
 
         /**
-         * The Euclidean norm of the gradients: finite if, and only if, they all are.
+         * Returns the Euclidean norm of the gradients: finite if, and only if, they all are.
          *
          * @param divisor what makes means of the sums
          */

@@ -62,7 +62,7 @@ public final class FoldedLayer {
     }
 
     /**
-     * The one layer. Its parameters are arbitrary until {@link #fold}, or the product layer's own if there is no batch
+     * Returns the one layer. Its parameters are arbitrary until {@link #fold}, or the product layer's own if there is no batch
      * normalization.
      */
     public Layer layer() {

@@ -71,7 +71,7 @@ final class LayerReplacement implements Replacement {
         exchange(own);
     }
 
-    /** A wrapper's stand-in, which has the state of the layer that computes when it's made. */
+    /** Returns a wrapper's stand-in, which has the state of the layer that computes when it's made. */
     private Occupant occupant(TwinLayer of) {
         shareRecurrentState(present.computes(), of.twin().compute());
         return new Occupant(StandIns.layer(of), of.twin().compute());

@@ -45,7 +45,7 @@ final class Wrappers {
         return plan.row(name).engine().equals(UNTOUCHED);
     }
 
-    /** For the twin of a layer. */
+    /** Returns the request for the twin of a layer. */
     TwinRequest request(String name, Layer master, LayerContext surroundings) {
         PrecisionPlan.Row row = plan.row(name);
         return new TwinRequest(
@@ -60,7 +60,7 @@ final class Wrappers {
     }
 
     /**
-     * A layer that computes for itself, in FP32. What isn't floating-point it gets as it is, as without mixed
+     * Returns a layer that computes for itself, in FP32. What isn't floating-point it gets as it is, as without mixed
      * precision.
      */
     static Twin itself(Layer master, Casting casting) {
@@ -75,7 +75,7 @@ final class Wrappers {
         return wrapper(master, twin, storage, emitted, surroundings, scale);
     }
 
-    /** The wrapper of a layer in a group. */
+    /** Returns the wrapper of a layer in a group. */
     TwinLayer groupWrapper(
             String name,
             Layer master,

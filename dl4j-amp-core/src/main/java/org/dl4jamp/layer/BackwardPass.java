@@ -59,7 +59,7 @@ final class BackwardPass {
     }
 
     /**
-     * Hears where parameter gradients are written.
+     * Sets the array to which parameter gradients are written.
      *
      * @param view the layer's part of the network's gradient view
      */

@@ -29,7 +29,7 @@ abstract class DelegatingModel implements Model, Trainable, Substitute<Layer>, S
         this.master = master;
     }
 
-    /** The network's own layer, whose parameters are the master weights. */
+    /** Returns the network's own layer, whose parameters are the master weights. */
     @Override
     public final Layer master() {
         return master;

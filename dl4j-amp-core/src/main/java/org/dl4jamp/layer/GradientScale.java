@@ -39,7 +39,7 @@ public final class GradientScale {
         this.half = half;
     }
 
-    /** Hears from a layer that it runs forward: what comes next may be any backward pass. */
+    /** Called when a layer runs forward: the next pass may be any backward pass. */
     void forwardBegins() {
         step = false;
         factor = 1;
@@ -69,7 +69,7 @@ public final class GradientScale {
         return factor;
     }
 
-    /** The reciprocal of {@link #factor()}, taken in double precision. */
+    /** Returns the reciprocal of {@link #factor()}, taken in double precision. */
     double inverse() {
         return 1.0 / factor;
     }
@@ -80,7 +80,7 @@ public final class GradientScale {
     }
 
     /**
-     * The type of the gradients of activations.
+     * Returns the type of the gradients of activations.
      *
      * @param activations their type
      */

@@ -44,12 +44,12 @@ final class KeptInput {
         }
     }
 
-    /** The input as it's now; null if there is none. */
+    /** Returns the input as it's now; null if there is none. */
     INDArray array() {
         return array;
     }
 
-    /** The type of the last array that was given. */
+    /** Returns the type of the last array that was given. */
     DataType givenType() {
         return givenType;
     }

@@ -49,7 +49,7 @@ final class LayerWorkspaces {
     }
 
     /**
-     * A workspace manager that sends some types of array to the working memory of another, where they live no longer
+     * Returns a workspace manager that sends some types of array to the working memory of another, where they live no longer
      * than the layer's turn.
      *
      * @param outer the manager that DL4J handed to the wrapper

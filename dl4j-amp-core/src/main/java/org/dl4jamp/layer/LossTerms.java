@@ -15,7 +15,7 @@ final class LossTerms {
     private LossTerms() {}
 
     /**
-     * Counted in the output layer's input. Labels have the same examples and positions, but may have fewer channels, as
+     * Returns the number of terms, counted in the output layer's input. Labels have the same examples and positions, but may have fewer channels, as
      * class numbers, or more.
      *
      * @param layer the output layer

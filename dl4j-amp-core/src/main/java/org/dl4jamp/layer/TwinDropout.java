@@ -24,7 +24,7 @@ final class TwinDropout {
         this.twin = twin;
     }
 
-    /** Hears that there is another input, or none. */
+    /** Called when there is another input, or none. */
     void inputChanged() {
         applied = false;
     }
@@ -49,7 +49,7 @@ final class TwinDropout {
     }
 
     /**
-     * The gradient of the input before dropout.
+     * Returns the gradient of the input before dropout.
      *
      * @param gradient of the input behind it; may be null
      */
@@ -62,7 +62,7 @@ final class TwinDropout {
     }
 
     /**
-     * An array as DL4J drops from it, and back again: its LSTM has features second then, whatever order of axes it was
+     * Returns an array as DL4J drops from it, and back again: its LSTM has features second then, whatever order of axes it was
      * given.
      */
     private INDArray asDropped(INDArray array) {

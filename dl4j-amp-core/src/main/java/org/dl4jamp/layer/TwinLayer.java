@@ -81,7 +81,7 @@ public class TwinLayer extends PairedLayer {
         return gradientScale;
     }
 
-    /** The training step that this layer takes part in. */
+    /** Returns the training step that this layer takes part in. */
     public final StepGuard guard() {
         return guard;
     }
@@ -236,7 +236,7 @@ public class TwinLayer extends PairedLayer {
         }
     }
 
-    /** For output layers, which DL4J doesn't run forward in training. */
+    /** Applies the dropout of output layers, which DL4J doesn't run forward in training. */
     final void applyDropoutBeforeBackward(LayerWorkspaceMgr workspaceMgr) {
         requireParameters();
         input.settle(workspaceMgr, ArrayType.BP_WORKING_MEM);

@@ -57,7 +57,7 @@ final class TwinScale {
         }
     }
 
-    /** A multiple of an array, rounded once. */
+    /** Returns a multiple of an array, rounded once. */
     private static INDArray scaled(INDArray array, double scale, LayerWorkspaceMgr workspaceMgr) {
         LayerWorkspaceMgr known = workspaceMgr.hasConfiguration(ArrayType.BP_WORKING_MEM)
                 ? workspaceMgr

@@ -7,7 +7,7 @@ import org.dl4jamp.precision.Precision;
 
 /** The abilities of a compute engine, as the planner needs them. */
 public interface EngineAbility {
-    /** The engine's name, as it appears in the plan. */
+    /** Returns the engine's name, as it appears in the plan. */
     String name();
 
     /**

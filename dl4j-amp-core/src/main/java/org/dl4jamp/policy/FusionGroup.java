@@ -38,7 +38,7 @@ public record FusionGroup(
         return names;
     }
 
-    /** The last of them. */
+    /** Returns the last of them. */
     public String tail() {
         List<String> followers = followers();
         return followers.get(followers.size() - 1);

@@ -65,7 +65,7 @@ public final class GroupConfiguration {
                 : head.getNOut();
     }
 
-    /** The function that a layer applies to each value, if that's all it does, the same in each pass. */
+    /** Returns the function that a layer applies to each value, if that's all it does, the same in each pass. */
     static Optional<IActivation> function(Layer layer) {
         if (layer.getClass() != ActivationLayer.class) {
             return Optional.empty();
@@ -79,9 +79,7 @@ public final class GroupConfiguration {
     }
 
     /**
-     * The configuration.
-     *
-     * @param head of the product layer, which stays as it is
+     * Returns the configuration. @param head of the product layer, which stays as it is
      * @param normalized whether a batch normalization is folded in, which takes a bias
      * @param function what is applied to the result; null for nothing
      */

@@ -14,7 +14,7 @@ public record InferencePlan(PrecisionPlan plan, List<FusionGroup> groups) {
         groups = List.copyOf(groups);
     }
 
-    /** The group that begins with a layer. */
+    /** Returns the group that begins with a layer. */
     public Optional<FusionGroup> ledBy(String name) {
         return groups.stream().filter(group -> group.head().equals(name)).findFirst();
     }

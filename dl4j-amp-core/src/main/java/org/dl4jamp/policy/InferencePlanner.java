@@ -29,7 +29,7 @@ public final class InferencePlanner {
     }
 
     /**
-     * The groups of a plan.
+     * Returns the groups of a plan.
      *
      * @param order the names of all nodes in the order in which the network computes them
      * @param placed whether results may be put in places of their own
@@ -83,7 +83,7 @@ public final class InferencePlanner {
         return group.followers().isEmpty() || !able ? Optional.empty() : Optional.of(group);
     }
 
-    /** DL4J's wrappers for frozen layers stay around the layer that they wrap. */
+    /** Returns the layer inside DL4J's wrappers for frozen layers, which stay around it. */
     private static Layer inner(NetworkGraph.Node node) {
         return LayerKinds.frozen(node.layer());
     }

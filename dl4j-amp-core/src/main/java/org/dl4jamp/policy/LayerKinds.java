@@ -48,17 +48,17 @@ final class LayerKinds {
      */
     record Verdict(LayerKind kind, String reason) {}
 
-    /** The kind of a layer. */
+    /** Returns the kind of a layer. */
     static LayerKind of(Layer layer) {
         return verdict(layer).kind();
     }
 
-    /** The kind of a vertex; for a {@link LayerVertex}, that of its layer. */
+    /** Returns the kind of a vertex; for a {@link LayerVertex}, that of its layer. */
     static LayerKind of(GraphVertex vertex) {
         return verdict(vertex).kind();
     }
 
-    /** The kind of a layer, and why. */
+    /** Returns the kind of a layer, and why. */
     static Verdict verdict(Layer layer) {
         Layer inner = innermost(layer);
         LayerFamily family = family(layer);
@@ -80,7 +80,7 @@ final class LayerKinds {
         return new Verdict(family.kind(), family.reason());
     }
 
-    /** The kind of a vertex, and why; for a {@link LayerVertex}, that of its layer. */
+    /** Returns the kind of a vertex, and why; for a {@link LayerVertex}, that of its layer. */
     static Verdict verdict(GraphVertex vertex) {
         if (vertex instanceof LayerVertex layerVertex) {
             return verdict(layerVertex.getLayerConf().getLayer());
@@ -101,13 +101,13 @@ final class LayerKinds {
         return new Verdict(family.kind(), family.reason());
     }
 
-    /** The family of what a layer is at its core, wrappers looked through. Knows nothing of activation functions. */
+    /** Returns the family of a layer, or of the innermost one that it wraps. Activation functions don't count. */
     static LayerFamily family(Layer layer) {
         LayerFamily family = LayerTable.family(innermost(layer).getClass());
         return family == LayerFamily.WRAPPER ? LayerFamily.UNKNOWN : family;
     }
 
-    /** A layer, the layer that it wraps, and so on: the outermost first. */
+    /** Returns a layer, the layer that it wraps, and so on: the outermost first. */
     static List<Layer> wrapping(Layer layer) {
         List<Layer> layers = new ArrayList<>();
         for (Layer l = layer; l != null; l = wrapped(l)) {

@@ -162,7 +162,7 @@ final class LayerTable {
         return FAMILIES.containsKey(type);
     }
 
-    /** The family of the class or of its nearest superclass in the table. */
+    /** Returns the family of the class or of its nearest superclass in the table. */
     static LayerFamily family(Class<?> type) {
         for (Class<?> c = type; c != null; c = c.getSuperclass()) {
             LayerFamily family = FAMILIES.get(c);

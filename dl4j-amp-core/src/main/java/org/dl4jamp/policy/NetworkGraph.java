@@ -60,7 +60,7 @@ public record NetworkGraph(List<Node> nodes) {
         }
 
         /**
-         * The layer, the layer that it wraps, and so on: the outermost first. Empty for network inputs and vertices.
+         * Returns the layer, the layer that it wraps, and so on: the outermost first. Empty for network inputs and vertices.
          */
         public List<Layer> layers() {
             return LayerKinds.wrapping(layer);
@@ -74,7 +74,7 @@ public record NetworkGraph(List<Node> nodes) {
             return !networkInput && vertex.numParams(true) > 0;
         }
 
-        /** Simple name of the configuration class, for tables and messages. */
+        /** Returns the simple name of the configuration class, for tables and messages. */
         public String className() {
             if (networkInput) {
                 return "input";
@@ -88,7 +88,7 @@ public record NetworkGraph(List<Node> nodes) {
         nodes = List.copyOf(nodes);
     }
 
-    /** The graph of a {@link MultiLayerConfiguration}: one input and a chain of layers. */
+    /** Returns the graph of a {@link MultiLayerConfiguration}: one input and a chain of layers. */
     public static NetworkGraph of(MultiLayerConfiguration configuration) {
         List<String> names = names(configuration);
         String previous = unused("input", names);
@@ -105,7 +105,7 @@ public record NetworkGraph(List<Node> nodes) {
     }
 
     /**
-     * The graph of a {@link ComputationGraphConfiguration}. Among nodes that could come next, the one that is first in
+     * Returns the graph of a {@link ComputationGraphConfiguration}. Among nodes that could come next, the one that is first in
      * the configuration does.
      *
      * @throws AmpException if the configuration has a cycle, or an input that doesn't exist
@@ -137,7 +137,7 @@ public record NetworkGraph(List<Node> nodes) {
     }
 
     /**
-     * The node of a name.
+     * Returns the node of a name.
      *
      * @throws NoSuchElementException if there is none
      */
@@ -148,7 +148,7 @@ public record NetworkGraph(List<Node> nodes) {
                 .orElseThrow(() -> new NoSuchElementException("no node \"" + name + "\" in the network"));
     }
 
-    /** For each node, by name, those that take its output, in order; one that takes it twice is there twice. */
+    /** Returns the consumers of each node's output, by the node's name, in order; one that takes it twice is there twice. */
     public Map<String, List<Node>> consumers() {
         Map<String, List<Node>> consumers = new HashMap<>();
         nodes.forEach(node -> consumers.put(node.name(), new ArrayList<>()));
@@ -157,7 +157,7 @@ public record NetworkGraph(List<Node> nodes) {
         return consumers;
     }
 
-    /** The nodes that are layers, in order. */
+    /** Returns the nodes that are layers, in order. */
     public List<Node> layers() {
         return nodes.stream().filter(Node::isLayer).toList();
     }

@@ -66,7 +66,7 @@ public record PrecisionPlan(Precision precision, String note, List<Row> rows, Li
         this(precision, note, rows, List.of());
     }
 
-    /** The fusion that a layer or vertex takes part in, as the first or as the second; empty if there is none. */
+    /** Returns the fusion that a layer or vertex takes part in, as the first or as the second; empty if there is none. */
     public Optional<Fusion> fusion(String name) {
         return fusions.stream()
                 .filter(fusion -> fusion.first().equals(name) || fusion.then().equals(name))
@@ -74,7 +74,7 @@ public record PrecisionPlan(Precision precision, String note, List<Row> rows, Li
     }
 
     /**
-     * The row of a layer or vertex.
+     * Returns the row of a layer or vertex.
      *
      * @throws NoSuchElementException if there is none of this name
      */
@@ -90,7 +90,7 @@ public record PrecisionPlan(Precision precision, String note, List<Row> rows, Li
         return rows.stream().anyMatch(row -> row.precision().isHalf());
     }
 
-    /** The plan as a table of one line per layer or vertex. */
+    /** Returns the plan as a table of one line per layer or vertex. */
     @Override
     public String toString() {
         return PlanTable.of(this);

@@ -151,7 +151,7 @@ public final class PrecisionPlanner {
                 : new PrecisionPlan(Precision.FLOAT, "no layer gains from " + precision, rows);
     }
 
-    /** An engine that computes FP32 takes what would be left to DL4J, too. */
+    /** Returns a row with the engine in place of DL4J, if the engine computes FP32. */
     private PrecisionPlan.Row floatOnEngine(PrecisionPlan.Row row) {
         boolean left = row.engine().equals(UNTOUCHED) && !row.precision().isHalf();
         if (!left || !ability.computesFloat()) {

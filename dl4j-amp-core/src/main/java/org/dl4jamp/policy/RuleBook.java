@@ -24,7 +24,7 @@ final class RuleBook {
     }
 
     /**
-     * The most specific rule that matches a layer: name before class, nearer before farther class, class before
+     * Returns the most specific rule that matches a layer: name before class, nearer before farther class, class before
      * predicate, later before earlier.
      */
     Optional<PrecisionRule> ruleFor(NetworkGraph.Node node) {

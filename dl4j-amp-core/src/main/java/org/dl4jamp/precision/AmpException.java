@@ -17,9 +17,7 @@ public class AmpException extends RuntimeException {
     }
 
     /**
-     * The argument itself.
-     *
-     * @param argument its name
+     * Returns the argument itself. @param argument its name
      * @param give what to give instead of null
      * @throws AmpException if it's null
      */
@@ -31,7 +29,7 @@ public class AmpException extends RuntimeException {
     }
 
     /**
-     * A value as messages quote it: its text, of a long one the beginning of {@value #LONGEST_QUOTE} characters and how
+     * Returns a value as messages quote it: its text, of a long one the beginning of {@value #LONGEST_QUOTE} characters and how
      * long it is.
      */
     public static String quote(Object value) {

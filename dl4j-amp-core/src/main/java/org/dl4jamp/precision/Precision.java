@@ -33,7 +33,7 @@ public enum Precision {
     }
 
     /**
-     * The ND4J data type of this precision.
+     * Returns the ND4J data type of this precision.
      *
      * @return the data type, empty for {@link #AUTO}
      */

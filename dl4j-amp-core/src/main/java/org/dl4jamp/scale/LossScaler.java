@@ -17,7 +17,7 @@ package org.dl4jamp.scale;
  * <p>Scalers don't depend on networks or arrays. They are not thread-safe.
  */
 public interface LossScaler {
-    /** The factor for the loss of the next step: finite and above zero. */
+    /** Returns the factor for the loss of the next step: finite and above zero. */
     double scale();
 
     /**
@@ -28,7 +28,7 @@ public interface LossScaler {
      */
     void update(boolean overflow);
 
-    /** Everything that {@link #restore} needs to go on as if nothing had happened. */
+    /** Returns everything that {@link #restore} needs to go on as if nothing had happened. */
     LossScalerState state();
 
     /**

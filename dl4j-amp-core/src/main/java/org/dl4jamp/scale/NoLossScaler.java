@@ -40,7 +40,7 @@ public final class NoLossScaler implements LossScaler {
         return new NoLossScaler();
     }
 
-    /** The call that makes it. */
+    /** Returns the call that makes it. */
     @Override
     public String toString() {
         return "new NoLossScaler()";

@@ -45,12 +45,12 @@ public final class SharedLossScale {
                 AmpException.ifNull(scaler, "scaler", "a LossScaler, such as DynamicLossScaler.builder().build()");
     }
 
-    /** The scaler, whose scale all networks have. */
+    /** Returns the scaler, whose scale all networks have. */
     public LossScaler scaler() {
         return scaler;
     }
 
-    /** By how much losses are scaled until the next {@link #update()}. */
+    /** Returns the factor of the losses until the next {@link #update()}. */
     public double scale() {
         return scaler.scale();
     }
@@ -100,7 +100,7 @@ public final class SharedLossScale {
         verdicts.put(network, verdict);
     }
 
-    /** The call that makes it; the state is not part of it. */
+    /** Returns the call that makes it; the state is not part of it. */
     @Override
     public String toString() {
         return "new SharedLossScale(" + scaler + ")";

@@ -10,7 +10,7 @@ final class SinglePrecision {
     private SinglePrecision() {}
 
     /**
-     * The scale as a float.
+     * Returns the scale as a float.
      *
      * @param call what was called with it, without the brackets
      * @param advice which one to take, after the range

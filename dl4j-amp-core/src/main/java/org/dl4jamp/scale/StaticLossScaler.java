@@ -23,7 +23,7 @@ public final class StaticLossScaler implements LossScaler {
                 SinglePrecision.scale("new StaticLossScaler", scale, "; powers of two such as 1024 lose no precision");
     }
 
-    /** The scale that was given, as a float is. */
+    /** Returns the scale that was given, as a float is. */
     @Override
     public double scale() {
         return scale;
@@ -51,7 +51,7 @@ public final class StaticLossScaler implements LossScaler {
         return new StaticLossScaler(scale);
     }
 
-    /** The call that makes it. */
+    /** Returns the call that makes it. */
     @Override
     public String toString() {
         return "new StaticLossScaler(" + scale + ")";

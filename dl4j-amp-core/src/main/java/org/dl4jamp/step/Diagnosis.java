@@ -49,7 +49,7 @@ final class Diagnosis {
                         && FiniteCheck.firstNonFinite(features).isPresent());
     }
 
-    /** Hears what an output layer compares with in the backward pass that begins; may be null. */
+    /** Sets an output layer's labels at the begin of a backward pass; may be null. */
     void begins(LossScalingLayer output, INDArray batchLabels) {
         labels.put(output, batchLabels);
     }

@@ -55,7 +55,7 @@ final class InstalledUpdater {
         }
     }
 
-    /** The updater that was put into the network last. */
+    /** Returns the updater that was put into the network last. */
     BaseMultiLayerUpdater<?> present() {
         return updater;
     }

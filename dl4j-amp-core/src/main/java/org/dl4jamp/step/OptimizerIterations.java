@@ -11,7 +11,7 @@ final class OptimizerIterations {
     private boolean skippedLast;
 
     /**
-     * Hears that the updater is called.
+     * Called when the updater is.
      *
      * @param iteration the network's
      * @param counts the steps before this one; they may have been restored
@@ -29,7 +29,7 @@ final class OptimizerIterations {
         skippedLast = false;
     }
 
-    /** Hears that the updater does nothing in this iteration. */
+    /** Called if the updater does nothing in this iteration. */
     void skip() {
         skippedLast = true;
     }
@@ -48,7 +48,7 @@ final class OptimizerIterations {
         skippedLast = false;
     }
 
-    /** The iterations that the updater has seen before this one. */
+    /** Returns the iterations that the updater has seen before this one. */
     int seen() {
         return (int) Math.max(0, last - skipped);
     }

@@ -30,7 +30,7 @@ public final class ScaleUpdates {
     }
 
     /**
-     * Those of a network that takes part in a scale of several.
+     * Returns the updates of a network that shares its scale with others.
      *
      * @param scaler the shared one's, or one that scales nothing
      * @param scales whether it's the shared one's: not so in a network whose layers all compute in FP32
@@ -44,7 +44,7 @@ public final class ScaleUpdates {
     }
 
     /**
-     * The factor for the loss of the next step.
+     * Returns the factor for the loss of the next step.
      *
      * @throws AmpException if the scaler's is none that gradients can be multiplied by, and by the reciprocal of
      */
@@ -64,7 +64,7 @@ public final class ScaleUpdates {
         return shared.isPresent();
     }
 
-    /** Hears that losses aren't scaled from now on, or are again. */
+    /** Sets whether losses aren't scaled from now on. */
     public void pause(boolean begins) {
         paused = begins;
     }
@@ -74,16 +74,14 @@ public final class ScaleUpdates {
     }
 
     /**
-     * Hears that gradients of a step are there.
-     *
-     * @param network whose step it is, for the message
+     * Called when the gradients of a step are computed. @param network its name, for the message
      * @throws org.dl4jamp.precision.AmpException if there mustn't be one now
      */
     void begin(String network) {
         shared.ifPresent(scale -> scale.begin(this, network));
     }
 
-    /** Hears of a micro-batch of the step in progress, which may be its only one. */
+    /** Counts a micro-batch of the step in progress, which may be its only one. */
     void count() {
         scaled |= !paused;
     }
@@ -93,12 +91,12 @@ public final class ScaleUpdates {
         scaled = true;
     }
 
-    /** The step in progress was taken. */
+    /** Ends the step in progress as taken. */
     void taken() {
         end(Verdict.FINITE);
     }
 
-    /** The step in progress was skipped. */
+    /** Ends the step in progress as skipped. */
     void skipped(Skip skip) {
         end(skip.overflow() ? Verdict.OVERFLOW : Verdict.NONE);
     }

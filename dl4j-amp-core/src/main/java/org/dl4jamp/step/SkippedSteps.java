@@ -23,7 +23,7 @@ final class SkippedSteps {
     }
 
     /**
-     * Hears of a step that was skipped.
+     * Handles a skipped step.
      *
      * @param counts the steps, this one included
      * @throws AmpException if too many in a row were skipped

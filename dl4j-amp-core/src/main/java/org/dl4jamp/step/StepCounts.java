@@ -24,12 +24,12 @@ public record StepCounts(long taken, long skipped, int consecutiveSkips, long co
         return new StepCounts(taken, skipped, consecutiveSkips, collected + 1);
     }
 
-    /** The last iteration becomes a step after all. */
+    /** Counts the last iteration as a step after all. */
     StepCounts withoutLastCollected() {
         return new StepCounts(taken, skipped, consecutiveSkips, collected - 1);
     }
 
-    /** The iterations of the network in which its updater did nothing. */
+    /** Returns the iterations of the network in which its updater did nothing. */
     long withoutUpdate() {
         return skipped + collected;
     }

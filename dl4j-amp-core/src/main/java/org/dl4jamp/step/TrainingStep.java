@@ -83,17 +83,17 @@ public final class TrainingStep implements StepGuard {
         return owner;
     }
 
-    /** The training step that an updater belongs to, empty if it's null or not one of a training step's. */
+    /** Returns the training step that an updater belongs to, empty if it's null or not one of a training step's. */
     public static Optional<TrainingStep> of(BaseMultiLayerUpdater<?> updater) {
         return HookedUpdater.hookOf(updater).filter(AmpUpdate.class::isInstance).map(hook -> ((AmpUpdate) hook).step());
     }
 
-    /** The updater that this step has put into the network. */
+    /** Returns the updater that this step has put into the network. */
     InstalledUpdater updater() {
         return updater;
     }
 
-    /** The network that is trained. */
+    /** Returns the network that is trained. */
     public Model network() {
         return network.model();
     }
@@ -108,7 +108,7 @@ public final class TrainingStep implements StepGuard {
         this.iterations = new OptimizerIterations();
     }
 
-    /** Micro-batches that wait for more, if there are any. */
+    /** Returns micro-batches that wait for more, if there are any. */
     public Optional<WaitingGroup> waiting() {
         return group.waiting();
     }
@@ -179,7 +179,7 @@ public final class TrainingStep implements StepGuard {
     }
 
     /**
-     * The norm of the gradients of the last step that counted, before they were clipped; empty before there was one,
+     * Returns the norm of the gradients of the last step that counted, before they were clipped; empty before there was one,
      * and where it isn't measured.
      */
     public OptionalDouble gradientNorm() {

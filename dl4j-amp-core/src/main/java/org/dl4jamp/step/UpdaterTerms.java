@@ -14,7 +14,7 @@ import org.nd4j.linalg.learning.regularization.Regularization;
  * @param addsToGradients whether an L1 or L2 term is added to the gradients of some parameter
  */
 record UpdaterTerms(boolean normalizes, boolean addsToGradients) {
-    /** Those of each block. */
+    /** Returns those of each block. */
     static List<UpdaterTerms> of(List<UpdaterBlock> blocks) {
         List<UpdaterTerms> terms = new ArrayList<>(blocks.size());
         for (UpdaterBlock block : blocks) {

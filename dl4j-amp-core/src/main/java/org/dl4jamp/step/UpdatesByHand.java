@@ -50,7 +50,7 @@ final class UpdatesByHand {
         return new Checked(finite, norm);
     }
 
-    /** Hears that they were finite. */
+    /** Called if they were finite. */
     void taken() {
         skipsInARow = 0;
     }

@@ -12,7 +12,7 @@ public interface Casting {
     Casting ND4J = Casts::cast;
 
     /**
-     * The same casts, but arrays of whole numbers stay what they are: as row numbers of an embedding they have digits
+     * Returns the same casts, but arrays of whole numbers stay what they are: as row numbers of an embedding they have digits
      * that FLOAT hasn't.
      */
     static Casting ofRowNumbers(Casting others) {
@@ -45,7 +45,7 @@ public interface Casting {
     }
 
     /**
-     * A gradient to which DL4J adds, with {@link INDArray#addi(INDArray)}, those of other consumers of the same
+     * Returns a gradient to which DL4J adds, with {@link INDArray#addi(INDArray)}, those of other consumers of the same
      * activations.
      *
      * @param gradient the first of them; may be null

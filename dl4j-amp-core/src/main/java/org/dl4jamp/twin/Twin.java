@@ -73,8 +73,7 @@ public record Twin(
         default void masterSet() {}
 
         /**
-         * Hears that a step has changed the master weights, which are rounded then if they keep no digits of their own.
-         * Nothing else changes them.
+         * Called when a step has changed the master weights, which are then rounded if they keep no digits of their own. Nothing else changes them.
          */
         void stepDone();
     }
@@ -99,12 +98,12 @@ public record Twin(
         this(compute, dataType, roundsInput, retention, dropout, weights, Casting.ND4J, dataType);
     }
 
-    /** The same twin with other casts. */
+    /** Returns the same twin with other casts. */
     public Twin with(Casting other) {
         return new Twin(compute, dataType, roundsInput, retention, dropout, weights, other, outputType);
     }
 
-    /** The same twin with other weights. */
+    /** Returns the same twin with other weights. */
     public Twin with(Weights other) {
         return new Twin(compute, dataType, roundsInput, retention, dropout, other, casting, outputType);
     }

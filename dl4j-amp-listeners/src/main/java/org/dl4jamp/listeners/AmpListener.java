@@ -92,7 +92,7 @@ public class AmpListener extends BaseTrainingListener implements ServesOneNetwor
     }
 
     /**
-     * The mixed precision of the network that this listener serves: plan, loss scale and counters.
+     * Returns the mixed precision of the network that this listener serves: plan, loss scale and counters.
      *
      * @return empty before training starts
      */

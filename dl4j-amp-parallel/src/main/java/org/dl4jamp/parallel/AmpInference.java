@@ -64,7 +64,7 @@ public final class AmpInference {
         }
 
         /**
-         * The settings of all replicas, of which those for training have no meaning. Without this call those that the
+         * Sets the settings of all replicas, of which those for training have no meaning. Without this call those that the
          * network is enabled with, or that its configuration carries, or the defaults.
          */
         public Builder config(AmpConfig config) {

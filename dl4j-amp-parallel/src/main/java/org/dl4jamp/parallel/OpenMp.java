@@ -12,7 +12,7 @@ import org.nd4j.nativeblas.NativeOpsHolder;
 final class OpenMp {
     private OpenMp() {}
 
-    /** The number of the calling thread; 1 if the backend isn't one of CPUs. */
+    /** Returns the number of the calling thread; 1 if the backend isn't one of CPUs. */
     static int threads() {
         return isCpu() ? ops().ompGetMaxThreads() : 1;
     }

@@ -63,7 +63,7 @@ final class Replica {
         return Optional.ofNullable(amp);
     }
 
-    /** The state of now, or that of the end of the last fit; empty before the first. */
+    /** Returns the state of now, or that of the end of the last fit; empty before the first. */
     Optional<ReplicaState> state() {
         Optional<MixedPrecision> serving = serving();
         if (serving.isEmpty()) {
@@ -83,7 +83,7 @@ final class Replica {
         return serves;
     }
 
-    /** The loss scaler's state, without the copy of gradients that may be part of the whole state. */
+    /** Returns the loss scaler's state, without the copy of gradients that may be part of the whole state. */
     Optional<LossScalerState> scaler() {
         return serving().map(serving -> serving.lossScaler().state()).or(() -> lastKnown()
                 .map(state -> state.state().scaler()));
@@ -94,7 +94,7 @@ final class Replica {
         serving().ifPresent(serving -> serving.lossScaler().restore(scale));
     }
 
-    /** The end of a fit: of the source network's mixed precision nothing changes. */
+    /** Ends a fit: the source network's mixed precision stays as it is. */
     void fitEnds() {
         if (index != 0) {
             end();

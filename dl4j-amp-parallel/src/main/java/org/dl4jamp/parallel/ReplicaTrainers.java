@@ -52,7 +52,7 @@ final class ReplicaTrainers implements TrainerContext {
         return replaced instanceof SymmetricTrainerContext;
     }
 
-    /** Replica 0, the source network. */
+    /** Returns replica 0, the source network. */
     Replica source() {
         return replicas.get(0);
     }
@@ -168,7 +168,7 @@ final class ReplicaTrainers implements TrainerContext {
     }
 
     /**
-     * The end of a round, in the thread of {@code fit}, while no replica trains.
+     * Ends a round, in the thread of {@code fit}, while no replica trains.
      *
      * @throws RuntimeException what a replica has thrown, or that the thread was interrupted; the wrapper is closed
      *     then, as after a fit

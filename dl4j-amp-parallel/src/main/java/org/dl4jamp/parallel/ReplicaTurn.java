@@ -92,7 +92,7 @@ final class ReplicaTurn {
         }
     }
 
-    /** The wrapper's listeners that the replica gets, too. */
+    /** Returns the wrapper's listeners that the replica gets, too. */
     Collection<TrainingListener> ofReplica(Collection<TrainingListener> ofWrapper) {
         return replica.index() == 0
                 ? ofWrapper

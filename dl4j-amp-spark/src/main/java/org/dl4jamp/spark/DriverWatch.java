@@ -37,7 +37,7 @@ final class DriverWatch extends SparkListener {
 
     private DriverWatch() {}
 
-    /** The one of a context that runs. */
+    /** Returns the watch of a running context. */
     static DriverWatch of(JavaSparkContext context) {
         synchronized (OF_CONTEXTS) {
             return OF_CONTEXTS.computeIfAbsent(context.sc(), spark -> {

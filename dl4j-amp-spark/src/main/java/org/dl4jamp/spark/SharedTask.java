@@ -79,7 +79,7 @@ final class SharedTask implements TaskCompletionListener {
         return unreachable != null || context.isInterrupted();
     }
 
-    /** That of the calling thread; empty if it isn't one of Spark's. */
+    /** Returns the task of the calling thread; empty if it isn't one of Spark's. */
     static Optional<SharedTask> running() {
         return Optional.ofNullable(TaskContext.get()).map(context -> RUNNING.get(context.taskAttemptId()));
     }

@@ -100,7 +100,7 @@ final class SharedTrainingListener extends BaseTrainingListener implements Serve
         requireEnabled(model);
     }
 
-    /** A training step that no epoch was announced for is in FP32, and mixed precision can't begin within it. */
+    /** Refuses a step that no epoch was announced for: it's in FP32, and mixed precision can't begin within it. */
     private void requireEnabled(Model model) {
         if (MixedPrecision.of(model).isPresent()) {
             return;

@@ -29,7 +29,7 @@ public record SparkReport(List<ExecutorReport> executors) {
         return executors.stream().mapToLong(ExecutorReport::stepsSkipped).sum();
     }
 
-    /** A table with a line for each executor and one for all. */
+    /** Returns a table with a line for each executor and one for all. */
     @Override
     public String toString() {
         List<String[]> lines = new ArrayList<>();

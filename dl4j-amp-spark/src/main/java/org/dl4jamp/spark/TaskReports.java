@@ -65,7 +65,7 @@ final class TaskReports extends AccumulatorV2<TaskReport, List<TaskReport>> {
         return List.copyOf(pending);
     }
 
-    /** The driver's ledger; null in a task. */
+    /** Returns the driver's ledger; null in a task. */
     Ledger ledger() {
         return ledger;
     }

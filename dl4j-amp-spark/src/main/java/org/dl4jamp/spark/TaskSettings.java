@@ -39,7 +39,7 @@ record TaskSettings(AmpConfig given) implements Serializable {
         return new TaskSettings(config);
     }
 
-    /** DL4J calls no hook before it takes a task's parameters, so nothing could make a step of the rest. */
+    /** Refuses groups: DL4J calls no hook before it takes a task's parameters, so the rest couldn't be a step. */
     private static void requireSteps(AmpConfig config, String argument) {
         if (config.accumulate() > 1) {
             throw new AmpException(argument + ": accumulate(" + config.accumulate()

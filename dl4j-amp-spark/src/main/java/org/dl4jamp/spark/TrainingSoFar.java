@@ -51,12 +51,12 @@ final class TrainingSoFar implements Serializable {
         return settings;
     }
 
-    /** In a task: the end that its stage begins with. */
+    /** Returns, in a task, the end that its stage begins with. */
     StageEnd before(int stage) {
         return StageEnd.before(stage, ends);
     }
 
-    /** Tells the driver of a task, with its result. */
+    /** Reports a task to the driver, with its result. */
     void report(TaskReport report) {
         reports.add(report);
     }

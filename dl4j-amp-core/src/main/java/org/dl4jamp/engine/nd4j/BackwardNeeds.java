@@ -111,7 +111,7 @@ final class BackwardNeeds {
         return layer.getIDropout() != null && !isEmbedding(layer);
     }
 
-    /** DL4J's embeddings ignore their dropout. */
+    /** Returns whether a layer is an embedding: DL4J's ignore their dropout. */
     static boolean isEmbedding(Layer layer) {
         return layer instanceof EmbeddingLayer || layer instanceof EmbeddingSequenceLayer;
     }

@@ -98,12 +98,12 @@ final class BatchNormTwin extends BatchNormalization {
         return getParam(BatchNormalizationParamInitializer.GLOBAL_MEAN);
     }
 
-    /** A new array. */
+    /** Returns a new array. */
     private INDArray runningDeviation() {
         return Transforms.sqrt(runningVariance().addi(layerConf().getEps()), false);
     }
 
-    /** A new array. */
+    /** Returns a new array. */
     private INDArray runningVariance() {
         if (!layerConf().isUseLogStd()) {
             return getParam(BatchNormalizationParamInitializer.GLOBAL_VAR).dup();

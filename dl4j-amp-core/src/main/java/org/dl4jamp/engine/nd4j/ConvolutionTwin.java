@@ -107,7 +107,7 @@ final class ConvolutionTwin extends ConvolutionLayer {
         return whole.rowsToImages(output);
     }
 
-    /** FLOAT {@code [minibatch * outHeight * outWidth, nOut]}. */
+    /** Returns FLOAT {@code [minibatch * outHeight * outWidth, nOut]}. */
     private INDArray beforeActivation(INDArray patches, WorkingMemory memory) {
         INDArray weights = weights(patches.size(1));
         INDArray z = memory.create(DataType.FLOAT, 'c', patches.size(0), weights.size(0));
@@ -118,7 +118,7 @@ final class ConvolutionTwin extends ConvolutionLayer {
         return z;
     }
 
-    /** HALF {@code [nOut, nIn * kernelHeight * kernelWidth]}. */
+    /** Returns HALF {@code [nOut, nIn * kernelHeight * kernelWidth]}. */
     private INDArray weights(long columns) {
         INDArray weights = getParam(ConvolutionParamInitializer.WEIGHT_KEY);
         return weights.reshape('c', weights.size(0), columns);
@@ -143,7 +143,7 @@ final class ConvolutionTwin extends ConvolutionLayer {
     }
 
     /**
-     * The backward pass of a slice; gradients of parameters add up.
+     * Runs the backward pass of a slice; gradients of parameters add up.
      *
      * @param next takes the gradient of the input, {@code [minibatch, height, width, nIn]}
      */

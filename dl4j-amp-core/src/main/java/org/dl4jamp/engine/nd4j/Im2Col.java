@@ -62,7 +62,7 @@ final class Im2Col {
     }
 
     /**
-     * The patches of an image.
+     * Returns the patches of an image.
      *
      * @param image HALF {@code [minibatch, channels, height, width]}
      * @return HALF {@code [rows, columns]}

@@ -50,28 +50,28 @@ record LstmCell(
         return recurrentWeights.size(0);
     }
 
-    /** One of the four blocks of columns. */
+    /** Returns one of the four blocks of columns. */
     INDArray block(INDArray columns, int which) {
         return columns.get(all(), interval(which * units(), (which + 1) * units()));
     }
 
-    /** The blocks of the three gates, which lie next to each other. */
+    /** Returns the blocks of the three gates, which lie next to each other. */
     INDArray gates(INDArray columns) {
         return columns.get(all(), interval(FORGET * units(), 4 * units()));
     }
 
-    /** One time step of {@code [minibatch, size, time]}. */
+    /** Returns one time step of {@code [minibatch, size, time]}. */
     static INDArray step(INDArray sequence, long time) {
         return sequence.get(all(), all(), point(time));
     }
 
-    /** One time step of {@code [minibatch, time, size]}. */
+    /** Returns one time step of {@code [minibatch, time, size]}. */
     static INDArray row(INDArray sequence, long time) {
         return sequence.get(all(), point(time), all());
     }
 
     /**
-     * All time steps below each other, for one product over all of them: an 'f'-ordered {@code [minibatch, time, size]}
+     * Returns all time steps below each other, for one product over all of them: an 'f'-ordered {@code [minibatch, time, size]}
      * as a matrix.
      */
     static INDArray rows(INDArray sequence) {

@@ -79,7 +79,7 @@ final class ProductsCheck {
         return true;
     }
 
-    /** Small whole numbers, which HALF has. */
+    /** Returns small whole numbers, which HALF has. */
     private static float[][] numbers(int rows, int columns, int modulus) {
         float[][] numbers = new float[rows][columns];
         for (int row = 0; row < rows; row++) {

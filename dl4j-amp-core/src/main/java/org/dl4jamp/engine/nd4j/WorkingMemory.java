@@ -21,7 +21,7 @@ record WorkingMemory(LayerWorkspaceMgr manager, ArrayType place) {
     }
 
     /**
-     * Memory that is taken back after each part of a layer's turn, such as a time step, to be {@linkplain #open opened}
+     * Returns memory that is taken back after each part of a layer's turn, such as a time step, to be {@linkplain #open opened}
      * for each.
      */
     WorkingMemory ofPart() {
@@ -37,12 +37,12 @@ record WorkingMemory(LayerWorkspaceMgr manager, ArrayType place) {
         return manager.notifyScopeEntered(place);
     }
 
-    /** An array with arbitrary content. */
+    /** Returns an array with arbitrary content. */
     INDArray create(DataType type, char order, long... shape) {
         return allocator().createUninitialized(place, type, shape, order);
     }
 
-    /** An array of zeros. */
+    /** Returns an array of zeros. */
     INDArray zeros(DataType type, char order, long... shape) {
         return allocator().create(place, type, shape, order);
     }
@@ -51,7 +51,7 @@ record WorkingMemory(LayerWorkspaceMgr manager, ArrayType place) {
         return manager.hasConfiguration(place) ? manager : LayerWorkspaceMgr.noWorkspaces();
     }
 
-    /** The array itself if it has the type, else a contiguous copy. */
+    /** Returns the array itself if it has the type, else a contiguous copy. */
     INDArray cast(INDArray array, DataType type) {
         return Casts.cast(array, type, manager, place);
     }

@@ -5,13 +5,13 @@ package org.dl4jamp.layer.standin;
  * have long names because any class of layer must be able to have them beside its own.
  */
 public interface StandIn {
-    /** The wrapper. */
+    /** Returns the wrapper. */
     Object mixedPrecisionWrapper();
 
-    /** The network's own layer or vertex. */
+    /** Returns the network's own layer or vertex. */
     Object mixedPrecisionMaster();
 
-    /** The fields of the layer's class that it shares with the network's own. */
+    /** Returns the fields of the layer's class that it shares with the network's own. */
     SharedFields mixedPrecisionFields();
 
     /**

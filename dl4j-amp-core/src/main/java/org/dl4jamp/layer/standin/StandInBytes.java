@@ -59,7 +59,7 @@ final class StandInBytes {
         this.tellsFields = tellsFields;
     }
 
-    /** The class's bytes. A rule that comes later has precedence. */
+    /** Returns the class's bytes. A rule that comes later has precedence. */
     byte[] write(String name) throws NoSuchMethodException {
         ElementMatcher.Junction<MethodDescription> layers = isVirtual().and(not(isDeclaredBy(Object.class)));
         DynamicType.Builder<?> builder = new ByteBuddy(ClassFileVersion.JAVA_V17)

@@ -71,7 +71,7 @@ public final class StandIns {
                 && !(IOutputLayer.class.isAssignableFrom(type) && RecurrentLayer.class.isAssignableFrom(type));
     }
 
-    /** The interface that a wrapper has in common with a layer's or vertex's class. */
+    /** Returns the interface that a wrapper has in common with a layer's or vertex's class. */
     private static Class<?> role(Class<?> type) {
         if (GraphVertex.class.isAssignableFrom(type)) {
             return GraphVertex.class;

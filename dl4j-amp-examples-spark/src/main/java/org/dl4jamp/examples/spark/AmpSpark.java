@@ -145,7 +145,7 @@ public final class AmpSpark implements Callable<Integer> {
         return graph;
     }
 
-    /** A driver on a cluster, as soon as all its executors are there. */
+    /** Connects a driver to a cluster, as soon as all its executors are there. */
     static JavaSparkContext connect(LoopbackCluster cluster) throws IOException {
         SparkConf configuration = cluster.configuration().setAppName("amp spark");
         JavaSparkContext context = new JavaSparkContext(configuration);

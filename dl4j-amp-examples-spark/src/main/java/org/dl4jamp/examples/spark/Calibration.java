@@ -30,7 +30,7 @@ final class Calibration {
     }
 
     /**
-     * The time of a split that computes nothing: DL4J's jobs of one, which count, shuffle, send the state to all
+     * Returns the time of a split that computes nothing: DL4J's jobs of one, which count, shuffle, send the state to all
      * executors and add up what comes back.
      *
      * @param stateBytes bytes of the state
@@ -71,7 +71,7 @@ final class Calibration {
     }
 
     /**
-     * The time of a training step while all workers train, each a network of its own.
+     * Returns the time of a training step while all workers train, each a network of its own.
      *
      * @param config settings, or null for FP32 in DL4J
      */

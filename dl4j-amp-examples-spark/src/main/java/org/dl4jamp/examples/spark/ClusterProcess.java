@@ -35,7 +35,7 @@ final class ClusterProcess {
     private static void endWithStarter(Path folder, boolean last) {
         try {
             while (System.in.read() >= 0) {
-                // Nobody writes; it's the end that is waited for.
+                // Nothing is written; the thread waits for the end.
             }
         } catch (IOException e) {
             // An end as well.
