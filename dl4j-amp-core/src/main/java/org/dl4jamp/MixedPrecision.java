@@ -13,14 +13,8 @@ import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.config.CarriedConfig;
 import org.dl4jamp.config.PartialGroup;
 import org.dl4jamp.dl4j.PassInProgress;
-import org.dl4jamp.install.Installation;
+import org.dl4jamp.install.EnabledNetwork;
 import org.dl4jamp.install.Owners;
-import org.dl4jamp.install.Pauses;
-import org.dl4jamp.install.Preconditions;
-import org.dl4jamp.install.ResolvedConfig;
-import org.dl4jamp.install.SavedStep;
-import org.dl4jamp.install.Uninstallation;
-import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.network.AmpNetwork;
@@ -28,7 +22,6 @@ import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.LossScaler;
-import org.dl4jamp.step.ScaleUpdates;
 import org.dl4jamp.step.TrainingStep;
 
 /**
@@ -51,25 +44,10 @@ import org.dl4jamp.step.TrainingStep;
  * several networks, and {@link #close()} waits for those that use its network.
  */
 public final class MixedPrecision implements AutoCloseable {
-    private final ResolvedConfig resolved;
-    private final TrainingStep step;
-    private final Installation installation;
-    private final Uninstallation removal;
-    private final Pauses pauses;
+    private final EnabledNetwork enabled;
 
     private MixedPrecision(AmpNetwork network, AmpConfig config) {
-        Preconditions.check(network);
-        this.resolved = ResolvedConfig.of(config, network.graph());
-        ScaleUpdates scale = resolved.scaleUpdates(network);
-        this.step = new TrainingStep(
-                this, network, scale, config.maxConsecutiveSkips(), resolved.gradientTerms(network.model()));
-        scale.factor();
-        GradientScale gradientScale = new GradientScale(scale::factor, resolved.hasHalfGradients());
-        this.installation = new Installation(network, resolved.plan(), gradientScale, step);
-        this.removal = new Uninstallation("MixedPrecision.close", network.model(), step.gate(), this::remove);
-        installation.install(resolved.engine().engine(), resolved.masterWeights());
-        resolved.announce();
-        this.pauses = new Pauses(step, scale, installation);
+        this.enabled = new EnabledNetwork(this, network, config);
     }
 
     /**
@@ -90,17 +68,8 @@ public final class MixedPrecision implements AutoCloseable {
         AmpException.ifNull(state, "state", "an AmpState, such as one that MixedPrecision.state() returned");
         synchronized (AmpNetwork.of(network).model()) {
             MixedPrecision amp = enable(network, state.config());
-            amp.restore(state);
+            amp.enabled.restore(state);
             return amp;
-        }
-    }
-
-    private void restore(AmpState state) {
-        try {
-            SavedStep.restore(state, resolved, step);
-        } catch (AmpException e) {
-            close();
-            throw e;
         }
     }
 
@@ -204,12 +173,12 @@ public final class MixedPrecision implements AutoCloseable {
 
     /** Returns the settings in force. */
     public AmpConfig config() {
-        return resolved.config();
+        return enabled.settings().config();
     }
 
     /** Returns the precision of each layer, with the reason. */
     public PrecisionPlan plan() {
-        return resolved.plan();
+        return enabled.settings().plan();
     }
 
     /** Returns the precision of the layers in lower precision; never AUTO. */
@@ -219,7 +188,7 @@ public final class MixedPrecision implements AutoCloseable {
 
     /** Returns the name of the engine in use. */
     public String engine() {
-        return resolved.engineName();
+        return enabled.settings().engineName();
     }
 
     /**
@@ -227,7 +196,7 @@ public final class MixedPrecision implements AutoCloseable {
      * default. It scales nothing if no layer computes in half precision.
      */
     public LossScaler lossScaler() {
-        return resolved.scaler();
+        return enabled.settings().scaler();
     }
 
     /** Returns the factor by which the loss of the next step is multiplied. */
@@ -240,12 +209,12 @@ public final class MixedPrecision implements AutoCloseable {
      * group of micro-batches. Calls of the updater by hand aren't counted.
      */
     public long stepsTaken() {
-        return step.counts().taken();
+        return enabled.step().counts().taken();
     }
 
     /** Returns how many steps of DL4J's optimizer were skipped because something wasn't finite. */
     public long stepsSkipped() {
-        return step.counts().skipped();
+        return enabled.step().counts().skipped();
     }
 
     /**
@@ -259,7 +228,7 @@ public final class MixedPrecision implements AutoCloseable {
      *     {@link AmpConfig.Builder#accumulate(int)} of 2 or more
      */
     public OptionalDouble gradientNorm() {
-        return step.gradientNorm();
+        return enabled.step().gradientNorm();
     }
 
     /**
@@ -271,15 +240,7 @@ public final class MixedPrecision implements AutoCloseable {
      * @throws AmpException if mixed precision is closed, or it's called within a pass of the network
      */
     public boolean applyPartialGroup() {
-        PassInProgress.refuse("MixedPrecision.applyPartialGroup", step.network());
-        synchronized (step.network()) {
-            if (isClosed()) {
-                throw new AmpException(
-                        "applyPartialGroup: this mixed precision is closed, and its network trains without;"
-                                + " call it before close(), or ask MixedPrecision.of(network) for the one in force");
-            }
-            return step.applyGroup();
-        }
+        return enabled.applyPartialGroup();
     }
 
     /**
@@ -288,7 +249,7 @@ public final class MixedPrecision implements AutoCloseable {
      * it, also after {@link #close()}, which makes no step of them.
      */
     public AmpState state() {
-        return SavedStep.of(resolved, step);
+        return enabled.state();
     }
 
     /**
@@ -311,17 +272,17 @@ public final class MixedPrecision implements AutoCloseable {
      *     pass of the network; nothing has changed then
      */
     public Pause pause() {
-        return new Pause(pauses.begin());
+        return new Pause(enabled.pauses().begin());
     }
 
     /** Returns whether there is a {@linkplain #pause() pause} that isn't over. */
     public boolean isPaused() {
-        return pauses.areThereAny();
+        return enabled.pauses().areThereAny();
     }
 
     /** Returns whether {@link #close()} has been called. */
     public boolean isClosed() {
-        return removal.isDone();
+        return enabled.isRemoved();
     }
 
     /**
@@ -334,11 +295,6 @@ public final class MixedPrecision implements AutoCloseable {
      */
     @Override
     public void close() {
-        removal.run();
-    }
-
-    private void remove() {
-        pauses.end();
-        installation.remove();
+        enabled.remove();
     }
 }

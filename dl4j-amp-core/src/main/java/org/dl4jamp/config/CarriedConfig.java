@@ -26,8 +26,8 @@ public final class CarriedConfig {
     private CarriedConfig() {}
 
     /**
-     * Returns a copy of a configuration that carries the settings, instead of any that it carried before. The configuration
-     * itself stays as it is.
+     * Returns a copy of a configuration that carries the settings, instead of any that it carried before. The
+     * configuration itself stays as it is.
      *
      * @throws AmpException if the settings hold a rule by predicate or a user-written loss scaler
      */
@@ -37,8 +37,8 @@ public final class CarriedConfig {
     }
 
     /**
-     * Returns a copy of a configuration that carries the settings, instead of any that it carried before. The configuration
-     * itself stays as it is.
+     * Returns a copy of a configuration that carries the settings, instead of any that it carried before. The
+     * configuration itself stays as it is.
      *
      * @throws AmpException if the settings hold a rule by predicate or a user-written loss scaler, or if the graph has
      *     no layers

@@ -22,6 +22,8 @@ public record ScalerSetting(LossScaler scaler, Optional<SharedLossScale> shared)
     }
 
     static ScalerSetting ofAll(SharedLossScale scale) {
+        AmpException.ifNull(
+                scale, "shared", "a SharedLossScale, or leave the call out to have the precision's default");
         return new ScalerSetting(scale.scaler(), Optional.of(scale));
     }
 

@@ -5,8 +5,9 @@ import org.dl4jamp.precision.AmpException;
 
 /**
  * The serialized form of {@link AmpConfig}: the JSON that a configuration carries. So streams hold no classes of
- * scalers and rules, and what can't be written is refused with the same message. @param json written by
- * {@link AmpConfigJson}
+ * scalers and rules, and what can't be written is refused with the same message.
+ *
+ * @param json written by {@link AmpConfigJson}
  */
 public record SerializedConfig(String json) implements Serializable {
     /**

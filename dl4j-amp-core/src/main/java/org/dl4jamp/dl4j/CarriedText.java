@@ -35,8 +35,8 @@ public final class CarriedText {
     private CarriedText() {}
 
     /**
-     * Returns a copy of a configuration that carries a text, instead of any that it carried before. The configuration itself
-     * stays as it is.
+     * Returns a copy of a configuration that carries a text, instead of any that it carried before. The configuration
+     * itself stays as it is.
      */
     public static MultiLayerConfiguration attach(MultiLayerConfiguration configuration, String text) {
         MultiLayerConfiguration copy = configuration.clone();
@@ -45,8 +45,8 @@ public final class CarriedText {
     }
 
     /**
-     * Returns a copy of a configuration that carries a text, instead of any that it carried before. The configuration itself
-     * stays as it is.
+     * Returns a copy of a configuration that carries a text, instead of any that it carried before. The configuration
+     * itself stays as it is.
      *
      * @throws AmpException if the graph has no layers
      */

@@ -9,7 +9,9 @@ import org.deeplearning4j.optimize.solvers.BaseOptimizer;
 import org.dl4jamp.precision.AmpException;
 
 /**
- * Finds out whether a network calls the running code between its forward pass and the step, as a listener's {@code onForwardPass}. Layers mustn't be replaced then, because the backward pass needs what the forward pass has kept. Between steps they may be, in {@code iterationDone} for example.
+ * Finds out whether a network calls the running code between its forward pass and the step, as a listener's
+ * {@code onForwardPass}. Layers mustn't be replaced then, because the backward pass needs what the forward pass has
+ * kept. Between steps they may be, in {@code iterationDone} for example.
  */
 public final class PassInProgress {
     private static final Set<Class<?>> NETWORKS = Set.of(MultiLayerNetwork.class, ComputationGraph.class);

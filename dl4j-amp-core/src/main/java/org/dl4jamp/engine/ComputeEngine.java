@@ -34,9 +34,9 @@ public interface ComputeEngine extends EngineAbility {
     Optional<String> cannot(Precision precision);
 
     /**
-     * Returns the precision in which the engine is fastest in this process, which {@link Precision#AUTO} stands for. Where no engine
-     * has a half precision to offer, the first that {@linkplain EngineAbility#computesFloat computes FP32} is taken,
-     * else the network is left to DL4J.
+     * Returns the precision in which the engine is fastest in this process, which {@link Precision#AUTO} stands for.
+     * Where no engine has a half precision to offer, the first that {@linkplain EngineAbility#computesFloat computes
+     * FP32} is taken, else the network is left to DL4J.
      */
     Precision automaticPrecision();
 

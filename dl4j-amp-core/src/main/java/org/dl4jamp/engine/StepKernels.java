@@ -22,8 +22,8 @@ public interface StepKernels {
     boolean allFinite(INDArray gradients);
 
     /**
-     * Returns the Euclidean norm of the elements of several arrays, to FP32 precision: finite if, and only if, all elements
-     * are.
+     * Returns the Euclidean norm of the elements of several arrays, to FP32 precision: finite if, and only if, all
+     * elements are.
      *
      * @param gradients FLOAT, of one axis each, without gaps
      */

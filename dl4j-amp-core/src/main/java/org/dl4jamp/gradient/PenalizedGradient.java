@@ -83,9 +83,10 @@ public final class PenalizedGradient {
     }
 
     /**
-     * The parts of a gradient view that aren't sums over examples, or aren't gradients. @param means gradients in the
-     * network's view that aren't divided @param divisor the divisor that makes means of the others
+     * The parts of a gradient view that aren't sums over examples, or aren't gradients.
      *
+     * @param means gradients in the network's view that aren't divided
+     * @param divisor the divisor that makes means of the others
      * @param updates what is no gradient, in the network's view
      * @param first the same among the gradients of the first pass, which are remembered
      */

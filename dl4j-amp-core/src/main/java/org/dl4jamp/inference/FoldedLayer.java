@@ -62,8 +62,8 @@ public final class FoldedLayer {
     }
 
     /**
-     * Returns the one layer. Its parameters are arbitrary until {@link #fold}, or the product layer's own if there is no batch
-     * normalization.
+     * Returns the one layer. Its parameters are arbitrary until {@link #fold}, or the product layer's own if there is
+     * no batch normalization.
      */
     public Layer layer() {
         return folded;

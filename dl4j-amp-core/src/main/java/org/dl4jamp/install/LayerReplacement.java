@@ -23,7 +23,12 @@ import org.nd4j.linalg.factory.Nd4j;
  * to the layer that computes.
  */
 final class LayerReplacement implements Replacement {
-    /** A candidate for the place. @param layer put into the network @param computes the layer that computes for it */
+    /**
+     * A candidate for the place.
+     *
+     * @param layer put into the network
+     * @param computes the layer that computes for it
+     */
     private record Occupant(Layer layer, Layer computes) {}
 
     private final AmpNetwork network;

@@ -26,9 +26,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The settings resolved for one network in this process. The network isn't changed by it. @param config the
- * settings @param engine engine and precision, with the reason @param plan the precision of each layer
+ * The settings resolved for one network in this process. The network isn't changed by it.
  *
+ * @param config the settings
+ * @param engine engine and precision, with the reason
+ * @param plan the precision of each layer
  * @param scaler the network's own, or a shared one
  */
 public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionPlan plan, LossScaler scaler) {

@@ -14,8 +14,9 @@ public final class Uninstallation {
     private volatile boolean done;
 
     /**
-     * @param call name of the public method, for messages @param gate entered by every pass @param removal run while no
-     *     thread is inside the gate
+     * @param call name of the public method, for messages
+     * @param gate entered by every pass
+     * @param removal run while no thread is inside the gate
      */
     public Uninstallation(String call, Model network, Gate gate, Runnable removal) {
         this.call = call;

@@ -47,8 +47,10 @@ public final class GradientScale {
     }
 
     /**
-     * Returns the factor of this backward pass. The first output layer of the pass determines it. @param output the
-     * calling output layer @param lossTerms number of terms of which its loss is the sum
+     * Returns the factor of this backward pass. The first output layer of the pass determines it.
+     *
+     * @param output the calling output layer
+     * @param lossTerms number of terms of which its loss is the sum
      */
     double begin(Object output, long lossTerms) {
         if (outputs.isEmpty() || !outputs.add(output)) {

@@ -49,8 +49,8 @@ final class LayerWorkspaces {
     }
 
     /**
-     * Returns a workspace manager that sends some types of array to the working memory of another, where they live no longer
-     * than the layer's turn.
+     * Returns a workspace manager that sends some types of array to the working memory of another, where they live no
+     * longer than the layer's turn.
      *
      * @param outer the manager that DL4J handed to the wrapper
      * @param working {@link ArrayType#FF_WORKING_MEM} or {@link ArrayType#BP_WORKING_MEM}

@@ -62,8 +62,8 @@ final class TwinDropout {
     }
 
     /**
-     * Returns an array as DL4J drops from it, and back again: its LSTM has features second then, whatever order of axes it was
-     * given.
+     * Returns an array as DL4J drops from it, and back again: its LSTM has features second then, whatever order of axes
+     * it was given.
      */
     private INDArray asDropped(INDArray array) {
         return master.conf().getLayer() instanceof LSTM lstm && lstm.getRnnDataFormat() == RNNFormat.NWC

@@ -37,9 +37,10 @@ public class TwinLayer extends PairedLayer {
 
     /**
      * @param master the network's own layer
-     * @param twin computes @param rounded the precision that inputs are rounded to if the twin needs them
-     *     rounded @param output the type of the activations that are returned @param surroundings the layers before and
-     *     after it @param gradientScale the scale of gradients @param guard the training step
+     * @param rounded the precision that inputs are rounded to if the twin needs them rounded
+     * @param output the type of the activations that are returned
+     * @param surroundings the layers before and after it
+     * @param guard the training step
      */
     public TwinLayer(
             Layer master,
@@ -180,11 +181,8 @@ public class TwinLayer extends PairedLayer {
     }
 
     /**
-     * Runs forward.
-     *
-     * @param ours runs the twin
-     * @param own runs the master, in a pass that the network's own layers compute
-     * @param left runs the master with its input in FP32, where the engine would lose special numbers
+     * Runs forward: {@code ours} runs the twin, {@code own} the master in a pass of the network's own layers, and
+     * {@code left} the master with its input in FP32, where the engine would lose special numbers.
      */
     final INDArray forward(
             boolean training,

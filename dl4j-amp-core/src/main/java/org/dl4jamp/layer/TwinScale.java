@@ -38,7 +38,8 @@ final class TwinScale {
     /**
      * Runs a twin.
      *
-     * @param epsilon the gradient of its output; FLOAT @param workspaceMgr has the working memory of the backward pass
+     * @param epsilon the gradient of its output; FLOAT
+     * @param workspaceMgr has the working memory of the backward pass
      * @param twin is given a multiple of it in HALF
      */
     static Scaled run(

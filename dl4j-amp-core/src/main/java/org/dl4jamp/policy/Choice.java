@@ -10,7 +10,8 @@ import org.dl4jamp.precision.LayerKind;
  * @param node the node
  * @param kind the kind that its class or a rule has
  * @param role what it does: LOWER computes in half precision, FULL in FP32, FOLLOW in what it is given
- * @param reason the reason, in a few words @param byRule whether a rule set the role
+ * @param reason the reason, in a few words
+ * @param byRule whether a rule set the role
  */
 record Choice(NetworkGraph.Node node, LayerKind kind, LayerKind role, String reason, boolean byRule) {
     Choice withRole(LayerKind newRole, String newReason) {

@@ -79,7 +79,9 @@ public final class GroupConfiguration {
     }
 
     /**
-     * Returns the configuration. @param head of the product layer, which stays as it is
+     * Returns the configuration.
+     *
+     * @param head of the product layer, which stays as it is
      * @param normalized whether a batch normalization is folded in, which takes a bias
      * @param function what is applied to the result; null for nothing
      */

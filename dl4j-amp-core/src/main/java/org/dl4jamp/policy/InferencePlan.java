@@ -4,9 +4,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The precision of each layer of a network in inference mode, and the groups that are computed at once. @param plan its
- * rows' reasons name the groups
+ * The precision of each layer of a network in inference mode, and the groups that are computed at once.
  *
+ * @param plan its rows' reasons name the groups
  * @param groups no layer or vertex is in two of them
  */
 public record InferencePlan(PrecisionPlan plan, List<FusionGroup> groups) {

@@ -60,7 +60,8 @@ public record NetworkGraph(List<Node> nodes) {
         }
 
         /**
-         * Returns the layer, the layer that it wraps, and so on: the outermost first. Empty for network inputs and vertices.
+         * Returns the layer, the layer that it wraps, and so on: the outermost first. Empty for network inputs and
+         * vertices.
          */
         public List<Layer> layers() {
             return LayerKinds.wrapping(layer);
@@ -105,8 +106,8 @@ public record NetworkGraph(List<Node> nodes) {
     }
 
     /**
-     * Returns the graph of a {@link ComputationGraphConfiguration}. Among nodes that could come next, the one that is first in
-     * the configuration does.
+     * Returns the graph of a {@link ComputationGraphConfiguration}. Among nodes that could come next, the one that is
+     * first in the configuration does.
      *
      * @throws AmpException if the configuration has a cycle, or an input that doesn't exist
      */
@@ -148,7 +149,10 @@ public record NetworkGraph(List<Node> nodes) {
                 .orElseThrow(() -> new NoSuchElementException("no node \"" + name + "\" in the network"));
     }
 
-    /** Returns the consumers of each node's output, by the node's name, in order; one that takes it twice is there twice. */
+    /**
+     * Returns the consumers of each node's output, by the node's name, in order; one that takes it twice is there
+     * twice.
+     */
     public Map<String, List<Node>> consumers() {
         Map<String, List<Node>> consumers = new HashMap<>();
         nodes.forEach(node -> consumers.put(node.name(), new ArrayList<>()));

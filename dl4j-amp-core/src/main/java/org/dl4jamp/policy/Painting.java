@@ -49,7 +49,9 @@ final class Painting {
         return Optional.ofNullable(forced.get(classOf(node.name())));
     }
 
-    /** Returns the layers that compute in half precision, in groups that pass half arrays to each other without a cast. */
+    /**
+     * Returns the layers that compute in half precision, in groups that pass half arrays to each other without a cast.
+     */
     List<List<Choice>> islands() {
         DisjointSets sets = new DisjointSets(choices.size());
         Map<Integer, Integer> touchedBy = new HashMap<>();

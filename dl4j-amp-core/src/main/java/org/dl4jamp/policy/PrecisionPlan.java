@@ -11,8 +11,9 @@ import org.dl4jamp.precision.Precision;
  * The precision and engine of each layer and vertex of a network, with the reason. Immutable.
  *
  * @param precision the precision of the layers in lower precision: HALF or BFLOAT16, or FLOAT if there are none
- * @param note the reason for this precision, in a few words; may be empty @param rows one row per layer or vertex, in
- *     topological order @param fusions pairs that are computed in one pass in training
+ * @param note the reason for this precision, in a few words; may be empty
+ * @param rows one row per layer or vertex, in topological order
+ * @param fusions pairs that are computed in one pass in training
  */
 public record PrecisionPlan(Precision precision, String note, List<Row> rows, List<Fusion> fusions) {
     /**
@@ -22,8 +23,9 @@ public record PrecisionPlan(Precision precision, String note, List<Row> rows, Li
      * @param className simple name of its configuration class
      * @param layer whether it's a layer, and not another vertex
      * @param kind the kind that its class or a rule has
-     * @param precision the precision that it computes in @param input the precision of its input activations @param
-     *     output the precision of its output activations
+     * @param precision the precision that it computes in
+     * @param input the precision of its input activations
+     * @param output the precision of its output activations
      * @param engine the engine that computes it; {@code dl4j} where the layer is left as it is
      * @param reason the reason, in a few words
      */
@@ -47,9 +49,9 @@ public record PrecisionPlan(Precision precision, String note, List<Row> rows, Li
     }
 
     /**
-     * A layer that is computed, in training, in one pass with the node before it. @param first name of the layer or
-     * vertex that comes first; its output is the result of both
+     * A layer that is computed, in training, in one pass with the node before it.
      *
+     * @param first name of the layer or vertex that comes first; its output is the result of both
      * @param then name of the layer
      */
     public record Fusion(String first, String then) {}
@@ -66,7 +68,9 @@ public record PrecisionPlan(Precision precision, String note, List<Row> rows, Li
         this(precision, note, rows, List.of());
     }
 
-    /** Returns the fusion that a layer or vertex takes part in, as the first or as the second; empty if there is none. */
+    /**
+     * Returns the fusion that a layer or vertex takes part in, as the first or as the second; empty if there is none.
+     */
     public Optional<Fusion> fusion(String name) {
         return fusions.stream()
                 .filter(fusion -> fusion.first().equals(name) || fusion.then().equals(name))

@@ -56,8 +56,9 @@ public final class PrecisionPlanner {
      * @param optLevel the preset
      * @param rules the user's overrides, in the order in which they were given; they are checked even where nothing is
      *     lowered
-     * @param ability the engine's abilities @param note the reason for this precision, for the plan's note and the
-     *     reasons of rows that it leaves to DL4J; null if the settings name it
+     * @param ability the engine's abilities
+     * @param note the reason for this precision, for the plan's note and the reasons of rows that it leaves to DL4J;
+     *     null if the settings name it
      * @return the plan; its precision is FLOAT if no layer ended in half precision
      * @throws AmpException if a rule matches no layer
      * @throws IllegalArgumentException if the precision is AUTO

@@ -17,7 +17,9 @@ public class AmpException extends RuntimeException {
     }
 
     /**
-     * Returns the argument itself. @param argument its name
+     * Returns the argument itself.
+     *
+     * @param argument its name
      * @param give what to give instead of null
      * @throws AmpException if it's null
      */
@@ -29,8 +31,8 @@ public class AmpException extends RuntimeException {
     }
 
     /**
-     * Returns a value as messages quote it: its text, of a long one the beginning of {@value #LONGEST_QUOTE} characters and how
-     * long it is.
+     * Returns a value as messages quote it: its text, of a long one the beginning of {@value #LONGEST_QUOTE} characters
+     * and how long it is.
      */
     public static String quote(Object value) {
         String text = String.valueOf(value);

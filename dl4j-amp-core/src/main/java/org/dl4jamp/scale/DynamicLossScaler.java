@@ -204,7 +204,8 @@ public final class DynamicLossScaler implements LossScaler {
         }
 
         /**
-         * Sets the scale before the first step; default 65536. Has to lie between {@link #minScale} and {@link #maxScale}.
+         * Sets the scale before the first step; default 65536. Has to lie between {@link #minScale} and
+         * {@link #maxScale}.
          */
         public Builder initialScale(double initialScale) {
             this.initialScale = requireScale("initialScale", initialScale);

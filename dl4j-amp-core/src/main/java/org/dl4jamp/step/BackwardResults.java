@@ -26,8 +26,8 @@ final class BackwardResults {
      * @param network the network that runs backward
      * @param penalized adds a penalty to the gradients, if there is one
      * @param group takes the gradients
-     * @param diagnosis finds the reason for gradients that aren't finite @param divisor the divisor that makes means of
-     *     sums over that many examples
+     * @param diagnosis finds the reason for gradients that aren't finite
+     * @param divisor the divisor that makes means of sums over that many examples
      */
     BackwardResults(
             AmpNetwork network,

@@ -74,7 +74,9 @@ public final class ScaleUpdates {
     }
 
     /**
-     * Called when the gradients of a step are computed. @param network its name, for the message
+     * Called when the gradients of a step are computed.
+     *
+     * @param network its name, for the message
      * @throws org.dl4jamp.precision.AmpException if there mustn't be one now
      */
     void begin(String network) {

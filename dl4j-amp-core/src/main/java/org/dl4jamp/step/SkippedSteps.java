@@ -13,7 +13,10 @@ final class SkippedSteps {
     private final LossScaler scaler;
     private final int maxConsecutiveSkips;
 
-    /** @param updates notified of them @param maxConsecutiveSkips number in a row after which training stops */
+    /**
+     * @param updates notified of them
+     * @param maxConsecutiveSkips number in a row after which training stops
+     */
     SkippedSteps(Logger log, ScaleUpdates updates, int maxConsecutiveSkips) {
         this.log = log;
         this.warnings = new SkipWarnings(log, System::nanoTime);

@@ -56,9 +56,11 @@ public final class TrainingStep implements StepGuard {
     private OptimizerIterations iterations = new OptimizerIterations();
 
     /**
-     * @param owner returned by {@link #owner()} @param network the network that is trained @param scale notified of
-     *     each step's result @param maxConsecutiveSkips number of skipped steps in a row after which training
-     *     stops @param gradients the operations on gradients before the updater
+     * @param owner returned by {@link #owner()}
+     * @param network the network that is trained
+     * @param scale notified of each step's result
+     * @param maxConsecutiveSkips number of skipped steps in a row after which training stops
+     * @param gradients the operations on gradients before the updater
      */
     public TrainingStep(
             Object owner, AmpNetwork network, ScaleUpdates scale, int maxConsecutiveSkips, GradientTerms gradients) {
@@ -179,8 +181,8 @@ public final class TrainingStep implements StepGuard {
     }
 
     /**
-     * Returns the norm of the gradients of the last step that counted, before they were clipped; empty before there was one,
-     * and where it isn't measured.
+     * Returns the norm of the gradients of the last step that counted, before they were clipped; empty before there was
+     * one, and where it isn't measured.
      */
     public OptionalDouble gradientNorm() {
         return gradientNorm;

@@ -20,8 +20,8 @@ final class UpdatesByHand {
     private int skipsInARow;
 
     /**
-     * @param culprit finds what isn't finite @param maxConsecutiveSkips number in a row after which an exception is
-     *     thrown
+     * @param culprit finds what isn't finite
+     * @param maxConsecutiveSkips number in a row after which an exception is thrown
      * @param needNorm whether their norm is limited
      */
     UpdatesByHand(Logger log, NonFiniteSource culprit, int maxConsecutiveSkips, boolean needNorm) {

@@ -12,24 +12,29 @@ public interface Casting {
     Casting ND4J = Casts::cast;
 
     /**
-     * Returns the same casts, but arrays of whole numbers stay what they are: as row numbers of an embedding they have digits
-     * that FLOAT hasn't.
+     * Returns the same casts, but arrays of whole numbers stay what they are: as row numbers of an embedding they have
+     * digits that FLOAT hasn't.
      */
     static Casting ofRowNumbers(Casting others) {
         return new RowNumberCasting(others);
     }
 
     /**
-     * Returns an array in another data type, of the same shape. @param array may be null @param type the new
-     * type @param workspaceMgr has the workspace for the result @param destination which of its workspaces
+     * Returns an array in another data type, of the same shape.
      *
+     * @param array may be null
+     * @param type the new type
+     * @param workspaceMgr has the workspace for the result
+     * @param destination which of its workspaces
      * @return the array itself if it has the type already
      */
     INDArray cast(INDArray array, DataType type, LayerWorkspaceMgr workspaceMgr, ArrayType destination);
 
     /**
-     * Reorders an array into the order in memory that DL4J's own code expects. @param array may be null @return the
-     * array itself if it's in that order already, or the engine has no other
+     * Reorders an array into the order in memory that DL4J's own code expects.
+     *
+     * @param array may be null
+     * @return the array itself if it's in that order already, or the engine has no other
      */
     default INDArray usualOrder(INDArray array, LayerWorkspaceMgr workspaceMgr, ArrayType destination) {
         return array;

@@ -34,13 +34,9 @@ public final class Gate {
         void close();
     }
 
-    /** Is called when a pass begins. */
+    /** Called when a pass begins. */
     public interface PassObserver {
-        /**
-         * Is called while no other thread is inside.
-         *
-         * @param wrappers whether wrappers compute the pass
-         */
+        /** Is called while no other thread is inside, with true if wrappers compute the pass. */
         void passBegins(boolean wrappers);
     }
 
@@ -130,11 +126,11 @@ public final class Gate {
     }
 
     /**
-     * Enters for the turn of a layer or vertex in a forward pass. Waits until no other thread is inside.
+     * Enters for the turn of a layer or vertex in a forward pass, as {@link #enter}. A closed gate refuses only calls
+     * that are no network's.
      *
      * @param turn position of the layer or vertex in the order in which the network computes
-     * @param givenBefore whether only the network's own layer has an input: it was given before the wrapper stood there
-     * @throws AmpException if the gate is closed for good, and no network calls
+     * @param givenBefore whether only the network's own layer has an input: it was given before the wrapper was put in
      */
     public Inside forward(int turn, boolean givenBefore) {
         Inside inside = score(turn, givenBefore);
@@ -196,9 +192,10 @@ public final class Gate {
     }
 
     /**
-     * Opens the gate, after the wrappers have been put into the network. @param what past participle of the change to
-     * mixed precision, for the message @param work run first, while no thread is inside
+     * Opens the gate, after the wrappers have been put into the network.
      *
+     * @param what past participle of the change to mixed precision, for the message
+     * @param work run first, while no thread is inside
      * @throws AmpException if the thread itself is inside
      */
     public void open(String what, Runnable work) {
@@ -213,10 +210,10 @@ public final class Gate {
     }
 
     /**
-     * Shuts the gate for a while: waits for the passes that wrappers compute, and runs work while no thread is
-     * inside. @param what past participle of the change to mixed precision, for the message @param network its monitor
-     * is held by the caller, and released while this waits: passes may need it
+     * Shuts the gate for a while: waits for the passes that wrappers compute, and runs work while no thread is inside.
      *
+     * @param what past participle of the change to mixed precision, for the message
+     * @param network its monitor is held by the caller, and released while this waits: passes may need it
      * @throws AmpException if the thread itself is inside, or the gate has been closed meanwhile; the gate is as it was
      *     then
      */

@@ -11,9 +11,10 @@ public interface Handover {
     Handover DL4J = (input, workspaceMgr) -> workspaceMgr.leverageTo(ArrayType.ACTIVATIONS, input);
 
     /**
-     * Returns the layer's output. @param input the layer's input @param workspaceMgr has the workspace in which the
-     * output lives long enough
+     * Returns the layer's output.
      *
+     * @param input the layer's input
+     * @param workspaceMgr has the workspace in which the output lives long enough
      * @return the array itself if it lives that long, else a copy
      */
     INDArray handOn(INDArray input, LayerWorkspaceMgr workspaceMgr);

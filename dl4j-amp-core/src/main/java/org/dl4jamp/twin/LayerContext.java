@@ -1,15 +1,18 @@
 package org.dl4jamp.twin;
 
 /**
- * The context of a layer or vertex in its network: its producers, consumers and turn. @param inputGradient the use of
- * the input's gradient in a training step @param inputShared whether the input has other consumers, too, so that DL4J
- * adds up their gradients @param inputFused whether the input's producer is fused with the node before it and has no
- * other consumer, so that it may pass the gradient through as it is @param foreignProducer whether the input's producer
- * isn't the engine's: DL4J's own code is slow on any order in memory but its own @param foreignConsumer whether any
- * consumer of the output isn't the engine's @param outputMayChange whether the output may be written to between forward
- * and backward pass: by a layer whose class may change its input, or by a program that gets the network's
- * outputs @param check decides which passes are left to DL4J
+ * The context of a layer or vertex in its network: its producers, consumers and turn.
  *
+ * @param inputGradient the use of the input's gradient in a training step
+ * @param inputShared whether the input has other consumers, too, so that DL4J adds up their gradients
+ * @param inputFused whether the input's producer is fused with the node before it and has no other consumer, so that it
+ *     may pass the gradient through as it is
+ * @param foreignProducer whether the input's producer isn't the engine's: DL4J's own code is slow on any order in
+ *     memory but its own
+ * @param foreignConsumer whether any consumer of the output isn't the engine's
+ * @param outputMayChange whether the output may be written to between forward and backward pass: by a layer whose class
+ *     may change its input, or by a program that gets the network's outputs
+ * @param check decides which passes are left to DL4J
  * @param turn its position in the order in which the network computes; {@link Gate#NO_TURN} if it takes part in no pass
  */
 public record LayerContext(

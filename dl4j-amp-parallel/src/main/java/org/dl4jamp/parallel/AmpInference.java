@@ -64,8 +64,8 @@ public final class AmpInference {
         }
 
         /**
-         * Sets the settings of all replicas, of which those for training have no meaning. Without this call those that the
-         * network is enabled with, or that its configuration carries, or the defaults.
+         * Sets the settings of all replicas, of which those for training have no meaning. Without this call those that
+         * the network is enabled with, or that its configuration carries, or the defaults.
          */
         public Builder config(AmpConfig config) {
             this.config = Optional.of(AmpException.ifNull(

@@ -97,8 +97,8 @@ public final class AmpReplicas implements AutoCloseable {
     }
 
     /**
-     * Returns one entry per replica, in their order. Before the first fit there is none but replica 0. May be called at any
-     * time, by any thread; during a fit it's the state of that moment.
+     * Returns one entry per replica, in their order. Before the first fit there is none but replica 0. May be called at
+     * any time, by any thread; during a fit it's the state of that moment.
      */
     public List<ReplicaState> states() {
         return trainers.states();
@@ -148,8 +148,8 @@ public final class AmpReplicas implements AutoCloseable {
         }
 
         /**
-         * Gives all replicas one loss scale: at each averaging, or each exchange of gradients, all go on with the lowest
-         * of them. By default each has its own, which it finds for itself.
+         * Gives all replicas one loss scale: at each averaging, or each exchange of gradients, all go on with the
+         * lowest of them. By default each has its own, which it finds for itself.
          */
         public Builder agreedScale() {
             this.scaleAgreed = true;

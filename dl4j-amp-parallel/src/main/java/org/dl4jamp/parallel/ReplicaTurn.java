@@ -32,8 +32,8 @@ final class ReplicaTurn {
 
     /**
      * @param first the state to begin with if it's the replica's first fit
-     * @param threads number of OpenMP's threads for the replica's native work @param inExchange tests whether a thread
-     *     is where replicas wait for one another
+     * @param threads number of OpenMP's threads for the replica's native work
+     * @param inExchange tests whether a thread is where replicas wait for one another
      */
     ReplicaTurn(
             ReplicaTrainers trainers,
@@ -51,9 +51,9 @@ final class ReplicaTurn {
     }
 
     /**
-     * Runs DL4J's trainer until it's stopped or fails. A failure is thrown by the thread that has called
-     * {@code fit}. @param thrown the cause that the trainer has kept of its exception, or null
+     * Runs DL4J's trainer until it's stopped or fails. A failure is thrown by the thread that has called {@code fit}.
      *
+     * @param thrown the cause that the trainer has kept of its exception, or null
      * @param releaseOthers wakes replicas that wait for this one
      */
     // A fit that waits for a replica has to be notified of errors as well.

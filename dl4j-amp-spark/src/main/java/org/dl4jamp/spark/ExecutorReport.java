@@ -3,10 +3,13 @@ package org.dl4jamp.spark;
 import org.dl4jamp.precision.Precision;
 
 /**
- * The work of one executor in mixed precision. @param executor Spark's name of it @param host its host @param engine
- * name of its engine @param precision the precision of its layers in lower precision @param lossScale the loss scale at
- * the end of its last task
+ * The work of one executor in mixed precision.
  *
+ * @param executor Spark's name of it
+ * @param host its host
+ * @param engine name of its engine
+ * @param precision the precision of its layers in lower precision
+ * @param lossScale the loss scale at the end of its last task
  * @param stepsTaken steps that changed parameters
  * @param stepsSkipped steps that were skipped because something wasn't finite
  * @param tasks number of tasks that took these steps

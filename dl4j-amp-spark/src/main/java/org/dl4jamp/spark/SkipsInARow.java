@@ -8,9 +8,9 @@ import java.util.stream.Collectors;
 
 /**
  * The number of last steps that were skipped in a row, at the end of a stage. Each part of the data and each executor
- * has a number of its own: one that skips every step is found, though all others train. @param ofAll the number that
- * all tasks of the last stage have reached
+ * has a number of its own: one that skips every step is found, though all others train.
  *
+ * @param ofAll the number that all tasks of the last stage have reached
  * @param ofPartitions by Spark's number of the part; empty where networks live on in their executors
  * @param ofExecutors by Spark's name of the executor; the lowest of its tasks
  */

@@ -47,7 +47,8 @@ public final class SparkAmp {
     }
 
     /**
-     * Creates the mixed precision of a network whose training begins, with the settings that its configuration carries, or the defaults.
+     * Creates the mixed precision of a network whose training begins, with the settings that its configuration carries,
+     * or the defaults.
      *
      * @throws AmpException if the context is null or stopped
      */
@@ -56,7 +57,8 @@ public final class SparkAmp {
     }
 
     /**
-     * Creates the mixed precision of a network whose training begins, with these settings. Tasks fail if its configuration carries others.
+     * Creates the mixed precision of a network whose training begins, with these settings. Tasks fail if its
+     * configuration carries others.
      *
      * @throws AmpException if the context is null or stopped, or the settings are null or nothing for tasks: they
      *     accumulate, share a loss scaler, or hold code, which can't travel
@@ -67,9 +69,9 @@ public final class SparkAmp {
     }
 
     /**
-     * Creates the mixed precision of a network whose training goes on, with the settings, the loss scale and the counts of a state that
-     * {@link #state()} or {@link org.dl4jamp.MixedPrecision#state()} returned. Tasks fail if the network's
-     * configuration carries other settings. What {@link #report()} counts begins at zero.
+     * Creates the mixed precision of a network whose training goes on, with the settings, the loss scale and the counts
+     * of a state that {@link #state()} or {@link org.dl4jamp.MixedPrecision#state()} returned. Tasks fail if the
+     * network's configuration carries other settings. What {@link #report()} counts begins at zero.
      *
      * @throws AmpException if the context is null or stopped, the state is null, micro-batches wait in it, or its
      *     settings are nothing for tasks, as in {@link #on(JavaSparkContext, AmpConfig)}

@@ -7,8 +7,9 @@ import java.util.Locale;
 import java.util.stream.IntStream;
 
 /**
- * The work of a cluster's executors in mixed precision; its text is a table. @param executors each that has ended a
- * task, lost ones too, in the order of their first reports
+ * The work of a cluster's executors in mixed precision; its text is a table.
+ *
+ * @param executors each that has ended a task, lost ones too, in the order of their first reports
  */
 public record SparkReport(List<ExecutorReport> executors) {
     private static final String[] TITLES = {

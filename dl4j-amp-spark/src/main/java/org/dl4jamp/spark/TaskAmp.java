@@ -21,8 +21,9 @@ final class TaskAmp {
 
     /**
      * Enables mixed precision for the rest of a task. DL4J doesn't call its hooks after the last step, so the report is
-     * made when Spark completes the task: parameters and updater state are on their way by then. @param training the
-     * state of training, and the accumulator for the report
+     * made when Spark completes the task: parameters and updater state are on their way by then.
+     *
+     * @param training the state of training, and the accumulator for the report
      */
     static void begin(Model model, TaskContext task, TrainingSoFar training) {
         MixedPrecision amp = enable(model, task, training);

@@ -15,7 +15,9 @@ import org.dl4jamp.precision.Precision;
  * @param worker which of the stage's workers it was: a worker has one network at a time
  * @param livesOn whether the worker's network goes on with the next task, as with shared gradients
  * @param executor Spark's name of the executor
- * @param host its host @param precision the precision of layers in lower precision @param engine the engine's name
+ * @param host its host
+ * @param precision the precision of layers in lower precision
+ * @param engine the engine's name
  * @param end the state at its end
  * @param taken steps that this task took
  * @param skipped steps that this task skipped

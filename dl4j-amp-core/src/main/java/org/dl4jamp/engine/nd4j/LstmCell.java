@@ -71,8 +71,8 @@ record LstmCell(
     }
 
     /**
-     * Returns all time steps below each other, for one product over all of them: an 'f'-ordered {@code [minibatch, time, size]}
-     * as a matrix.
+     * Returns all time steps below each other, for one product over all of them: an 'f'-ordered {@code [minibatch,
+     * time, size]} as a matrix.
      */
     static INDArray rows(INDArray sequence) {
         return sequence.reshape('f', sequence.size(0) * sequence.size(1), sequence.size(2));

@@ -136,7 +136,8 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
     }
 
     /**
-     * Returns memory for the rounded weights of one layer at a time, or of this layer alone, in the shape of its parameters.
+     * Returns memory for the rounded weights of one layer at a time, or of this layer alone, in the shape of its
+     * parameters.
      */
     private INDArray scratch(INDArray parameters) {
         if (keepsWeights) {

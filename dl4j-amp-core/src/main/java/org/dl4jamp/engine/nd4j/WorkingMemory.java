@@ -8,8 +8,10 @@ import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * The workspace for arrays that a layer needs no longer than its turn lasts. @param manager given by DL4J @param place
- * which of its workspaces
+ * The workspace for arrays that a layer needs no longer than its turn lasts.
+ *
+ * @param manager given by DL4J
+ * @param place which of its workspaces
  */
 record WorkingMemory(LayerWorkspaceMgr manager, ArrayType place) {
     static WorkingMemory forward(LayerWorkspaceMgr manager) {
@@ -21,8 +23,8 @@ record WorkingMemory(LayerWorkspaceMgr manager, ArrayType place) {
     }
 
     /**
-     * Returns memory that is taken back after each part of a layer's turn, such as a time step, to be {@linkplain #open opened}
-     * for each.
+     * Returns memory that is taken back after each part of a layer's turn, such as a time step, to be {@linkplain #open
+     * opened} for each.
      */
     WorkingMemory ofPart() {
         return new WorkingMemory(

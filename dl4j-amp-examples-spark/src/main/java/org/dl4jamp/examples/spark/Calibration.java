@@ -30,8 +30,8 @@ final class Calibration {
     }
 
     /**
-     * Returns the time of a split that computes nothing: DL4J's jobs of one, which count, shuffle, send the state to all
-     * executors and add up what comes back.
+     * Returns the time of a split that computes nothing: DL4J's jobs of one, which count, shuffle, send the state to
+     * all executors and add up what comes back.
      *
      * @param stateBytes bytes of the state
      * @param objects how many objects are shuffled

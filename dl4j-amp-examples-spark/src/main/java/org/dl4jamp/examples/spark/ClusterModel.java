@@ -1,15 +1,17 @@
 package org.dl4jamp.examples.spark;
 
 /**
- * A model of the cost of a step of parameter averaging. All executors take {@code frequency} steps, then parameters and updater
- * state go to the driver and back to all:
+ * A model of the cost of a step of parameter averaging. All executors take {@code frequency} steps, then parameters and
+ * updater state go to the driver and back to all:
  *
  * <pre>
  * split = frequency · step + overhead + (broadcast + aggregation) · state / bandwidth
  * </pre>
  *
- * <p>Spark's broadcast passes pieces from executor to executor, so its time is that of two copies on one link whatever their number. More than five results are added up in a tree of two levels, as {@code RDD.treeAggregate} does, and fewer on the driver's link alone. Half precision makes
- * {@code step} shorter and nothing else: parameters and updater state stay FP32.
+ * <p>Spark's broadcast passes pieces from executor to executor, so its time is that of two copies on one link whatever
+ * their number. More than five results are added up in a tree of two levels, as {@code RDD.treeAggregate} does, and
+ * fewer on the driver's link alone. Half precision makes {@code step} shorter and nothing else: parameters and updater
+ * state stay FP32.
  *
  * @param frequency steps between two averagings
  * @param stateBytes bytes of parameters and updater state
@@ -29,7 +31,8 @@ record ClusterModel(int frequency, long stateBytes, double overheadSeconds) {
     }
 
     /**
-     * Returns how many copies of the state go through the busiest links, one after another, until one is left on the driver.
+     * Returns how many copies of the state go through the busiest links, one after another, until one is left on the
+     * driver.
      */
     static double aggregatedCopies(int executors) {
         int parts = executors;

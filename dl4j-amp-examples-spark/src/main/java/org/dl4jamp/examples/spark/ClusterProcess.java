@@ -7,8 +7,9 @@ import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A process of the cluster on loopback: Spark's master or a worker. It ends with the process that started it, however that one ended: its standard input ends then, because the starting process holds the other end. A worker that ends takes
- * its executors along.
+ * A process of the cluster on loopback: Spark's master or a worker. It ends with the process that started it, however
+ * that one ended: its standard input ends then, because the starting process holds the other end. A worker that ends
+ * takes its executors along.
  */
 final class ClusterProcess {
     /** The process that ends last where its starter couldn't end the others, and removes what they leave. */

@@ -33,10 +33,14 @@ final class DigitsOnSpark {
     private final DataSet test;
 
     /**
-     * The results of a training. @param accuracy part of the test images that were recognized, from 0 to 1
+     * The results of a training.
+     *
+     * @param accuracy part of the test images that were recognized, from 0 to 1
      * @param loss of the test images
      * @param seconds time of all epochs
-     * @param bytes counted by {@link SentBytes} @param splits number of averagings @param steps planned steps of all workers
+     * @param bytes counted by {@link SentBytes}
+     * @param splits number of averagings
+     * @param steps planned steps of all workers
      */
     record Figures(double accuracy, double loss, double seconds, long bytes, int splits, long steps) {}
 

@@ -6,8 +6,7 @@ import java.util.Locale;
 /** The table of {@code amp spark --model}: a workload on clusters of 1 to 1,024 executors. */
 final class ModelTable {
     /**
-     * The time of an empty split on two cores, measured by {@code amp spark}. Clusters of many executors take
-     * longer.
+     * The time of an empty split on two cores, measured by {@code amp spark}. Clusters of many executors take longer.
      */
     static final double OVERHEAD_SECONDS = 0.5;
 
