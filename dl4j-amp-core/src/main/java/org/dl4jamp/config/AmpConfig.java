@@ -19,8 +19,7 @@ import org.dl4jamp.scale.SharedLossScale;
  * Settings of mixed precision for one network. Immutable.
  *
  * <pre>
- * AmpConfig config = AmpConfig.builder()
- *         .precision(Precision.HALF).keepFull("bn_.*").lower(DenseLayer.class).build();
+ * AmpConfig.builder().precision(Precision.HALF).keepFull("bn_.*").lower(DenseLayer.class).build();
  * </pre>
  *
  * <p>Serializable, unless a rule by predicate or a loss scaler of the user's own is among them: {@code writeObject}

@@ -32,7 +32,6 @@ public class TwinLayer extends PairedLayer {
     private final transient TwinDropout dropout;
     private final transient ForwardPass forward;
     private final transient BackwardPass backward;
-    private final transient int turn;
     private transient boolean ranOwn;
 
     /**
@@ -70,9 +69,8 @@ public class TwinLayer extends PairedLayer {
         this.dropout = new TwinDropout(master, twin);
         this.forward = new ForwardPass(twin, output, surroundings, input, dropout);
         this.backward = new BackwardPass(master, twin, surroundings, gradientScale, scale, input, dropout);
-        this.turn = surroundings.turn();
         // DL4J leaves output layers out of the forward pass in training, and of those for scores.
-        guard.gate().takePart(turn, master instanceof IOutputLayer);
+        guard.gate().takePart(surroundings.turn(), master instanceof IOutputLayer);
         if (master.getGradientsViewArray() != null) {
             shareGradients(master.getGradientsViewArray());
         }
@@ -127,15 +125,15 @@ public class TwinLayer extends PairedLayer {
 
     /** Enters for a forward pass of an input that comes along. */
     final Gate.Inside enterGiven() {
-        return guard.gate().forward(turn, false);
+        return guard.gate().forward(surroundings.turn(), false);
     }
 
     private Gate.Inside enterForward() {
-        return guard.gate().forward(turn, isGivenBefore());
+        return guard.gate().forward(surroundings.turn(), isGivenBefore());
     }
 
     final Gate.Inside enterScore() {
-        return guard.gate().score(turn, isGivenBefore());
+        return guard.gate().score(surroundings.turn(), isGivenBefore());
     }
 
     @Override
@@ -143,9 +141,7 @@ public class TwinLayer extends PairedLayer {
         return input.array();
     }
 
-    /**
-     * Returns the master with the input in FP32. Set only now: the master keeps the array until the input is cleared.
-     */
+    /** Returns the master with the input in FP32, set only now: the master keeps it until the input is cleared. */
     @Override
     public Layer informedMaster() {
         boolean informed = compute() == master() && input.isSettled();
@@ -195,10 +191,7 @@ public class TwinLayer extends PairedLayer {
             if (ranOwn) {
                 return own.run(workspaceMgr);
             }
-            if (training) {
-                guard.trains();
-            }
-            requireParameters();
+            begin(training);
             gradientScale.forwardBegins();
             boolean leaves = !training && surroundings.check().leavesToDl4j(input.array());
             return leaves && compute() != master()
@@ -207,8 +200,11 @@ public class TwinLayer extends PairedLayer {
         }
     }
 
-    /** Refuses freed memory; ND4J's operations fail by themselves. */
-    private void requireParameters() {
+    /** Refuses training where it's forbidden, and freed parameters, which ND4J's operations refuse by themselves. */
+    private void begin(boolean training) {
+        if (training) {
+            guard.trains();
+        }
         if (compute() != master()) {
             FreedParameters.refuse(master());
         }
@@ -236,17 +232,14 @@ public class TwinLayer extends PairedLayer {
 
     /** Applies the dropout of output layers, which DL4J doesn't run forward in training. */
     final void applyDropoutBeforeBackward(LayerWorkspaceMgr workspaceMgr) {
-        requireParameters();
+        begin(false);
         input.settle(workspaceMgr, ArrayType.BP_WORKING_MEM);
         dropout.apply(input, workspaceMgr, ArrayType.BP_WORKING_MEM);
     }
 
     /** Sets the twin's input and weights for a score outside forward and backward pass. */
     final LayerWorkspaceMgr prepareScore(boolean training, LayerWorkspaceMgr workspaceMgr) {
-        if (training) {
-            guard.trains();
-        }
-        requireParameters();
+        begin(training);
         return forward.beginScore(training, workspaceMgr);
     }
 
@@ -257,13 +250,12 @@ public class TwinLayer extends PairedLayer {
     }
 
     private void shareGradients(INDArray gradients) {
-        if (guard.infersOnly()) {
-            return;
+        if (!guard.infersOnly()) {
+            if (compute() != master()) {
+                compute().setBackpropGradientsViewArray(gradients);
+            }
+            backward.writeTo(gradients);
         }
-        if (compute() != master()) {
-            compute().setBackpropGradientsViewArray(gradients);
-        }
-        backward.writeTo(gradients);
     }
 
     @Override

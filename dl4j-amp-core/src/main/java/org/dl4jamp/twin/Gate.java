@@ -73,10 +73,8 @@ public final class Gate {
     private boolean closed;
 
     /**
-     * Takes note of a wrapper.
-     *
-     * @param turn its position in the order in which the network computes
-     * @param skipped whether some passes leave it out, as training leaves out output layers
+     * Takes note of a wrapper and its turn, the position in the order in which the network computes; {@code skipped} if
+     * some passes leave it out, as training leaves out output layers.
      */
     public void takePart(int turn, boolean skipped) {
         lock.lock();
@@ -90,7 +88,7 @@ public final class Gate {
         }
     }
 
-    /** Sets what is called when a pass begins, before the gate is opened. */
+    /** Sets the observer of passes, before the gate is opened. */
     public void onPass(PassObserver called) {
         lock.lock();
         try {
@@ -100,11 +98,7 @@ public final class Gate {
         }
     }
 
-    /**
-     * Enters for anything but a forward pass. Waits until no other thread is inside.
-     *
-     * @throws AmpException if the gate is closed for good
-     */
+    /** Enters for anything but a forward pass. Waits for other threads; throws if the gate is closed for good. */
     public Inside enter() {
         lock.lock();
         if (lock.getHoldCount() == 1) {
@@ -142,12 +136,12 @@ public final class Gate {
     public Inside score(int turn, boolean givenBefore) {
         lock.lock();
         if (lock.getHoldCount() == 1) {
-            current = whoComputes(turn, givenBefore);
+            current = computing(turn, givenBefore);
         }
         return current;
     }
 
-    private Inside whoComputes(int turn, boolean givenBefore) {
+    private Inside computing(int turn, boolean givenBefore) {
         if (closed) {
             if (!PassInProgress.isRunning()) {
                 throw refusal();
@@ -214,8 +208,7 @@ public final class Gate {
      *
      * @param what past participle of the change to mixed precision, for the message
      * @param network its monitor is held by the caller, and released while this waits: passes may need it
-     * @throws AmpException if the thread itself is inside, or the gate has been closed meanwhile; the gate is as it was
-     *     then
+     * @throws AmpException if the thread itself is inside, or the gate was closed meanwhile; nothing has changed then
      */
     public void shut(String what, Object network, Runnable work) {
         shutThen(what, network, () -> {
@@ -229,7 +222,7 @@ public final class Gate {
     /**
      * Closes the gate for good, see {@link #shut}. Does nothing if it's closed already.
      *
-     * @param demolition is done then, before anyone else is let in
+     * @param demolition run then, before any other thread enters
      */
     public void close(Object network, Runnable demolition) {
         shutThen("closed", network, () -> {
@@ -293,10 +286,7 @@ public final class Gate {
         }
     }
 
-    /**
-     * Returns whether wrappers compute a pass of another thread. Passes that ended without a sign, by an exception for
-     * example, are found by the thread's stack.
-     */
+    /** Returns whether wrappers compute another thread's pass. Passes that failed are found by its stack. */
     private boolean doOthersCompute() {
         lock.lock();
         try {
