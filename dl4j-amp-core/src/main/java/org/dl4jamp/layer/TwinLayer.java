@@ -177,8 +177,8 @@ public class TwinLayer extends PairedLayer {
     }
 
     /**
-     * Runs forward: {@code ours} runs the twin, {@code own} the master in a pass of the network's own layers, and
-     * {@code left} the master with its input in FP32, where the engine would lose special numbers.
+     * Runs forward: {@code ours} runs the twin, and {@code own} the master in a pass of the network's own layers.
+     * {@code left} runs the master on FP32 input, where the engine would lose special numbers.
      */
     final INDArray forward(
             boolean training,

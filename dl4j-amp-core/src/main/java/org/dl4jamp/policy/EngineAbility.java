@@ -60,7 +60,7 @@ public interface EngineAbility {
     }
 
     /**
-     * Returns whether the engine divides an output layer as PyTorch's autocast does: it multiplies in half precision,
+     * Returns whether the engine divides an output layer as PyTorch's autocast does. It multiplies in half precision,
      * and gives the loss the FP32 sums of these products, neither rounded nor cast. Output layers that can't be divided
      * so stay FP32 as a whole.
      *

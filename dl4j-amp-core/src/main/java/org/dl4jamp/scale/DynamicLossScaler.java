@@ -26,7 +26,7 @@ import org.dl4jamp.precision.AmpException;
  * {@code minScale}, as in Megatron-LM.
  *
  * <p>A hysteresis of N lets the scale survive overflows of single batches, as in Megatron-LM's
- * {@code DynamicGradScaler}: after a growth interval without overflow, N - 1 overflows only restart the interval, and
+ * {@code DynamicGradScaler}. After a growth interval without overflow, N - 1 overflows only restart the interval, and
  * every further one backs off. One is PyTorch's behaviour.
  *
  * <p>The scale is never zero, infinite or NaN. Not thread-safe.

@@ -73,7 +73,7 @@ public final class Gate {
     private boolean closed;
 
     /**
-     * Takes note of a wrapper and its turn, the position in the order in which the network computes; {@code skipped} if
+     * Takes note of a wrapper and its turn, the position in the order in which the network computes. {@code skipped} if
      * some passes leave it out, as training leaves out output layers.
      */
     public void takePart(int turn, boolean skipped) {

@@ -10,8 +10,8 @@ package org.dl4jamp.twin;
  * @param foreignProducer whether the input's producer isn't the engine's: DL4J's own code is slow on any order in
  *     memory but its own
  * @param foreignConsumer whether any consumer of the output isn't the engine's
- * @param outputMayChange whether the output may be written to between forward and backward pass: by a layer whose class
- *     may change its input, or by a program that gets the network's outputs
+ * @param outputMayChange whether the output may be written to between forward and backward pass: by a layer that may
+ *     change its input, or a program that gets the network's outputs
  * @param check decides which passes are left to DL4J
  * @param turn its position in the order in which the network computes; {@link Gate#NO_TURN} if it takes part in no pass
  */

@@ -11,8 +11,8 @@ import org.nd4j.linalg.api.buffer.DataType;
  *
  * @param compute the layer that computes
  * @param dataType the type of the input that it takes, and of its gradient
- * @param roundsInput whether its input is rounded to the precision of the plan if it has another; not so for layers
- *     that stay in FP32, nor for embeddings, whose input is row numbers
+ * @param roundsInput whether its input is rounded to the precision of the plan; not so in layers that stay in FP32, nor
+ *     in embeddings, whose input is row numbers
  * @param retention the form in which the input is kept between forward and backward pass
  * @param dropout the input dropout that the wrapper has to apply because {@code compute} is without; null if there is
  *     none
