@@ -73,7 +73,7 @@ public interface ComputeEngine extends EngineAbility {
         Twin twin(TwinRequest request);
 
         /**
-         * Makes what stands for a vertex that the engine {@linkplain EngineAbility#computes computes}.
+         * Makes the replacement of a vertex that the engine {@linkplain EngineAbility#computes computes}.
          *
          * @throws UnsupportedOperationException if it computes none
          */
@@ -92,7 +92,8 @@ public interface ComputeEngine extends EngineAbility {
         }
 
         /**
-         * Makes what stands for the vertex of a group whose head {@linkplain EngineAbility#sums has added its inputs}.
+         * Makes the replacement of the vertex of a group whose head {@linkplain EngineAbility#sums has added its
+         * inputs}.
          *
          * @throws UnsupportedOperationException if no head does
          */

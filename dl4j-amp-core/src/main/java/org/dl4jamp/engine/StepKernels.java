@@ -79,8 +79,8 @@ public interface StepKernels {
      * @param updater with its state, which changes
      * @param gradients FLOAT, without gaps, in the shape that the updater takes: one axis, or one row in older releases
      *     of DL4J
-     * @param divisor what the gradients are divided by before the updater sees them, such as the size of the minibatch;
-     *     1 if they're means
+     * @param divisor the divisor of the gradients before the updater, such as the size of the minibatch; 1 if they're
+     *     means
      * @param iteration how many updates there were before
      * @param epoch how many epochs there were before
      */

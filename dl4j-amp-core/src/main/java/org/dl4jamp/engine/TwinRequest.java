@@ -16,9 +16,9 @@ import org.nd4j.linalg.api.buffer.DataType;
  *     but takes or returns half activations. FLOAT, too, in a network in FP32 for an engine that
  *     {@linkplain ComputeEngine#computesFloat computes it}
  * @param storage the half type of activations in this network; FLOAT if there is none
- * @param input the type of the activations that the layer is given
+ * @param input the type of the layer's input activations
  * @param output the type of the activations that it returns
- * @param surroundings what stands before and after it
+ * @param surroundings the nodes before and after it
  * @param fusion the fusion that it takes part in, if it does
  */
 public record TwinRequest(

@@ -27,7 +27,7 @@ import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.PassCheck;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** Looks at what stands before and after each layer and vertex of a network. */
+/** Finds the nodes before and after each layer and vertex of a network. */
 final class LayerContexts {
     /**
      * DL4J's layers that only read their input, in any order in memory: they multiply it by weights, or copy it before

@@ -10,7 +10,7 @@ final class LayerWorkspaces {
     private LayerWorkspaces() {}
 
     /**
-     * Returns whether arrays of a type can be made. A graph that hands its output to the user doesn't open the
+     * Returns whether arrays of a type can be made. A graph that returns its output to the user doesn't open the
      * workspace of that vertex, where its input would go too.
      */
     static boolean isOpen(LayerWorkspaceMgr workspaceMgr, ArrayType type) {

@@ -181,7 +181,7 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
         return compute().score();
     }
 
-    // What is given from outside is computed in FP32, with the parameters of now.
+    // External input is computed in FP32, with the current parameters.
     private IOutputLayer masterOutput() {
         return (IOutputLayer) master();
     }

@@ -40,7 +40,7 @@ final class TwinScale {
      *
      * @param epsilon the gradient of its output; FLOAT
      * @param workspaceMgr has the working memory of the backward pass
-     * @param twin is given a multiple of it in HALF
+     * @param twin runs on a multiple of it in HALF
      */
     static Scaled run(
             INDArray epsilon, LayerWorkspaceMgr workspaceMgr, Function<INDArray, Pair<Gradient, INDArray>> twin) {

@@ -17,7 +17,7 @@ import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** A network as mixed precision sees it, be it a MultiLayerNetwork or a ComputationGraph. */
+/** The common view of a MultiLayerNetwork or a ComputationGraph. */
 public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork {
     /**
      * Returns the view of a network.

@@ -17,7 +17,7 @@ import org.dl4jamp.layer.standin.StandIns;
  * The place of a layer in a network, in which another can be put.
  *
  * @param name the layer's name in the plan
- * @param current reads the layer that stands there
+ * @param current reads the layer in that place
  * @param replace puts another there
  */
 public record LayerPlace(String name, Supplier<Layer> current, Consumer<Layer> replace) {

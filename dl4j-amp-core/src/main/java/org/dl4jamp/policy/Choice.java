@@ -9,7 +9,7 @@ import org.dl4jamp.precision.LayerKind;
  *
  * @param node the node
  * @param kind the kind that its class or a rule has
- * @param role what it does: LOWER computes in half precision, FULL in FP32, FOLLOW in what it is given
+ * @param role what it does: LOWER computes in half precision, FULL in FP32, FOLLOW in the precision of its input
  * @param reason the reason, in a few words
  * @param byRule whether a rule set the role
  */

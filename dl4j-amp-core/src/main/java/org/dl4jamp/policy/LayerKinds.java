@@ -126,7 +126,7 @@ final class LayerKinds {
                 : layer;
     }
 
-    /** Returns whether a layer looks for time steps that hold its masking value only. */
+    /** Returns whether a layer masks time steps that hold its masking value only. */
     static boolean masksByValue(Layer layer) {
         return wrapping(layer).stream().anyMatch(MaskZeroLayer.class::isInstance);
     }

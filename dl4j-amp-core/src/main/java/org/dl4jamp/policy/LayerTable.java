@@ -102,14 +102,14 @@ final class LayerTable {
             entry(PrimaryCapsules.class, STATISTICS),
             entry(CapsuleLayer.class, STATISTICS),
             entry(CapsuleStrengthLayer.class, STATISTICS),
-            // Pooling: LayerKinds looks at the kind of pooling, too
+            // Pooling: LayerKinds depends on the kind of pooling, too
             entry(SubsamplingLayer.class, POOLING),
             entry(Subsampling1DLayer.class, POOLING),
             entry(Subsampling3DLayer.class, POOLING),
             entry(Pooling1D.class, POOLING),
             entry(Pooling2D.class, POOLING),
             entry(GlobalPoolingLayer.class, POOLING),
-            // One value from one value: LayerKinds looks at the activation function, too
+            // One value from one value: LayerKinds depends on the activation function, too
             entry(ActivationLayer.class, ELEMENT_WISE),
             entry(DropoutLayer.class, ELEMENT_WISE),
             entry(PReLULayer.class, ELEMENT_WISE),

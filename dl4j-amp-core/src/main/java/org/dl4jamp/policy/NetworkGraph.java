@@ -38,7 +38,7 @@ public record NetworkGraph(List<Node> nodes) {
      * @param vertex null for network inputs and layers of a {@link MultiLayerConfiguration}
      * @param preProcessor what changes the shape of the input before the layer gets it; null if there is none
      * @param inputs names of the nodes whose outputs are this node's inputs, in order
-     * @param networkInput whether it stands for an array that the user gives
+     * @param networkInput whether it's an input of the network
      * @param networkOutput whether its output is one of the network's
      */
     public record Node(

@@ -6,6 +6,6 @@ public enum LayerKind {
     LOWER,
     /** Must stay FP32: losses, softmax and log-like functions, statistics over large sets. */
     FULL,
-    /** Cheap either way: runs in the precision of what it is given, so that half regions are not cut into pieces. */
+    /** Cheap either way: runs in the precision of its input, so that half regions are not cut into pieces. */
     FOLLOW
 }

@@ -12,8 +12,8 @@ import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * The updater that stands in a network in place of its own. Programs, and DL4J, put others there at any time; this one
- * comes back before the next step.
+ * The updater that replaces a network's own. Programs, and DL4J, put others there at any time; this one comes back
+ * before the next step.
  */
 final class InstalledUpdater {
     private final AmpNetwork network;
@@ -24,7 +24,7 @@ final class InstalledUpdater {
     private boolean removed;
 
     /**
-     * @param network where the updater stands
+     * @param network the network of the updater
      * @param updates what an updater does when it's called
      */
     InstalledUpdater(AmpNetwork network, Function<HookedUpdater, AmpUpdate> updates) {

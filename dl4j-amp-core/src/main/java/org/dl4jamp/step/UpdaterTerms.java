@@ -36,7 +36,7 @@ record UpdaterTerms(boolean normalizes, boolean addsToGradients) {
         return terms;
     }
 
-    /** Returns whether something looks at the means of the gradients before the updater does. */
+    /** Returns whether something reads the means of the gradients before the updater. */
     boolean readMeans() {
         return normalizes || addsToGradients;
     }

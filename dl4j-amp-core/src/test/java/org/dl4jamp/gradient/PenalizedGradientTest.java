@@ -98,7 +98,7 @@ class PenalizedGradientTest {
         return penalty.addTo(parts.of(view(network)), parts, EXAMPLES, kernels);
     }
 
-    /** What the formula makes of the gradients of stock DL4J, two for each of its passes. */
+    /** Returns the formula's result for the gradients of stock DL4J, two for each of its passes. */
     private static float[] expected(Supplier<? extends Model> networks, DataSet data, long seed) {
         Model network = networks.get();
         GradientParts parts = parts(network);
@@ -206,7 +206,7 @@ class PenalizedGradientTest {
     void bothPassesDropTheSameNumbers() {
         MultiLayerNetwork network = withDropout();
         PenalizedGradient penalty = new PenalizedGradient(COEFFICIENT, RADIUS, network);
-        // The second time it's known that the network draws numbers.
+        // At the second time the network is found to draw numbers.
         for (int i = 0; i < 2; i++) {
             backward(network, data);
             if (i == 0) {

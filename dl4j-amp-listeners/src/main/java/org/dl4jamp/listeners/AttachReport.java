@@ -31,7 +31,7 @@ final class AttachReport {
                 : inFloat(plan, amp.engine(), parts);
     }
 
-    /** Returns what is said where no layer computes in half precision. */
+    /** Returns the line for a network without layers in half precision. */
     static String inFloat(PrecisionPlan plan, String engine, String parts) {
         long computed =
                 plan.rows().stream().filter(row -> row.engine().equals(engine)).count();

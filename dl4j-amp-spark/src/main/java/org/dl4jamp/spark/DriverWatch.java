@@ -49,7 +49,7 @@ final class DriverWatch extends SparkListener {
         }
     }
 
-    /** Warns from now on: a hook or a listener of the context is in a program's hands. */
+    /** Warns from now on: a program has got a hook or a listener of the context. */
     synchronized void expectReports() {
         reportsExpected = true;
     }

@@ -15,9 +15,9 @@ public interface StandIn {
     SharedFields mixedPrecisionFields();
 
     /**
-     * Returns what works in a network where this stands: the wrapper if it's a stand-in, else the object itself.
+     * Returns the object that works in a network in this place: the wrapper if it's a stand-in, else the object itself.
      *
-     * @param handedOut a layer or vertex as a network hands it out; may be null
+     * @param handedOut a layer or vertex from a network's getter; may be null
      */
     static Object behind(Object handedOut) {
         return handedOut instanceof StandIn standIn ? standIn.mixedPrecisionWrapper() : handedOut;
