@@ -65,7 +65,7 @@ public final class AmpModelSerializer {
      * @param model a {@link MultiLayerNetwork} or {@link ComputationGraph}
      * @param file the file to make or replace, or a link to it, or a pipe or device to write to
      * @param saveUpdater whether to save the updater's state, which going on with training needs
-     * @param normalizer what the network's features are normalized with, or null
+     * @param normalizer normalizes the network's features, or null
      * @throws IOException if the file can't be written; an older one is then as it was
      * @throws AmpException if the settings hold something that can't be written: a rule by predicate or a user-written
      *     loss scaler
@@ -86,7 +86,7 @@ public final class AmpModelSerializer {
      * @param model a {@link MultiLayerNetwork} or {@link ComputationGraph}
      * @param stream where to write
      * @param saveUpdater whether to save the updater's state, which going on with training needs
-     * @param normalizer what the network's features are normalized with, or null
+     * @param normalizer normalizes the network's features, or null
      * @throws AmpException if the settings hold something that can't be written: a rule by predicate or a user-written
      *     loss scaler
      */

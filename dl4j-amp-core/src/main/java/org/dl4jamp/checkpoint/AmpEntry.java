@@ -21,7 +21,7 @@ public final class AmpEntry {
     /**
      * Reads the entry of a model zip.
      *
-     * @param source how messages name the zip
+     * @param source the zip's name in messages
      * @return empty if there is none: a model that DL4J wrote
      * @throws AmpException if the zip isn't one, or the entry is truncated, corrupt or newer
      */

@@ -28,8 +28,8 @@ public final class AtomicFile {
     }
 
     /**
-     * Replaces a file, or makes it. Links to files, and to files that aren't there yet, stay links. What is no file,
-     * such as a pipe or a device, is written straight.
+     * Replaces a file, or makes it. Links to files, and to files that aren't there yet, stay links. A pipe or a device,
+     * which is no file, is written straight.
      *
      * @throws IOException if anything fails, or if the target is a folder; an old file is then as it was, and nothing
      *     is left beside it

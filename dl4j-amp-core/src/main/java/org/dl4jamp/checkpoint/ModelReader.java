@@ -83,7 +83,7 @@ public record ModelReader<N extends Model>(
     /**
      * Restores something from a zip.
      *
-     * @param source how messages name the zip
+     * @param source the zip's name in messages
      */
     static <R> R restore(File file, String source, Dl4jRestore<R> dl4j, BiConsumer<R, AmpState> enable)
             throws IOException {

@@ -26,8 +26,8 @@ public final class ModelZip {
     /**
      * Writes a network, and leaves the stream open.
      *
-     * @param more what follows DL4J's entries, by name
-     * @param arrays what follows them, by name
+     * @param more entries after DL4J's, by name
+     * @param arrays arrays after these, by name
      */
     static void write(
             Model model,

@@ -7,8 +7,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /**
  * Micro-batches that wait for more to make a step of, with {@code AmpConfig.accumulate}.
  *
- * @param microBatches how many, at least 1
- * @param examples how many they have together, at least 1
+ * @param microBatches their number, at least 1
+ * @param examples their number of examples, at least 1
  * @param sums their gradients, added up: FLOAT, one for each of the network's parameters; empty if they'll be left out
  * @param failure why their step will be left out, if it will
  */

@@ -35,8 +35,8 @@ import org.dl4jamp.precision.AmpException;
  * running statistics, are neither part of the norm nor moved. Running statistics are those of the first pass. Listeners
  * see one pass, and the score is the loss {@code L(w)}.
  *
- * @param coefficient how much the norm counts, above 0
- * @param radius how far the weights are moved for the second gradient, in the parameters' units, above 0
+ * @param coefficient weight of the norm, above 0
+ * @param radius distance by which the weights are moved for the second gradient, in the parameters' units, above 0
  */
 public record GradientPenalty(double coefficient, double radius) {
     /**

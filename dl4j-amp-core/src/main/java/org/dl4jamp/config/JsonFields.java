@@ -50,7 +50,7 @@ public final class JsonFields {
     /**
      * Parses one JSON object.
      *
-     * @param where what is read, for messages
+     * @param where name of the source, for messages
      */
     public static JsonFields parse(byte[] json, String where) {
         try {

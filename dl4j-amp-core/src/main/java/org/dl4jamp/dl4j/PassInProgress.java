@@ -39,7 +39,7 @@ public final class PassInProgress {
     /**
      * Refuses to go on within a pass of a network.
      *
-     * @param call what was called, for the message
+     * @param call name of the public method, for the message
      * @throws AmpException if it was called by code that the network runs
      */
     public static void refuse(String call, Model network) {

@@ -81,8 +81,8 @@ public interface StepKernels {
      *     of DL4J
      * @param divisor the divisor of the gradients before the updater, such as the size of the minibatch; 1 if they're
      *     means
-     * @param iteration how many updates there were before
-     * @param epoch how many epochs there were before
+     * @param iteration number of updates before
+     * @param epoch number of epochs before
      */
     record Update(GradientUpdater<?> updater, INDArray gradients, float divisor, int iteration, int epoch) {
         /** Does it with ND4J's operations. */

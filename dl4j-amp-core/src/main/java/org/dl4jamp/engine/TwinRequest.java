@@ -12,8 +12,8 @@ import org.nd4j.linalg.api.buffer.DataType;
  *
  * @param name the layer's name in the plan
  * @param master the network's own layer, with parameters and gradients in views of the network's FP32 arrays
- * @param precision what to compute in: HALF or BFLOAT16; FLOAT for a layer that keeps FP32 parameters and arithmetic
- *     but takes or returns half activations. FLOAT, too, in a network in FP32 for an engine that
+ * @param precision the precision of the computation: HALF or BFLOAT16; FLOAT for a layer that keeps FP32 parameters and
+ *     arithmetic but takes or returns half activations. FLOAT, too, in a network in FP32 for an engine that
  *     {@linkplain ComputeEngine#computesFloat computes it}
  * @param storage the half type of activations in this network; FLOAT if there is none
  * @param input the type of the layer's input activations

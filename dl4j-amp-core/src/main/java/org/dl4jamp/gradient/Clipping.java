@@ -54,7 +54,7 @@ public record Clipping(OptionalDouble norm, OptionalDouble value) {
      * Clips gradients whose means are made later.
      *
      * @param gradients with the sums that are to be means
-     * @param divisor what the sums will be divided by
+     * @param divisor the later divisor of the sums
      * @param ofGradients the norm of the true gradients; needed if there is a limit for it
      */
     public void clipBefore(GradientParts.Parted gradients, float divisor, OptionalDouble ofGradients) {

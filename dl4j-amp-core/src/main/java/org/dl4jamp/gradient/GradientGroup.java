@@ -21,8 +21,8 @@ public final class GradientGroup {
     /**
      * The progress of the group, read by other threads.
      *
-     * @param microBatches how many were taken
-     * @param examples how many they have together
+     * @param microBatches number of those taken
+     * @param examples number of their examples
      * @param failure the reason to skip them, if there is one
      */
     private record Progress(int microBatches, long examples, Optional<Skip> failure) {
@@ -48,7 +48,7 @@ public final class GradientGroup {
     private OptionalDouble norm = OptionalDouble.empty();
 
     /**
-     * @param size how many micro-batches make a step, at least 1
+     * @param size number of micro-batches in a step, at least 1
      * @param measuresNorm whether the norm of a group of one is measured; of several it always is
      * @param divisor the divisor that makes means of sums over that many examples
      */
@@ -85,8 +85,8 @@ public final class GradientGroup {
     /**
      * Takes the gradients of one more micro-batch. Those of the last one become those of the whole group.
      *
-     * @param examples how many the micro-batch has
-     * @return what became of them; where they aren't finite they are still in the view, so that one can see which
+     * @param examples number of examples in the micro-batch
+     * @return the result; gradients that aren't finite are still in the view, so that one can see which
      */
     public Taken take(GradientParts parts, GradientParts.Parted gradients, int examples, StepKernels kernels) {
         boolean alone = endsWithNext() && isEmpty();
@@ -183,7 +183,7 @@ public final class GradientGroup {
     /**
      * Goes on with a copy of a group.
      *
-     * @param parameters how many the network has
+     * @param parameters number of the network's parameters
      * @throws AmpException if they aren't as many as the group has gradients
      */
     public void restore(WaitingGroup waiting, long parameters) {

@@ -41,7 +41,7 @@ public final class GradientParts {
     /**
      * Refuses to add up what several micro-batches write, if it can't be combined into that of their whole batch.
      *
-     * @param microBatches how many
+     * @param microBatches their number
      * @throws AmpException that names the first such parameter
      */
     public void requireAddable(int microBatches) {
@@ -96,7 +96,7 @@ public final class GradientParts {
         /**
          * Returns the Euclidean norm of the gradients: finite if, and only if, they all are.
          *
-         * @param divisor what makes means of the sums
+         * @param divisor the divisor that makes means of the sums
          */
         public double norm(StepKernels kernels, double divisor) {
             double norm = kernels.norm2(sums) / divisor;

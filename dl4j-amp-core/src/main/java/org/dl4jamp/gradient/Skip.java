@@ -5,7 +5,7 @@ import java.util.Optional;
 /**
  * The reason to skip a step.
  *
- * @param cause what isn't to be trusted
+ * @param cause the source of the numbers that aren't finite
  * @param what a sentence without its end
  * @param first the parameter whose gradient was the first not to be finite, if it was found
  */

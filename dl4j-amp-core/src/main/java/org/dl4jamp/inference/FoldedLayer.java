@@ -40,7 +40,7 @@ public final class FoldedLayer {
     /**
      * @param product the network's own product layer
      * @param normalization the network's own batch normalization; null if there is none
-     * @param function what is applied to the result; null for nothing
+     * @param function applied to the result; null for nothing
      * @param precision that of the twin which takes the weights
      */
     public FoldedLayer(Layer product, Layer normalization, IActivation function, Precision precision) {

@@ -60,7 +60,7 @@ final class Wrappers {
     }
 
     /**
-     * Returns a layer that computes for itself, in FP32. What isn't floating-point it gets as it is, as without mixed
+     * Returns a layer that computes for itself, in FP32. Input that isn't floating-point isn't cast, as without mixed
      * precision.
      */
     static Twin itself(Layer master, Casting casting) {

@@ -132,7 +132,7 @@ final class BackwardPass {
     /**
      * Makes the parameter gradients true ones.
      *
-     * @param ownScale what the twin has scaled them by, beside the scale of the step
+     * @param ownScale the twin's factor of them, beside the scale of the step
      */
     private void unscaleParameterGradients(double ownScale) {
         double inverse = (scale == Scale.CARRIED ? gradientScale.inverse() : 1) / ownScale;

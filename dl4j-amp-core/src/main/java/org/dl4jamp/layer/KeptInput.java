@@ -130,7 +130,7 @@ final class KeptInput {
      *
      * @param working the working memory of the pass
      * @param castsResult whether what it returns is only on its way to another array
-     * @param result what it returns
+     * @param result the type of its result
      */
     LayerWorkspaceMgr handToTwin(
             LayerWorkspaceMgr workspaceMgr, ArrayType working, boolean castsResult, ArrayType result) {

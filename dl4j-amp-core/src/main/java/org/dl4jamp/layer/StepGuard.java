@@ -9,7 +9,7 @@ public interface StepGuard {
      * Called by each output layer when its backward pass begins, before anyone needs the updater.
      *
      * @param output the layer that calls
-     * @param labels what the output layer compares with; may be null
+     * @param labels the output layer's labels; may be null
      */
     void backwardBegins(LossScalingLayer output, INDArray labels);
 

@@ -42,7 +42,7 @@ public interface EngineAbility {
      * Returns whether the engine computes, in training, a layer in one pass with the layer or vertex before it, whose
      * only consumer it is. Both are the engine's.
      *
-     * @param first what comes first
+     * @param first the node that comes first
      * @param then the layer
      */
     default boolean fuses(NetworkGraph.Node first, Layer then) {

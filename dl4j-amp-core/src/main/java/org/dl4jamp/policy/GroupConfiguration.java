@@ -83,7 +83,7 @@ public final class GroupConfiguration {
      *
      * @param head of the product layer, which stays as it is
      * @param normalized whether a batch normalization is folded in, which takes a bias
-     * @param function what is applied to the result; null for nothing
+     * @param function applied to the result; null for nothing
      */
     public static Layer of(Layer head, boolean normalized, IActivation function) {
         BaseLayer own = (BaseLayer) head.clone();

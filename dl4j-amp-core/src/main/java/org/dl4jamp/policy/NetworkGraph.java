@@ -36,7 +36,7 @@ public record NetworkGraph(List<Node> nodes) {
      *     the position in {@link #nodes()}
      * @param layer null for network inputs and vertices without a layer
      * @param vertex null for network inputs and layers of a {@link MultiLayerConfiguration}
-     * @param preProcessor what changes the shape of the input before the layer gets it; null if there is none
+     * @param preProcessor changes the shape of the layer's input; null if there is none
      * @param inputs names of the nodes whose outputs are this node's inputs, in order
      * @param networkInput whether it's an input of the network
      * @param networkOutput whether its output is one of the network's

@@ -22,7 +22,7 @@ import org.dl4jamp.precision.Precision;
  *
  * <ol>
  *   <li>Each layer gets a precision: by the user's most specific rule, else by the opt level and {@link LayerKinds}.
- *       What the engine can't do in half precision stays FP32. Output layers are lowered on engines that
+ *       Layers that the engine can't do in half precision stay FP32. Output layers are lowered on engines that
  *       {@linkplain EngineAbility#keepsLossInFloat keep their loss in FP32}.
  *   <li>The arrays between layers are painted. Network inputs and outputs are FP32, and so is everything that only a
  *       cast would separate from them in a vertex or layer that preserves the type of its input.

@@ -20,7 +20,7 @@ public class AmpException extends RuntimeException {
      * Returns the argument itself.
      *
      * @param argument its name
-     * @param give what to give instead of null
+     * @param give a valid value, for the message
      * @throws AmpException if it's null
      */
     public static <T> T ifNull(T value, String argument, String give) {

@@ -12,7 +12,7 @@ final class SinglePrecision {
     /**
      * Returns the scale as a float.
      *
-     * @param call what was called with it, without the brackets
+     * @param call name of the called method
      * @param advice which one to take, after the range
      * @throws AmpException if it can't be one
      */

@@ -38,7 +38,7 @@ final class AmpUpdate implements HookedUpdater.Hook {
 
     /**
      * @param updater a network's
-     * @param parts what its gradients consist of
+     * @param parts parts of its gradients
      * @param kernels the engine's
      * @param clipping limits of the network's gradients
      */

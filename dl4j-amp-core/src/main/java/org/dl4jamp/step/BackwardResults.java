@@ -71,7 +71,7 @@ final class BackwardResults {
     /**
      * Takes the gradients of one backward pass.
      *
-     * @param parts what they consist of
+     * @param parts parts of the gradients
      * @param gradients the network's
      */
     Result take(UpdaterCall call, GradientParts parts, GradientParts.Parted gradients, StepKernels kernels) {

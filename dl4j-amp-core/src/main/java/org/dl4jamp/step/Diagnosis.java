@@ -25,7 +25,7 @@ final class Diagnosis {
 
     /**
      * @param network whose backward passes they are
-     * @param scale what their loss is scaled by
+     * @param scale scale of their loss
      */
     Diagnosis(AmpNetwork network, ScaleUpdates scale) {
         this.network = network;

@@ -17,7 +17,7 @@ final class EpochEnd extends BaseTrainingListener {
     private boolean removed;
 
     /**
-     * @param network what is trained
+     * @param network the network that is trained
      * @param whatToDo at the end of each epoch
      */
     EpochEnd(AmpNetwork network, Runnable whatToDo) {

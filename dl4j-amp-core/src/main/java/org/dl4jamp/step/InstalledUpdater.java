@@ -25,7 +25,7 @@ final class InstalledUpdater {
 
     /**
      * @param network the network of the updater
-     * @param updates what an updater does when it's called
+     * @param updates called in place of an updater
      */
     InstalledUpdater(AmpNetwork network, Function<HookedUpdater, AmpUpdate> updates) {
         this.network = network;

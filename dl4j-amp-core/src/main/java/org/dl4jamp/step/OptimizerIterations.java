@@ -37,8 +37,8 @@ final class OptimizerIterations {
     /**
      * Has the updater do something in its last iteration after all.
      *
-     * @param done how many iterations the network has counted; the last of them counts where the updater wasn't called
-     *     since it was restored
+     * @param done number of iterations that the network has counted; the last of them counts where the updater wasn't
+     *     called since it was restored
      * @param counts the steps before this one
      */
     void resume(int done, StepCounts counts) {

@@ -96,9 +96,9 @@ final class StepPlan {
     /**
      * Makes updates.
      *
-     * @param call what the updater is called with, its gradients in the view
-     * @param divisor what makes means of the gradients that are sums
-     * @param factor what brings true gradients within the limit of their norm
+     * @param call the updater's arguments, with gradients in the view
+     * @param divisor the divisor that makes means of sums
+     * @param factor the factor that brings true gradients within the limit of their norm
      */
     void run(UpdaterCall call, float divisor, double factor) {
         float clipping = (float) (divisor / factor);

@@ -37,7 +37,7 @@ final class UpdatesByHand {
     /**
      * Looks at them.
      *
-     * @param divisor what makes means of the sums among them
+     * @param divisor the divisor that makes means of the sums among them
      */
     Checked check(GradientParts.Parted gradients, double divisor, StepKernels kernels) {
         WorkEvent event = WorkEvent.begin(WorkEvent.CHECK, "gradients");

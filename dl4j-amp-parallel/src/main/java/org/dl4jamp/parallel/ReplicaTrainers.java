@@ -135,9 +135,9 @@ final class ReplicaTrainers implements TrainerContext {
     }
 
     /**
-     * Has the fit end with this round, in the thread that waits for the round's end. What a trainer throws then DL4J
-     * wraps in exceptions of its own, but for what {@link Trainer#averagingRequired} throws. That is called at the end
-     * of a round whose number the averaging frequency divides, such as 0.
+     * Has the fit end with this round, in the thread that waits for the round's end. DL4J wraps a trainer's exceptions
+     * in its own then, but for what {@link Trainer#averagingRequired} throws. That is called at the end of a round
+     * whose number the averaging frequency divides, such as 0.
      */
     void endWithThisRound() {
         if (wrapper.getIterationsCounter().get() != 0) {

@@ -107,7 +107,7 @@ final class ReplicaTurn {
      * an interrupt ends the fit between two rounds.
      *
      * @param queue the trainer's, which is empty between two rounds
-     * @param running how much the trainer has been given and hasn't done yet
+     * @param running number of minibatches that the trainer hasn't done yet
      * @throws RuntimeException what a replica has thrown, or that the thread was interrupted; the wrapper is closed
      *     then, as after a fit
      */

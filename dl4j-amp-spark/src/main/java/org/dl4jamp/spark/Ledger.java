@@ -39,7 +39,7 @@ final class Ledger {
     /**
      * An empty book.
      *
-     * @param begin where training begins
+     * @param begin the state in which training begins
      */
     Ledger(StageEnd begin) {
         closedEnd = begin;

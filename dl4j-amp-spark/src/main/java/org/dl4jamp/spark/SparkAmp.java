@@ -71,7 +71,7 @@ public final class SparkAmp {
     /**
      * Creates the mixed precision of a network whose training goes on, with the settings, the loss scale and the counts
      * of a state that {@link #state()} or {@link org.dl4jamp.MixedPrecision#state()} returned. Tasks fail if the
-     * network's configuration carries other settings. What {@link #report()} counts begins at zero.
+     * network's configuration carries other settings. {@link #report()} begins to count at zero.
      *
      * @throws AmpException if the context is null or stopped, the state is null, micro-batches wait in it, or its
      *     settings are nothing for tasks, as in {@link #on(JavaSparkContext, AmpConfig)}

@@ -18,7 +18,7 @@ import org.dl4jamp.scale.LossScalerState;
  * @param scalers by kind of loss scaler, for executors may differ, the state with the lowest scale
  * @param taken steps that an average worker has taken since training began
  * @param skipped steps that an average worker has skipped since training began
- * @param consecutiveSkips how many of them were the last ones
+ * @param consecutiveSkips number of them at the end, in a row
  * @param withoutStep iterations before this training whose gradients were only added up; there are none on Spark
  */
 record StageEnd(

@@ -27,7 +27,7 @@ final class Im2Col {
 
     /**
      * @param convolution for kernel, stride, padding and dilation
-     * @param mode how borders are treated
+     * @param mode treatment of borders
      * @param image {@code [minibatch, channels, height, width]}, for its shape
      */
     Im2Col(ConvolutionLayer convolution, ConvolutionMode mode, INDArray image) {

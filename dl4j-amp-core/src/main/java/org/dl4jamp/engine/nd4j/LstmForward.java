@@ -63,7 +63,7 @@ final class LstmForward {
      *
      * @param input HALF {@code [minibatch, nIn, time]}
      * @param mask {@code [minibatch, time]}, what activations and memory cells are multiplied by; may be null
-     * @param output where the activations go: HALF {@code [minibatch, n, time]}
+     * @param output receives the activations: HALF {@code [minibatch, n, time]}
      */
     static LstmForward run(
             LstmCell cell,

@@ -34,7 +34,7 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
     /**
      * @param largestLayer the number of parameters of the largest layer
      * @param masterWeights whether parameters keep their FP32 digits
-     * @param halfProducts how twins over HALF weights multiply; empty to do without such twins
+     * @param halfProducts products of twins over HALF weights; empty to do without such twins
      */
     Nd4jSession(long largestLayer, boolean masterWeights, Optional<Products> halfProducts) {
         this(largestLayer, masterWeights, halfProducts, false);

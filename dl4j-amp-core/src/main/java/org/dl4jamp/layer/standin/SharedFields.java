@@ -70,7 +70,7 @@ public final class SharedFields {
         /**
          * Gives a new stand-in the master's fields, all of them, for code of their class that isn't reached by calls.
          *
-         * @param computing what computes in the master's place, or the master
+         * @param computing computes in the master's place, or is the master
          */
         SharedFields share(Object standIn, Object master, Object computing) {
             copy(all, master, standIn);

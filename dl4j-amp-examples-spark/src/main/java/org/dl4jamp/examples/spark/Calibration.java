@@ -34,7 +34,7 @@ final class Calibration {
      * all executors and add up what comes back.
      *
      * @param stateBytes bytes of the state
-     * @param objects how many objects are shuffled
+     * @param objects number of shuffled objects
      */
     double splitSeconds(long stateBytes, int objects) {
         float[] state = new float[Math.toIntExact(stateBytes / Float.BYTES)];

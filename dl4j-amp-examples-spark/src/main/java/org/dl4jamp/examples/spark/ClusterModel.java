@@ -21,7 +21,7 @@ record ClusterModel(int frequency, long stateBytes, double overheadSeconds) {
     /**
      * Returns how long a split takes.
      *
-     * @param executors how many train, each with one worker
+     * @param executors number of executors, each with one worker
      * @param stepSeconds time of a step on one of them
      * @param bytesPerSecond of each machine's link; infinite for none
      */
