@@ -16,8 +16,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * Decides in which passes a group is computed together, at its head's turn. The other members recognize such a pass by
  * the identity of their input array.
  *
- * <p>It's computed layer by layer in passes that may return activations of single layers. So it is where a mask comes
- * between two of its layers, or a folded weight isn't finite in the layer's precision.
+ * <p>A group is computed layer by layer in passes that may return activations of single layers. So it is where a mask
+ * comes between two of its layers, or a folded weight isn't finite in the layer's precision.
  *
  * <p>Not thread-safe.
  */
