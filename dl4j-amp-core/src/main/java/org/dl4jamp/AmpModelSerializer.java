@@ -18,8 +18,8 @@ import org.nd4j.linalg.dataset.api.preprocessor.DataNormalization;
 import org.nd4j.linalg.dataset.api.preprocessor.Normalizer;
 
 /**
- * DL4J's {@link ModelSerializer} for networks in mixed precision: the same calls, the same zip, and one entry more,
- * {@code amp.json}, with the settings, the state of the loss scaler and the counters. Training goes on after restoring
+ * DL4J's {@link ModelSerializer} for networks in mixed precision: the same calls and the same zip. One more entry,
+ * {@code amp.json}, holds the settings, the state of the loss scaler and the counters. Training goes on after restoring
  * as if it had not been interrupted.
  *
  * <pre>
@@ -32,14 +32,14 @@ import org.nd4j.linalg.dataset.api.preprocessor.Normalizer;
  * {@code ampGradients.bin}.
  *
  * <p>The zip is an ordinary DL4J model: {@link ModelSerializer} and programs without dl4j-amp read it and ignore the
- * entry, its calls that add a normalizer or an object to a file keep it. A network without mixed precision is written
- * and restored without the entry.
+ * entry. Its calls that add a normalizer or an object to a file keep the entry. A network without mixed precision is
+ * written and restored without the entry.
  *
  * <p>Files are replaced atomically: whatever fails while writing, the old file is still there and whole. The new one is
- * written beside it, with a name that begins with a dot and ends in {@code .unfinished}, and takes its place when it's
- * whole; of a process that is killed meanwhile that file is left, and the next save to the same place removes it.
- * Symbolic links stay, with the model in the file that they point to; a hard link gets a file of its own. Pipes and
- * devices are written straight, as DL4J does.
+ * written beside it, with a name that begins with a dot and ends in {@code .unfinished}, and renamed when it's
+ * complete. A killed save leaves that file behind; the next save to the same place removes it. Symbolic links stay,
+ * with the model in the file that they point to; a hard link gets a file of its own. Pipes and devices are written
+ * straight, as DL4J does.
  */
 // DL4J's own calls return a raw Normalizer.
 @SuppressWarnings("rawtypes")
@@ -65,7 +65,7 @@ public final class AmpModelSerializer {
      * @param model a {@link MultiLayerNetwork} or {@link ComputationGraph}
      * @param file the file to make or replace, or a link to it, or a pipe or device to write to
      * @param saveUpdater whether to save the updater's state, which going on with training needs
-     * @param normalizer what the network's features are normalized with, or null
+     * @param normalizer normalizes the network's features, or null
      * @throws IOException if the file can't be written; an older one is then as it was
      * @throws AmpException if the settings hold something that can't be written: a rule by predicate or a user-written
      *     loss scaler
@@ -86,7 +86,7 @@ public final class AmpModelSerializer {
      * @param model a {@link MultiLayerNetwork} or {@link ComputationGraph}
      * @param stream where to write
      * @param saveUpdater whether to save the updater's state, which going on with training needs
-     * @param normalizer what the network's features are normalized with, or null
+     * @param normalizer normalizes the network's features, or null
      * @throws AmpException if the settings hold something that can't be written: a rule by predicate or a user-written
      *     loss scaler
      */

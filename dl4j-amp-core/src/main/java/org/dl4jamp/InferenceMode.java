@@ -25,8 +25,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A network that infers in mixed precision and isn't trained meanwhile: weights are rounded, and put into the order
- * that the engine's kernels want, once and not in each pass.
+ * A network that infers in mixed precision and isn't trained meanwhile. Weights are rounded, and reordered for the
+ * engine's kernels, once and not in each pass.
  *
  * <pre>
  * try (InferenceMode mode = MixedPrecision.inference(net)) {
@@ -40,10 +40,10 @@ import org.slf4j.LoggerFactory;
  * the network's own layers back.
  *
  * <p><b>Parameters that change meanwhile.</b> What is set by a layer's {@code setParam} and {@code setParams}, or by
- * the network's {@code setParam}, counts in the next pass. Of changes by any other way, such as the network's
- * {@code setParams} or the training of another network in the same memory, those count in the next pass that change a
- * sample: 64 numbers of each parameter array, in even distances, or all if there aren't more. So a new set of numbers
- * counts at once. Call {@link #refresh()} after a change of a few numbers in place, such as some rows of an embedding.
+ * the network's {@code setParam}, counts in the next pass. Other changes, such as by the network's {@code setParams} or
+ * by training of another network in the same memory, are found by a sample. It's 64 numbers of each parameter array,
+ * evenly spaced, or all if there aren't more; a change of it counts in the next pass. So a new set of numbers counts at
+ * once. Call {@link #refresh()} after a change of a few numbers in place, such as some rows of an embedding.
  *
  * <p>Training throws an {@link AmpException}: {@code fit}, {@code computeGradientAndScore}, {@code calculateGradients},
  * {@code backpropGradient}, {@code feedForward(true)}, {@code output(x, true)}.
@@ -83,7 +83,7 @@ public final class InferenceMode implements AutoCloseable {
         LOG.debug("Inference mode is on: {} on engine \"{}\", since {}", plan.precision(), engine(), plan.note());
     }
 
-    /** With the settings that the configuration carries, which may be those of training. */
+    /** Enters inference mode with the settings that the configuration carries, which may be those of training. */
     static InferenceMode enter(Model network) {
         return begin(network, CarriedConfig.of(AmpNetwork.of(network).model()).orElseGet(AmpConfig::defaults));
     }
@@ -122,7 +122,7 @@ public final class InferenceMode implements AutoCloseable {
     }
 
     /**
-     * The inference mode that a network is in, empty if it's in none.
+     * Returns the inference mode that a network is in, empty if it's in none.
      *
      * @throws AmpException if it's neither a MultiLayerNetwork nor a ComputationGraph
      */
@@ -130,17 +130,17 @@ public final class InferenceMode implements AutoCloseable {
         return Owners.ofInference(AmpNetwork.of(network)).map(guard -> (InferenceMode) guard.owner());
     }
 
-    /** The settings in force. */
+    /** Returns the settings in force. */
     public AmpConfig config() {
         return config;
     }
 
-    /** Which layer runs in which precision, and why, and which are computed at once. */
+    /** Returns the precision of each layer with the reason, and the groups that are computed at once. */
     public PrecisionPlan plan() {
         return plan;
     }
 
-    /** The name of the engine in use. */
+    /** Returns the name of the engine in use. */
     public String engine() {
         return engine.engine().name();
     }
@@ -156,8 +156,8 @@ public final class InferenceMode implements AutoCloseable {
     }
 
     /**
-     * Puts the network's own layers back. Waits for what other threads compute with it, an {@code output} for example.
-     * Layers of the network that somebody kept compute no more.
+     * Puts the network's own layers back. Waits for other threads' passes, an {@code output} for example. Layers that a
+     * program took from the network meanwhile compute no more.
      *
      * @throws AmpException if it's called within a pass of the network, by a listener's {@code onForwardPass} for
      *     example; nothing has changed then

@@ -13,14 +13,8 @@ import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.config.CarriedConfig;
 import org.dl4jamp.config.PartialGroup;
 import org.dl4jamp.dl4j.PassInProgress;
-import org.dl4jamp.install.Installation;
+import org.dl4jamp.install.EnabledNetwork;
 import org.dl4jamp.install.Owners;
-import org.dl4jamp.install.Pauses;
-import org.dl4jamp.install.Preconditions;
-import org.dl4jamp.install.ResolvedConfig;
-import org.dl4jamp.install.SavedStep;
-import org.dl4jamp.install.Uninstallation;
-import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.network.AmpNetwork;
@@ -28,12 +22,11 @@ import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.LossScaler;
-import org.dl4jamp.step.ScaleUpdates;
 import org.dl4jamp.step.TrainingStep;
 
 /**
- * Mixed precision for a network that exists already: its FP32 parameters become the master weights, suitable layers
- * compute in half precision, the loss is scaled, and a step whose gradients overflow is skipped.
+ * Mixed precision for a network that exists already. Its FP32 parameters become the master weights, and suitable layers
+ * compute in half precision. The loss is scaled, and a step whose gradients overflow is skipped.
  *
  * <pre>
  * try (MixedPrecision amp = MixedPrecision.enable(net)) {
@@ -47,75 +40,46 @@ import org.dl4jamp.step.TrainingStep;
  * {@link #close()} puts the network back as it was, only trained.
  *
  * <p>The counterpart of PyTorch's {@code torch.autocast} together with {@code torch.amp.GradScaler}. Method:
- * Micikevicius et al., Mixed Precision Training, 2018. As thread-safe as DL4J's networks are: several networks may be
- * trained by several threads, and {@link #close()} waits for those that use its network.
+ * Micikevicius et al., Mixed Precision Training, 2018. As thread-safe as DL4J's networks: several threads may train
+ * several networks, and {@link #close()} waits for those that use its network.
  */
 public final class MixedPrecision implements AutoCloseable {
-    private final ResolvedConfig resolved;
-    private final TrainingStep step;
-    private final Installation installation;
-    private final Uninstallation removal;
-    private final Pauses pauses;
+    private final EnabledNetwork enabled;
 
     private MixedPrecision(AmpNetwork network, AmpConfig config) {
-        Preconditions.check(network);
-        this.resolved = ResolvedConfig.of(config, network.graph());
-        ScaleUpdates scale = resolved.scaleUpdates(network);
-        this.step = new TrainingStep(
-                this, network, scale, config.maxConsecutiveSkips(), resolved.gradientTerms(network.model()));
-        scale.factor();
-        GradientScale gradientScale = new GradientScale(scale::factor, resolved.hasHalfGradients());
-        this.installation = new Installation(network, resolved.plan(), gradientScale, step);
-        this.removal = new Uninstallation("MixedPrecision.close", network.model(), step.gate(), this::remove);
-        installation.install(resolved.engine().engine(), resolved.masterWeights());
-        resolved.announce();
-        this.pauses = new Pauses(step, scale, installation);
+        this.enabled = new EnabledNetwork(this, network, config);
     }
 
     /**
-     * Enables mixed precision with the settings that the network's configuration carries, or the defaults.
-     *
-     * @param network a MultiLayerNetwork or a ComputationGraph
-     * @throws AmpException as {@link #enable(Model, AmpConfig)}
+     * As {@link #enable(Model, AmpConfig)}, with the settings that the network's configuration carries, or the
+     * defaults.
      */
     public static MixedPrecision enable(Model network) {
         return enable(network, CarriedConfig.of(AmpNetwork.of(network).model()).orElseGet(AmpConfig::defaults));
     }
 
     /**
-     * Enables mixed precision on a network that was saved with it, and goes on from the saved state.
+     * As {@link #enable(Model, AmpConfig)}, for a network that was saved with mixed precision: goes on from the saved
+     * state.
      *
-     * @param network a MultiLayerNetwork or a ComputationGraph
-     * @throws AmpException as {@link #enable(Model, AmpConfig)}, or if the loss scaler can't have the saved state; the
-     *     network is then as it was
+     * @throws AmpException also if the loss scaler can't have the saved state; the network is then as it was
      */
     public static MixedPrecision enable(Model network, AmpState state) {
         AmpException.ifNull(state, "state", "an AmpState, such as one that MixedPrecision.state() returned");
         synchronized (AmpNetwork.of(network).model()) {
             MixedPrecision amp = enable(network, state.config());
-            amp.restore(state);
+            amp.enabled.restore(state);
             return amp;
         }
     }
 
-    private void restore(AmpState state) {
-        try {
-            SavedStep.restore(state, resolved, step);
-        } catch (AmpException e) {
-            close();
-            throw e;
-        }
-    }
-
     /**
-     * Enables mixed precision on a network.
+     * Enables mixed precision on a network, a MultiLayerNetwork or a ComputationGraph.
      *
-     * @param network a MultiLayerNetwork or a ComputationGraph
      * @throws AmpException if it can't be done, with the reason; the network is then as it was. Reasons: the network is
-     *     of another kind or isn't initialized, its parameters aren't FLOAT, its optimization algorithm isn't SGD, it's
-     *     closed, mixed precision is enabled already, there is no such engine or it can't compute in the precision, a
-     *     rule matches no layer, a setting doesn't go with the network, or a listener calls it within a pass of the
-     *     network
+     *     of another kind, not initialized, closed or enabled already, its parameters aren't FLOAT, or its optimization
+     *     algorithm isn't SGD. There is no such engine, or it can't compute in the precision. A rule matches no layer,
+     *     or a setting doesn't go with the network. A listener calls it within a pass of the network
      */
     public static MixedPrecision enable(Model network, AmpConfig config) {
         AmpException.ifNull(config, "config", "an AmpConfig, such as AmpConfig.defaults()");
@@ -127,33 +91,30 @@ public final class MixedPrecision implements AutoCloseable {
     }
 
     /**
-     * Has a network infer in mixed precision, with the settings that its configuration carries, or the defaults.
-     *
-     * @param network a MultiLayerNetwork or a ComputationGraph
-     * @throws AmpException as {@link #inference(Model, AmpConfig)}
+     * As {@link #inference(Model, AmpConfig)}, with the settings that the network's configuration carries, or the
+     * defaults.
      */
     public static InferenceMode inference(Model network) {
         return InferenceMode.enter(network);
     }
 
     /**
-     * Has a network infer in mixed precision, at full speed: weights are rounded and arranged once, and nothing is kept
-     * for a backward pass.
+     * Lets a network, a MultiLayerNetwork or a ComputationGraph, infer in mixed precision at full speed: weights are
+     * rounded and arranged once, and nothing is kept for a backward pass.
      *
-     * @param network a MultiLayerNetwork or a ComputationGraph
      * @param config precision, engine, opt level and rules; of O3 nothing but the layers' precision counts
      * @return closes it; the network is then as it was
      * @throws AmpException if it can't be done, with the reason; the network is then as it was. Reasons: the network is
-     *     of another kind or isn't initialized, its parameters aren't FLOAT, mixed precision is enabled on it, or it's
-     *     in inference mode already, the settings have a loss scaler, a gradient penalty, or accumulate, clip or
-     *     measure gradients, which inference has no use for, there is no such engine or it can't compute in the
-     *     precision, a rule matches no layer, or a listener calls it within a pass of the network
+     *     of another kind, not initialized, enabled or in inference mode already, or its parameters aren't FLOAT. The
+     *     settings have a loss scaler or a gradient penalty, or accumulate, clip or measure gradients, which inference
+     *     has no use for. There is no such engine, or it can't compute in the precision. A rule matches no layer. A
+     *     listener calls it within a pass of the network
      */
     public static InferenceMode inference(Model network, AmpConfig config) {
         return InferenceMode.enter(network, config);
     }
 
-    /** The mixed precision of a network, empty if it isn't enabled. */
+    /** Returns the mixed precision of a network, empty if it isn't enabled. */
     public static Optional<MixedPrecision> of(Model network) {
         return Owners.ofTraining(AmpNetwork.of(network))
                 .map(TrainingStep::owner)
@@ -161,11 +122,10 @@ public final class MixedPrecision implements AutoCloseable {
     }
 
     /**
-     * The network's own layer, whose parameters are the master weights, behind what an enabled network hands out in its
-     * place. What is handed out has the layer's class and answers like it; this is for programs that want the very
-     * object.
+     * Returns the network's own layer, whose parameters are the master weights. For programs that need that very
+     * object: an enabled network returns objects of the same class that pass calls on to it.
      *
-     * @param layer what {@code getLayer()}, {@code getLayers()} or {@code getOutputLayer()} has returned; may be null
+     * @param layer from {@code getLayer()}, {@code getLayers()} or {@code getOutputLayer()}; may be null
      * @return the layer itself if it's a network's own
      */
     public static Layer master(Layer layer) {
@@ -173,9 +133,9 @@ public final class MixedPrecision implements AutoCloseable {
     }
 
     /**
-     * A copy of a configuration that carries settings of mixed precision: through {@code toJson}, YAML, {@code clone}
-     * and saved models. DL4J without dl4j-amp ignores them; {@link #network(MultiLayerConfiguration)},
-     * {@link #enable(Model)} and listeners without settings of their own take them.
+     * Returns a copy of a configuration that carries settings of mixed precision: through {@code toJson}, YAML,
+     * {@code clone} and saved models. {@link #network(MultiLayerConfiguration)}, {@link #enable(Model)} and listeners
+     * without settings of their own use them; DL4J without dl4j-amp ignores them.
      *
      * @throws AmpException if the settings hold a rule by predicate or a loss scaler of the user's own, which can't be
      *     written
@@ -184,20 +144,15 @@ public final class MixedPrecision implements AutoCloseable {
         return CarriedConfig.attach(configuration, config);
     }
 
-    /**
-     * A copy of a graph's configuration that carries settings of mixed precision.
-     *
-     * @see #configure(MultiLayerConfiguration, AmpConfig)
-     */
+    /** As {@link #configure(MultiLayerConfiguration, AmpConfig)}, for a graph. */
     public static ComputationGraphConfiguration configure(
             ComputationGraphConfiguration configuration, AmpConfig config) {
         return CarriedConfig.attach(configuration, config);
     }
 
     /**
-     * Builds and initializes a network and enables mixed precision with the settings that the configuration carries, or
-     * the defaults. Its handle, with plan, counters and {@link #close()}, is
-     * {@code MixedPrecision.of(network).orElseThrow()}.
+     * Builds and initializes a network and {@linkplain #enable(Model) enables} mixed precision. Its handle, with plan,
+     * counters and {@link #close()}, is {@code MixedPrecision.of(network).orElseThrow()}.
      */
     public static MultiLayerNetwork network(MultiLayerConfiguration configuration) {
         MultiLayerNetwork network =
@@ -207,12 +162,7 @@ public final class MixedPrecision implements AutoCloseable {
         return network;
     }
 
-    /**
-     * Builds and initializes a graph and enables mixed precision with the settings that the configuration carries, or
-     * the defaults.
-     *
-     * @see #network(MultiLayerConfiguration)
-     */
+    /** As {@link #network(MultiLayerConfiguration)}, for a graph. */
     public static ComputationGraph network(ComputationGraphConfiguration configuration) {
         ComputationGraph graph = new ComputationGraph(
                 AmpException.ifNull(configuration, "configuration", "a ComputationGraphConfiguration"));
@@ -221,35 +171,35 @@ public final class MixedPrecision implements AutoCloseable {
         return graph;
     }
 
-    /** The settings in force. */
+    /** Returns the settings in force. */
     public AmpConfig config() {
-        return resolved.config();
+        return enabled.settings().config();
     }
 
-    /** Which layer runs in which precision, and why. */
+    /** Returns the precision of each layer, with the reason. */
     public PrecisionPlan plan() {
-        return resolved.plan();
+        return enabled.settings().plan();
     }
 
-    /** The precision of the layers in lower precision; never AUTO. */
+    /** Returns the precision of the layers in lower precision; never AUTO. */
     public Precision precision() {
         return plan().precision();
     }
 
-    /** The name of the engine in use. */
+    /** Returns the name of the engine in use. */
     public String engine() {
-        return resolved.engineName();
+        return enabled.settings().engineName();
     }
 
     /**
-     * The scaler in use: a copy of that of the settings, or that very one if it's shared, the precision's default, or
-     * one that scales nothing if no layer computes in half precision.
+     * Returns the scaler in use: a copy of that of the settings, that very one if it's shared, or the precision's
+     * default. It scales nothing if no layer computes in half precision.
      */
     public LossScaler lossScaler() {
-        return resolved.scaler();
+        return enabled.settings().scaler();
     }
 
-    /** By how much the loss of the next step is scaled. */
+    /** Returns the factor by which the loss of the next step is multiplied. */
     public double lossScale() {
         return lossScaler().scale();
     }
@@ -259,26 +209,26 @@ public final class MixedPrecision implements AutoCloseable {
      * group of micro-batches. Calls of the updater by hand aren't counted.
      */
     public long stepsTaken() {
-        return step.counts().taken();
+        return enabled.step().counts().taken();
     }
 
     /** Returns how many steps of DL4J's optimizer were skipped because something wasn't finite. */
     public long stepsSkipped() {
-        return step.counts().skipped();
+        return enabled.step().counts().skipped();
     }
 
     /**
-     * The Euclidean norm of the last step's gradients over the whole network, before clipping: of the true FP32
-     * gradients of the effective batch, means over its examples, without L1 and L2. With a gradient penalty its
-     * gradient is included. Running statistics of batch normalization aren't gradients.
+     * Returns the Euclidean norm of the last step's gradients over the whole network, before clipping. They are the
+     * true FP32 gradients of the effective batch, means over its examples, without L1 and L2. The gradient of a
+     * gradient penalty is included; running statistics of batch normalization aren't gradients.
      *
-     * @return empty before the first step that counted; one that was skipped leaves it as it was. Empty, too, after a
-     *     step whose norm nobody needed: unless the settings have {@link AmpConfig.Builder#measureGradientNorm},
-     *     {@link AmpConfig.Builder#clipGradientNorm} or {@link AmpConfig.Builder#accumulate(int)} of 2 or more: with
-     *     ND4J's operations a norm takes longer than looking for what isn't finite
+     * @return empty before the first step that counted, and after a step whose norm nothing needed; a skipped step
+     *     leaves it as it was. A norm takes longer than a check for finite gradients, so it needs
+     *     {@link AmpConfig.Builder#measureGradientNorm}, {@link AmpConfig.Builder#clipGradientNorm} or
+     *     {@link AmpConfig.Builder#accumulate(int)} of 2 or more
      */
     public OptionalDouble gradientNorm() {
-        return step.gradientNorm();
+        return enabled.step().gradientNorm();
     }
 
     /**
@@ -290,15 +240,7 @@ public final class MixedPrecision implements AutoCloseable {
      * @throws AmpException if mixed precision is closed, or it's called within a pass of the network
      */
     public boolean applyPartialGroup() {
-        PassInProgress.refuse("MixedPrecision.applyPartialGroup", step.network());
-        synchronized (step.network()) {
-            if (isClosed()) {
-                throw new AmpException(
-                        "applyPartialGroup: this mixed precision is closed, and its network trains without;"
-                                + " call it before close(), or ask MixedPrecision.of(network) for the one in force");
-            }
-            return step.applyGroup();
-        }
+        return enabled.applyPartialGroup();
     }
 
     /**
@@ -307,11 +249,11 @@ public final class MixedPrecision implements AutoCloseable {
      * it, also after {@link #close()}, which makes no step of them.
      */
     public AmpState state() {
-        return SavedStep.of(resolved, step);
+        return enabled.state();
     }
 
     /**
-     * Has the network compute in FP32, with DL4J's own layers, until the pause is closed:
+     * Lets the network compute in FP32, with DL4J's own layers, until the pause is closed:
      *
      * <pre>
      * try (Pause fp32 = amp.pause()) {
@@ -319,46 +261,40 @@ public final class MixedPrecision implements AutoCloseable {
      * }
      * </pre>
      *
-     * <p>That goes for {@code output} and for training alike, and for all threads. Steps are counted as outside of it,
-     * by the network, its updater and {@link #stepsTaken()}; accumulation, clipping, a gradient penalty and the
-     * skipping of what isn't finite stay as they are, since they aren't a matter of precision. Only the loss isn't
-     * scaled, so the scaler doesn't hear of them. Recurrent state goes along. Nothing is planned or made anew, and the
-     * engine keeps its memory: a pause costs the exchange of the layers. Pauses may be nested; the outermost one
-     * counts. To keep layers in FP32 for good there is {@link AmpConfig.Builder#keepFull(String)}.
+     * <p>That goes for {@code output} and training, and for all threads. Steps are counted as ever; accumulation,
+     * clipping, a gradient penalty and the skipping of what isn't finite stay in force. The loss isn't scaled, and the
+     * scaler isn't updated. Recurrent state is kept. Nothing is planned or made anew, and the engine keeps its memory:
+     * a pause costs the exchange of the layers. Pauses may be nested; the outermost one counts.
+     * {@link AmpConfig.Builder#keepFull(String)} keeps layers in FP32 for good.
      *
      * @return closes it, in the thread that has called this
-     * @throws AmpException if mixed precision is closed, if another thread has begun a pause that isn't over, or if
-     *     it's called within a pass of the network; nothing has changed then
+     * @throws AmpException if mixed precision is closed, another thread's pause isn't over, or it's called within a
+     *     pass of the network; nothing has changed then
      */
     public Pause pause() {
-        return new Pause(pauses.begin());
+        return new Pause(enabled.pauses().begin());
     }
 
     /** Returns whether there is a {@linkplain #pause() pause} that isn't over. */
     public boolean isPaused() {
-        return pauses.areThereAny();
+        return enabled.pauses().areThereAny();
     }
 
     /** Returns whether {@link #close()} has been called. */
     public boolean isClosed() {
-        return removal.isDone();
+        return enabled.isRemoved();
     }
 
     /**
-     * Puts the network back as it was, only trained: the same layer objects, with the parameters and updater state of
-     * now. Waits for what other threads do with the network, a {@code fit} or {@code output} for example. Ends pauses,
-     * too. Layers of the network that somebody kept compute no more.
+     * Puts the network back as it was, only trained: the same layer objects, with the current parameters and updater
+     * state. Waits for other threads' calls of the network, and ends pauses. Layers that a program took from the
+     * network meanwhile compute no more.
      *
      * @throws AmpException if it's called within a pass of the network, by a listener's {@code onForwardPass} for
      *     example; nothing has changed then
      */
     @Override
     public void close() {
-        removal.run();
-    }
-
-    private void remove() {
-        pauses.end();
-        installation.remove();
+        enabled.remove();
     }
 }

@@ -22,9 +22,8 @@ public final class Pause implements AutoCloseable {
     /**
      * Ends it: the network is in mixed precision again, unless this pause was begun within another one.
      *
-     * @throws AmpException if it's closed already, or the mixed precision is, if one that was begun after it isn't
-     *     closed yet, if another thread has begun it, or if it's called within a pass of the network; nothing has
-     *     changed then
+     * @throws AmpException if it, or the mixed precision, is closed already. Also if a later pause isn't closed yet,
+     *     another thread has begun this one, or it's called within a pass of the network. Nothing has changed then
      */
     @Override
     public void close() {

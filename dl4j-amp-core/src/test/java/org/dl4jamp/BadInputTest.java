@@ -35,7 +35,7 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.learning.config.Adam;
 import org.slf4j.LoggerFactory;
 
-/** Bad input gets a message that says what to do, and changes nothing. */
+/** Bad input gets a message with a remedy, and changes nothing. */
 class BadInputTest {
     private final MultiLayerNetwork network = Networks.init(Networks.mlp());
 

@@ -28,8 +28,8 @@ import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.profiler.OpProfiler;
 
 /**
- * What mixed precision costs beside the layers' own computing, counted through ND4J's profiler and its list of buffers
- * to free.
+ * The overhead of mixed precision beside the layers' own computing, counted through ND4J's profiler and its list of
+ * buffers to free.
  */
 class BookkeepingTest {
     private static final DataSet DATA = Networks.vectors(32, 20, 3);

@@ -30,7 +30,7 @@ class ClosingTest {
     private final DataSet data = Networks.vectors(16, 20, 3);
     private final DataSet images = Networks.images(8, 3, 8, 3);
 
-    /** When DL4J calls a listener. */
+    /** The moment at which DL4J calls a listener. */
     private enum Moment {
         FORWARD_PASS,
         BACKWARD_PASS,

@@ -28,7 +28,7 @@ final class Comparison {
     private Comparison() {}
 
     /**
-     * How close mixed precision has to be.
+     * The limits for the difference of mixed precision.
      *
      * @param cosine the least cosine similarity of a gradient and its FP32 counterpart
      * @param output the largest relative error of an output and of the score

@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** What the public methods of DL4J's networks do otherwise while mixed precision is on, by class and signature. */
+/** The differences of the public methods of DL4J's networks while mixed precision is on, by class and signature. */
 final class Differences {
     static final String INTRODUCTION = """
             # What a program may expect while mixed precision is on
@@ -39,7 +39,7 @@ final class Differences {
 
     private static final Map<String, Map<String, String>> OF = new HashMap<>();
 
-    /** What differs even if nothing is rounded. */
+    /** Differences even if nothing is rounded. */
     private static final Set<String> IN_FLOAT = Set.of(
             "equals(Object)",
             "getLayers()",

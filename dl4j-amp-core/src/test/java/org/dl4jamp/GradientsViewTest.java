@@ -69,7 +69,7 @@ class GradientsViewTest {
         LossScalingTest.assertBitIdentical(plain.params(), graph.params());
     }
 
-    /** Nothing but the updater itself hears of that. */
+    /** No other object is notified of that call. */
     @Test
     void anUpdaterThatIsCalledByHandUpdatesTheNewView() {
         MultiLayerNetwork plain = Networks.init(Networks.mlp());

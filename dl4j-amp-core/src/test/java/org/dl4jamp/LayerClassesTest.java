@@ -41,7 +41,7 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 import org.nd4j.linalg.learning.config.Sgd;
 
-/** Programs that cast a network's layers, ask for their classes or call what only these have. */
+/** Programs that cast a network's layers, read their classes or call methods of these. */
 class LayerClassesTest {
     private static final double CLOSE = 0.01;
     private static final AmpConfig HALF = Gradients.config(Precision.HALF);

@@ -25,7 +25,7 @@ import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** What loss scaling is for, and what becomes of a step that overflows. */
+/** Loss scaling: small gradients survive, and a step that overflows is skipped. */
 class LossScalingTest {
     /**
      * Reads its hidden layers out with fixed weights of 1e-4: what flows back is far below FP16's smallest number,
@@ -98,7 +98,7 @@ class LossScalingTest {
         assertEquals(60, amp.stepsTaken());
     }
 
-    /** Makes one step overflow: the gradients can't be told from those of a real overflow. */
+    /** Makes one step overflow: the gradients are those of a real overflow. */
     private static final class OverflowAt extends BaseTrainingListener {
         private final int step;
         private int steps;

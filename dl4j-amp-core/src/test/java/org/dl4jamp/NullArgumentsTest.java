@@ -48,7 +48,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Whatever a user may give null to says which argument it was. */
+/** Whatever is null is refused with a message that names the argument. */
 class NullArgumentsTest {
     private static final LossScalerState SCALER = new NoLossScaler().state();
 

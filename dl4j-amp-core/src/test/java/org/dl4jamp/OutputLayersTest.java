@@ -236,7 +236,7 @@ class OutputLayersTest {
     }
 
     /**
-     * Its backward pass has workspaces all the same, unless inference has none either, and its score is asked for after
+     * Its backward pass has workspaces all the same, unless inference has none either, and its score is computed after
      * that. DL4J has no place for dropout in an output layer then.
      */
     @ParameterizedTest

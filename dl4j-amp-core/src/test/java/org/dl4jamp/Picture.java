@@ -24,8 +24,8 @@ import org.nd4j.evaluation.regression.RegressionEvaluation;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * What a call gave, at that moment: numbers by type, shape and value, texts, lists and tables of them, and of objects
- * that compute the class.
+ * The result of a call at that moment: numbers by type, shape and value, texts, lists and tables of them, and of
+ * objects that compute the class.
  */
 final class Picture {
     private Picture() {}

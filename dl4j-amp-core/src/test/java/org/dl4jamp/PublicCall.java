@@ -87,7 +87,7 @@ record PublicCall(Method method) {
             Map.entry(ComputationGraphUpdater.class, subject -> new ComputationGraphUpdater(subject.graph())),
             Map.entry(Gradient.class, PublicCall::gradient));
 
-    /** Arguments of calls for which their types don't tell what they mean, by signature. */
+    /** Arguments of calls whose types don't determine their meaning, by signature. */
     private static final Map<String, Function<Subject, Object[]>> BY_SIGNATURE = new HashMap<>();
 
     static {

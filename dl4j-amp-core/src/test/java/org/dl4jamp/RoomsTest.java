@@ -46,7 +46,7 @@ class RoomsTest {
     }
 
     private static final JavaClasses CORE = new ClassFileImporter()
-            // ArchUnit's own option knows Maven's folders by names that they don't have with another release of DL4J.
+            // ArchUnit's own option uses Maven's names of folders, which differ with another release of DL4J.
             .withImportOption(location -> !location.contains("/test-classes/"))
             .importPackages(ROOT);
 
@@ -114,7 +114,7 @@ class RoomsTest {
                         List.of(
                                 "java.",
                                 "org.deeplearning4j.nn.conf.",
-                                // What configurations are asked for, and answer with.
+                                // The types that configurations take and return.
                                 "org.deeplearning4j.nn.api.ParamInitializer",
                                 "org.deeplearning4j.nn.params.",
                                 "org.nd4j.linalg.activations.")));

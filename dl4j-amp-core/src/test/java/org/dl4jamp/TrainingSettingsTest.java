@@ -46,9 +46,7 @@ import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 import org.nd4j.linalg.schedule.ScheduleType;
 import org.nd4j.linalg.schedule.StepSchedule;
 
-/**
- * Everything that a configuration says about training goes on to hold: several steps change the parameters as in FP32.
- */
+/** All settings of a configuration for training stay in force: several steps change the parameters as in FP32. */
 class TrainingSettingsTest {
     private static final DataSet VECTORS = Networks.vectors(48, 10, 3);
 

@@ -20,7 +20,7 @@ import org.nd4j.linalg.dataset.ViewIterator;
 import org.nd4j.linalg.dataset.adapter.SingletonMultiDataSetIterator;
 import org.nd4j.linalg.dataset.api.iterator.DataSetIterator;
 
-/** What DL4J's networks can be asked, answered in mixed precision as in FP32. */
+/** The getters of DL4J's networks return in mixed precision what they return in FP32. */
 class TransparencyTest {
     private static final double CLOSE = 0.01;
 

@@ -28,7 +28,7 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 
-/** Gradients that are no step's: nobody scales their loss, and nobody lowers a scale for them. */
+/** Gradients that are no step's: their loss isn't scaled, and they lower no scale. */
 class UnscaledGradientsTest {
     private static final double ALIGNED = 0.999;
 

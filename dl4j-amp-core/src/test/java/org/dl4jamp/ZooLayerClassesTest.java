@@ -90,7 +90,7 @@ class ZooLayerClassesTest {
         return Named.of(name, model);
     }
 
-    /** A network of either kind, with what is asked of both. */
+    /** A network of either kind, with the methods of both. */
     private record Network(Model model) {
         Layer[] layers() {
             return model instanceof MultiLayerNetwork network

@@ -244,7 +244,7 @@ class AccumulationTest {
         }
     }
 
-    /** A NaN in the data isn't the scale's fault; the score tells at once. */
+    /** A NaN in the data isn't the scale's fault; the score shows it at once. */
     @Test
     void aBadMicroBatchSkipsItsGroupAndLeavesTheScale() {
         Model network = network(Kind.MULTI_LAYER, conf -> {});

@@ -22,7 +22,7 @@ import org.nd4j.linalg.learning.config.Adam;
 
 /**
  * Programs that build a network for each fold, train and evaluate it, and drop it, one half of them without closing.
- * Linux tells what a process occupies.
+ * Linux reports the memory of a process.
  */
 @EnabledOnOs(OS.LINUX)
 @Tag("long")
@@ -91,10 +91,7 @@ class CrossValidationTest {
         System.gc();
     }
 
-    /**
-     * Returns what the process occupies when everything that nobody reaches any more has been freed, arrays by ND4J's
-     * own threads.
-     */
+    /** Returns the memory of the process when everything unreachable has been freed, arrays by ND4J's own threads. */
     private static long settledBytes() throws IOException, InterruptedException {
         long bytes = Long.MAX_VALUE;
         for (int i = 0; i < 20; i++) {

@@ -33,7 +33,7 @@ import org.nd4j.linalg.dataset.api.iterator.DataSetIterator;
 class EpochEndTest {
     private static final int BATCHES = 3;
 
-    /** Where DL4J is when something happens. */
+    /** The moment in DL4J at which something happens. */
     private enum When {
         EPOCH_STARTS,
         EPOCH_ENDS,
@@ -191,7 +191,7 @@ class EpochEndTest {
         }
     }
 
-    /** What was closed in the middle of an epoch makes no step at its end. */
+    /** Micro-batches that wait at close make no step at the epoch's end. */
     @ParameterizedTest
     @EnumSource(Kind.class)
     void whatIsClosedMakesNoStep(Kind kind) {

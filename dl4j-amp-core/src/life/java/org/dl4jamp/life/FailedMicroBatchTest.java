@@ -120,7 +120,7 @@ class FailedMicroBatchTest {
         }
     }
 
-    /** Which micro-batches of a group overflowed. */
+    /** Records which micro-batches of a group overflowed. */
     private static final class Overflows extends BaseTrainingListener {
         private final List<Boolean> ofGroup = new ArrayList<>();
 
@@ -167,7 +167,7 @@ class FailedMicroBatchTest {
                     DataSet data = Networks.vectors(8, 20, 3);
                     data.getFeatures().muli(i % 2 == 0 ? 4 : 0.01);
                     if (i % 2 == 1) {
-                        // No error, so no gradient to speak of.
+                        // No error, so no gradient to count.
                         data.setLabels(Kind.output(network, data.getFeatures()));
                     }
                     Kind.fit(network, data);

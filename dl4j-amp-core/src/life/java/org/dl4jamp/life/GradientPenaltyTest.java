@@ -175,7 +175,7 @@ class GradientPenaltyTest {
                 penalty.norm2Number().doubleValue() > 0.2 * g.norm2Number().doubleValue(),
                 "the penalty is a part of the gradient that is seen");
         boolean exact = side.precision() == Precision.FLOAT;
-        // Where weights aren't rounded a short way tells more of the Hessian at its beginning.
+        // Where weights aren't rounded a short way is closer to the Hessian at its beginning.
         MixedPrecision amp = enable(network, side, GradientPenalty.of(0.2, exact ? 0.005 : 0.05));
         INDArray actual = gradientOfStep(network, data);
         assertEquals(1, amp.stepsTaken());

@@ -95,7 +95,7 @@ class PartialGroupTest {
         side.assertLearnedAlike(before, whole, parts);
     }
 
-    /** What listeners look at there is what the whole epoch has taught. */
+    /** Listeners at the end of an epoch get the result of the whole epoch. */
     @ParameterizedTest
     @EnumSource(Kind.class)
     void listenersSeeTheLastStepOfAnEpochAtItsEnd(Kind kind) {

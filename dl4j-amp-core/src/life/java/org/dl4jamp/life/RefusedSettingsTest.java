@@ -146,7 +146,7 @@ class RefusedSettingsTest {
                 .build();
     }
 
-    /** A user's scaler, whose scale is what it's told. */
+    /** A user's scaler with a given scale. */
     private record Own(DoubleSupplier given, boolean copies) implements LossScaler {
         @Override
         public double scale() {

@@ -221,7 +221,8 @@ class SeveralNetworksTest {
         }
 
         /**
-         * Returns what the generator's loss, that the discriminator takes what it made for real, wants changed of that.
+         * Returns the gradient of the generator's loss with respect to its output, which the discriminator takes for
+         * real.
          */
         private INDArray errors(INDArray made) {
             INDArray wanted = Nd4j.ones(DataType.FLOAT, BATCH, 1);
@@ -234,7 +235,7 @@ class SeveralNetworksTest {
         }
 
         /**
-         * Of a graph DL4J gives the gradient of an input to nobody but a layer in front of it; by hand it's that of its
+         * In a graph DL4J gives the gradient of an input only to a layer in front of it; by hand it's that of its
          * MultiLayerNetwork.
          */
         private static INDArray ofGraph(ComputationGraph graph, INDArray features, INDArray wanted) {

@@ -7,7 +7,7 @@ import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.config.AmpConfig;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** What is the same for both kinds of network. */
+/** Helpers for both kinds of network. */
 final class Sides {
     private Sides() {}
 

@@ -23,7 +23,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.dataset.DataSet;
 
-/** What DL4J's UI shows of a training run, collected by DL4J's StatsListener. */
+/** Statistics of a training run for DL4J's UI, collected by DL4J's StatsListener. */
 class StatsListenerTest {
     private static final int BINS = 20;
 

@@ -31,7 +31,7 @@ import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
- * What is in the gradient view beside sums over examples: gradients that DL4J doesn't divide by the minibatch, and
+ * The parts of the gradient view beside sums over examples: gradients that DL4J doesn't divide by the minibatch, and
  * updates that it does. Compared with stock DL4J, whose step with a learning rate of 1 is the true gradient.
  */
 class UpdatesAmongGradientsTest {

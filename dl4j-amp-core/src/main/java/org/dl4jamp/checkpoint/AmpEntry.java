@@ -12,10 +12,7 @@ import java.util.zip.ZipFile;
 import org.dl4jamp.config.JsonFields;
 import org.dl4jamp.precision.AmpException;
 
-/**
- * The entry of a model zip that holds the {@link AmpState}. DL4J's ModelSerializer reads only the entries that it
- * knows.
- */
+/** The entry of a model zip that holds the {@link AmpState}. DL4J's ModelSerializer reads only its own entries. */
 public final class AmpEntry {
     static final String NAME = "amp.json";
 
@@ -24,7 +21,7 @@ public final class AmpEntry {
     /**
      * Reads the entry of a model zip.
      *
-     * @param source how messages name the zip
+     * @param source the zip's name in messages
      * @return empty if there is none: a model that DL4J wrote
      * @throws AmpException if the zip isn't one, or the entry is truncated, corrupt or newer
      */
@@ -52,7 +49,7 @@ public final class AmpEntry {
     private static AmpState read(ZipFile file, ZipEntry entry, String where) throws IOException {
         byte[] json;
         try (InputStream stream = file.getInputStream(entry)) {
-            // What the zip says about its size may be wrong.
+            // The size in the zip's header may be wrong.
             json = stream.readNBytes(JsonFields.MOST_BYTES + 1);
         } catch (ZipException | EOFException e) {
             throw new AmpException(

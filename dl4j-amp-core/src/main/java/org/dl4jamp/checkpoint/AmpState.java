@@ -20,7 +20,7 @@ import org.nd4j.shade.jackson.databind.node.ObjectNode;
  * @param scaler the state of the loss scaler in use
  * @param stepsTaken steps that changed the parameters
  * @param stepsSkipped steps that were skipped
- * @param consecutiveSkips how many of them were the last ones
+ * @param consecutiveSkips number of them at the end, in a row
  * @param iterationsWithoutStep iterations whose gradients were only added up, with {@code AmpConfig.accumulate}
  * @param waiting gradients that wait for more to make a step of, if there are any
  */
@@ -78,7 +78,7 @@ public record AmpState(
                 waiting);
     }
 
-    /** The same with gradients that were read elsewhere. */
+    /** Returns the same with gradients that were read elsewhere. */
     AmpState with(INDArray sums) {
         return new AmpState(
                 config,
@@ -150,7 +150,7 @@ public record AmpState(
     /**
      * Reads what {@link #toJson()} wrote.
      *
-     * @param where what is read, for messages
+     * @param where name of the source, for messages
      * @throws AmpException if it's truncated, corrupt or newer
      */
     static AmpState fromJson(byte[] bytes, String where) {

@@ -13,8 +13,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
 /**
- * Writes a file so that at every moment, whatever fails, either the whole old one or the whole new one is there: as an
- * {@link UnfinishedFile} beside it, flushed to the device, then renamed.
+ * Writes a file atomically: at every moment, whatever fails, either the whole old one or the whole new one is there.
+ * The new one is an {@link UnfinishedFile} beside it, flushed to the device, then renamed.
  */
 public final class AtomicFile {
     /** As many as Linux follows. */
@@ -28,8 +28,8 @@ public final class AtomicFile {
     }
 
     /**
-     * Replaces a file, or makes it. Links to files, and to files that aren't there yet, stay links. What is no file,
-     * such as a pipe or a device, is written straight.
+     * Replaces a file, or makes it. Links to files, and to files that aren't there yet, stay links. A pipe or a device,
+     * which is no file, is written straight.
      *
      * @throws IOException if anything fails, or if the target is a folder; an old file is then as it was, and nothing
      *     is left beside it
@@ -56,7 +56,7 @@ public final class AtomicFile {
         flushFolder(file.getParent());
     }
 
-    /** The file that a link points to is replaced, not the link. */
+    /** Returns the file that a link points to: that one is replaced, not the link. */
     private static Path behindLinks(Path target) throws IOException {
         if (Files.exists(target)) {
             return target.toRealPath();

@@ -25,7 +25,7 @@ public final class GradientsEntry {
     /**
      * Reads the entry of a model zip.
      *
-     * @param source how messages name the zip
+     * @param source the zip's name in messages
      * @throws AmpException if it's missing, truncated or corrupt
      */
     static INDArray read(ZipFile zip, String source) {

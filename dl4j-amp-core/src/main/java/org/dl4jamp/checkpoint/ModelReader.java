@@ -66,7 +66,7 @@ public record ModelReader<N extends Model>(
         return restore(stream, zip -> network.from(zip, loadUpdater), enable);
     }
 
-    /** A network and its normalizer, or null in place of that. */
+    /** Returns a network and its normalizer, or null in place of that. */
     public Pair<N, Normalizer> readWithNormalizer(File file, boolean loadUpdater) throws IOException {
         return restore(file, String.valueOf(file), zip -> withNormalizer.from(zip, loadUpdater), this::enableFirst);
     }
@@ -83,7 +83,7 @@ public record ModelReader<N extends Model>(
     /**
      * Restores something from a zip.
      *
-     * @param source how messages name the zip
+     * @param source the zip's name in messages
      */
     static <R> R restore(File file, String source, Dl4jRestore<R> dl4j, BiConsumer<R, AmpState> enable)
             throws IOException {

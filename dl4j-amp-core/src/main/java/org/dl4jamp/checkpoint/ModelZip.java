@@ -16,9 +16,9 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * The zip that DL4J's {@link ModelSerializer} writes, and entries beside, in one go: DL4J's method ends the zip itself,
- * and an entry that's added to a zip afterwards costs a second copy of it. The entries are DL4J's, byte by byte and in
- * its order.
+ * The zip that DL4J's {@link ModelSerializer} writes, with additional entries, in one go. DL4J's method ends the zip
+ * itself, and an entry that's added afterwards costs a second copy of the zip. The entries are DL4J's, byte by byte and
+ * in its order.
  */
 public final class ModelZip {
     private ModelZip() {}
@@ -26,8 +26,8 @@ public final class ModelZip {
     /**
      * Writes a network, and leaves the stream open.
      *
-     * @param more what follows DL4J's entries, by name
-     * @param arrays what follows them, by name
+     * @param more entries after DL4J's, by name
+     * @param arrays arrays after these, by name
      */
     static void write(
             Model model,

@@ -6,7 +6,7 @@ import java.util.Optional;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * What Java's serialization writes in place of an {@link AmpState}.
+ * The serialized form of an {@link AmpState}.
  *
  * @param json the state, but for gradients that wait
  * @param sums gradients that wait; null if there are none

@@ -28,7 +28,7 @@ import org.slf4j.LoggerFactory;
  * A new file that is written beside the one that it will replace, named {@code .FILE.NUMBER.unfinished}. Closing
  * removes it. A killed save leaves it behind; the next save of the same file removes it.
  *
- * <p>A save holds a lock on its file, and the operating system frees the lock of a process that ends: so a file whose
+ * <p>A save holds a lock on its file, and the operating system frees the locks of a process that ends. So a file whose
  * lock is free was left by a killed save. Where locks don't work nothing is removed. Where hosts share a folder, but
  * not its locks, and save the same file at once, one of these saves may fail with an exception.
  */

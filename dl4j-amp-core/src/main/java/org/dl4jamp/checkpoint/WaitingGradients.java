@@ -7,19 +7,19 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /**
  * Micro-batches that wait for more to make a step of, with {@code AmpConfig.accumulate}.
  *
- * @param microBatches how many, at least 1
- * @param examples how many they have together, at least 1
+ * @param microBatches their number, at least 1
+ * @param examples their number of examples, at least 1
  * @param sums their gradients, added up: FLOAT, one for each of the network's parameters; empty if they'll be left out
  * @param failure why their step will be left out, if it will
  */
 public record WaitingGradients(
         int microBatches, long examples, Optional<INDArray> sums, Optional<WaitingGradients.Failure> failure) {
     /**
-     * Why a step will be left out.
+     * The reason for which a step will be skipped.
      *
      * @param cause BATCH, LOSS, OVERFLOW or UNSCALED
      * @param what what wasn't finite, in words
-     * @param first the parameter whose gradient was the first not to be finite, if that's known
+     * @param first the parameter whose gradient was the first not to be finite, if that was found
      */
     public record Failure(String cause, String what, Optional<String> first) {}
 
@@ -37,7 +37,7 @@ public record WaitingGradients(
         return failure.isEmpty();
     }
 
-    /** The same with sums that were read elsewhere. */
+    /** Returns the same with sums that were read elsewhere. */
     WaitingGradients with(INDArray read) {
         return new WaitingGradients(microBatches, examples, Optional.of(read), failure);
     }

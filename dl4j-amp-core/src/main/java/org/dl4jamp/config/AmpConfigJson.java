@@ -23,9 +23,10 @@ import org.nd4j.shade.jackson.databind.node.ObjectNode;
  *  "maxConsecutiveSkips": 50}
  * </pre>
  *
- * <p>{@code lossScaler} is absent if dl4j-amp is to choose, and so are {@code gradientPenalty} with {@code coefficient}
- * and {@code radius}, {@code accumulate} with {@code microBatches} and {@code partialGroup}, {@code clipGradientNorm}
- * and {@code clipGradientValue}, if there are none, and {@code measureGradientNorm} unless it's {@code true}.
+ * <p>{@code lossScaler} is absent if dl4j-amp is to choose. Absent if there are none: {@code gradientPenalty} with
+ * {@code coefficient} and {@code radius}, {@code accumulate} with {@code microBatches} and {@code partialGroup},
+ * {@code clipGradientNorm} and {@code clipGradientValue}. {@code measureGradientNorm} is absent unless it's
+ * {@code true}.
  */
 public final class AmpConfigJson {
     private static final int FORMAT_VERSION = 1;

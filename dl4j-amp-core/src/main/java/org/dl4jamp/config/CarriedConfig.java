@@ -26,8 +26,8 @@ public final class CarriedConfig {
     private CarriedConfig() {}
 
     /**
-     * A copy of a configuration that carries the settings, instead of any that it carried before. The configuration
-     * itself stays as it is.
+     * Returns a copy of a configuration that carries the settings, instead of any that it carried before. The
+     * configuration itself stays as it is.
      *
      * @throws AmpException if the settings hold a rule by predicate or a user-written loss scaler
      */
@@ -37,8 +37,8 @@ public final class CarriedConfig {
     }
 
     /**
-     * A copy of a configuration that carries the settings, instead of any that it carried before. The configuration
-     * itself stays as it is.
+     * Returns a copy of a configuration that carries the settings, instead of any that it carried before. The
+     * configuration itself stays as it is.
      *
      * @throws AmpException if the settings hold a rule by predicate or a user-written loss scaler, or if the graph has
      *     no layers
@@ -49,7 +49,7 @@ public final class CarriedConfig {
     }
 
     /**
-     * The settings that a configuration carries, with a loss scaler of their own.
+     * Returns the settings that a configuration carries, with a loss scaler of their own.
      *
      * @return empty if it carries none
      * @throws AmpException if they are corrupt or newer than this dl4j-amp, or name a layer class that can't be loaded
@@ -60,7 +60,7 @@ public final class CarriedConfig {
     }
 
     /**
-     * The settings that a configuration carries, with a loss scaler of their own.
+     * Returns the settings that a configuration carries, with a loss scaler of their own.
      *
      * @return empty if it carries none
      * @throws AmpException if they are corrupt or newer than this dl4j-amp, or name a layer class that can't be loaded
@@ -71,7 +71,7 @@ public final class CarriedConfig {
     }
 
     /**
-     * The settings that a network's configuration carries, with a loss scaler of their own.
+     * Returns the settings that a network's configuration carries, with a loss scaler of their own.
      *
      * @param network a {@link MultiLayerNetwork} or {@link ComputationGraph}
      * @return empty if it carries none

@@ -3,7 +3,7 @@ package org.dl4jamp.config;
 import org.dl4jamp.precision.AmpException;
 
 /**
- * A penalty on how steep the loss is: training minimizes {@code L(w) + coefficient · ‖∇L(w)‖₂} in place of the loss
+ * A penalty on the norm of the gradient: training minimizes {@code L(w) + coefficient · ‖∇L(w)‖₂} in place of the loss
  * {@code L}, and so prefers flat minima.
  *
  * <pre>
@@ -27,16 +27,16 @@ import org.dl4jamp.precision.AmpException;
  * <p>The error: a forward difference leaves {@code coefficient · radius / 2} times the third derivative of the loss
  * along the normed gradient, nothing if the loss is quadratic. And what is rounded in either gradient is multiplied by
  * {@code a}. Layers of lower precision round the weights, too: moved by less than their last digit, some weights move
- * by a whole digit and most don't, which is right on average over many weights but noisy. So the radius shouldn't be
+ * by a whole digit and most don't. That is right on average over many weights, but noisy. So the radius shouldn't be
  * much smaller than the 0.01 to 0.1 of the papers, and the coefficient not much larger than the radius.
  *
  * <p>The loss is the one that DL4J reports, without L1, L2 and weight decay; it's the mean over the minibatch, or the
- * sum with {@code miniBatch(false)}. Parameters that aren't learned by a gradient, such as batch normalization's
- * running statistics, and frozen ones are neither part of the norm nor moved. Running statistics are those of the first
- * pass. Listeners see one pass, and the score is the loss {@code L(w)}.
+ * sum with {@code miniBatch(false)}. Frozen parameters and those without a gradient, such as batch normalization's
+ * running statistics, are neither part of the norm nor moved. Running statistics are those of the first pass. Listeners
+ * see one pass, and the score is the loss {@code L(w)}.
  *
- * @param coefficient how much the norm counts, above 0
- * @param radius how far the weights are moved for the second gradient, in the parameters' units, above 0
+ * @param coefficient weight of the norm, above 0
+ * @param radius distance by which the weights are moved for the second gradient, in the parameters' units, above 0
  */
 public record GradientPenalty(double coefficient, double radius) {
     /**
@@ -50,7 +50,7 @@ public record GradientPenalty(double coefficient, double radius) {
     }
 
     /**
-     * A penalty.
+     * Creates a penalty.
      *
      * @throws AmpException if a number isn't finite or not above 0
      */
@@ -65,7 +65,7 @@ public record GradientPenalty(double coefficient, double radius) {
         }
     }
 
-    /** The call that makes it. */
+    /** Returns the call that makes it. */
     @Override
     public String toString() {
         return "GradientPenalty.of(" + coefficient + ", " + radius + ")";

@@ -21,7 +21,7 @@ import org.nd4j.shade.jackson.databind.node.ObjectNode;
 
 /**
  * Strict reading of a JSON object: every field has to be there, has to be of its type, and no field may be left over.
- * Everything else is an {@link AmpException} that says where it was read from and what is wrong.
+ * Everything else is an {@link AmpException} with the source and the error.
  */
 public final class JsonFields {
     // DL4J writes and reads the text of its zip entries in the platform's charset: only ASCII survives all of them.
@@ -50,7 +50,7 @@ public final class JsonFields {
     /**
      * Parses one JSON object.
      *
-     * @param where what is read, for messages
+     * @param where name of the source, for messages
      */
     public static JsonFields parse(byte[] json, String where) {
         try {
@@ -98,7 +98,7 @@ public final class JsonFields {
     }
 
     /**
-     * A tree as text, in ASCII; unlike its toString(), which escapes nothing.
+     * Returns a tree as text, in ASCII; unlike its toString(), which escapes nothing.
      *
      * @throws AmpException if it's larger than what is read
      */
@@ -123,7 +123,7 @@ public final class JsonFields {
                 + (node == null || node.isMissingNode() ? "nothing" : AmpException.quote(node)));
     }
 
-    /** Reads the version of the format and rejects newer ones than this code knows. */
+    /** Reads the version of the format and rejects newer ones than this code reads. */
     public int formatVersion(int newest) {
         int version = integer("formatVersion");
         if (version > newest) {

@@ -1,7 +1,7 @@
 package org.dl4jamp.config;
 
 /**
- * What becomes of micro-batches at the end of an epoch that are too few for a step, with
+ * The treatment of micro-batches at the end of an epoch that are too few for a step, see
  * {@link AmpConfig.Builder#accumulate(int, PartialGroup)}.
  */
 public enum PartialGroup {

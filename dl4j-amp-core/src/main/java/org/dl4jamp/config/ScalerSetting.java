@@ -22,11 +22,13 @@ public record ScalerSetting(LossScaler scaler, Optional<SharedLossScale> shared)
     }
 
     static ScalerSetting ofAll(SharedLossScale scale) {
+        AmpException.ifNull(
+                scale, "shared", "a SharedLossScale, or leave the call out to have the precision's default");
         return new ScalerSetting(scale.scaler(), Optional.of(scale));
     }
 
     /**
-     * The scaler of one more network.
+     * Returns the scaler of one more network.
      *
      * @throws AmpException if the scaler is to be copied and isn't
      */
@@ -39,12 +41,12 @@ public record ScalerSetting(LossScaler scaler, Optional<SharedLossScale> shared)
                         "a LossScaler of the same settings and state");
     }
 
-    /** The builder's method that gives it. */
+    /** Returns the builder's method that gives it. */
     String call() {
         return shared.isPresent() ? "sharedLossScale" : "lossScaler";
     }
 
-    /** The builder's call that gives it. */
+    /** Returns the builder's call that gives it. */
     String describe() {
         return call() + "(" + (shared.isPresent() ? shared.get() : scaler) + ")";
     }

@@ -4,10 +4,10 @@ import java.io.Serializable;
 import org.dl4jamp.precision.AmpException;
 
 /**
- * What {@link AmpConfig} is in Java's serialization: its settings as JSON, the very ones that a configuration carries.
- * So streams hold no classes of scalers and rules, and what can't travel is refused in the same words.
+ * The serialized form of {@link AmpConfig}: the JSON that a configuration carries. So streams hold no classes of
+ * scalers and rules, and what can't be written is refused with the same message.
  *
- * @param json what {@link AmpConfigJson} writes
+ * @param json written by {@link AmpConfigJson}
  */
 public record SerializedConfig(String json) implements Serializable {
     /**

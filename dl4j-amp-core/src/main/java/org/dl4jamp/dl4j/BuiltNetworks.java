@@ -7,8 +7,8 @@ import org.deeplearning4j.nn.graph.vertex.impl.LayerVertex;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 
 /**
- * Puts layers and vertices into networks that are initialized. DL4J hands out the very arrays that it computes with,
- * and finds the same layer in several places: all of them have to change.
+ * Puts layers and vertices into networks that are initialized. DL4J's getters return the very arrays that it computes
+ * with, and several of its fields hold the same layer: all of them have to change.
  */
 public final class BuiltNetworks {
     private BuiltNetworks() {}

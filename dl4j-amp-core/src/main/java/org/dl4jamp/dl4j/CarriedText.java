@@ -35,8 +35,8 @@ public final class CarriedText {
     private CarriedText() {}
 
     /**
-     * A copy of a configuration that carries a text, instead of any that it carried before. The configuration itself
-     * stays as it is.
+     * Returns a copy of a configuration that carries a text, instead of any that it carried before. The configuration
+     * itself stays as it is.
      */
     public static MultiLayerConfiguration attach(MultiLayerConfiguration configuration, String text) {
         MultiLayerConfiguration copy = configuration.clone();
@@ -45,8 +45,8 @@ public final class CarriedText {
     }
 
     /**
-     * A copy of a configuration that carries a text, instead of any that it carried before. The configuration itself
-     * stays as it is.
+     * Returns a copy of a configuration that carries a text, instead of any that it carried before. The configuration
+     * itself stays as it is.
      *
      * @throws AmpException if the graph has no layers
      */
@@ -81,12 +81,12 @@ public final class CarriedText {
         return updater == null ? null : updater.clone();
     }
 
-    /** The text that a configuration carries; empty if it carries none. */
+    /** Returns the text that a configuration carries; empty if it carries none. */
     public static Optional<String> read(MultiLayerConfiguration configuration) {
         return read(layers(configuration));
     }
 
-    /** The text that a configuration carries; empty if it carries none. */
+    /** Returns the text that a configuration carries; empty if it carries none. */
     public static Optional<String> read(ComputationGraphConfiguration configuration) {
         return read(layers(configuration));
     }

@@ -14,7 +14,7 @@ public final class GradientNormalizations {
     private GradientNormalizations() {}
 
     /**
-     * Normalizes, or clips, the gradients of the layers that want it, in place, as DL4J's updater does before it
+     * Normalizes or clips gradients in place, for the layers that are configured so, as DL4J's updater does before it
      * applies updaters.
      *
      * @param updater a network's

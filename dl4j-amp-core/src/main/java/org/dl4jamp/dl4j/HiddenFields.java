@@ -9,7 +9,7 @@ import org.deeplearning4j.nn.graph.vertex.BaseWrapperVertex;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 
-/** What DL4J's classes keep to themselves, and mixed precision has to change or look through. */
+/** Access to private fields of DL4J's classes that mixed precision has to change or read. */
 public final class HiddenFields {
     private static final VarHandle LAYER_MAP = field(MultiLayerNetwork.class, "layerMap", LinkedHashMap.class);
     private static final VarHandle UNDERLYING = field(BaseWrapperVertex.class, "underlying", GraphVertex.class);
@@ -38,7 +38,7 @@ public final class HiddenFields {
         }
     }
 
-    /** The vertex that a wrapper of DL4J's, such as that of frozen vertices, is around. */
+    /** Returns the vertex that a wrapper of DL4J's, such as that of frozen vertices, is around. */
     public static GraphVertex underlying(BaseWrapperVertex wrapper) {
         return (GraphVertex) UNDERLYING.get(wrapper);
     }

@@ -8,7 +8,7 @@ import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
  * interface, so what a network has must be a subclass of one or the other.
  */
 public sealed interface HookedUpdater permits AmpMultiLayerUpdater, AmpGraphUpdater {
-    /** What is done when the updater is called. */
+    /** Called in place of the updater. */
     interface Hook {
         /** Does what is to be done in place of DL4J's update, which {@link HookedUpdater#updateAsDl4j} is. */
         void update(UpdaterCall call);
@@ -17,15 +17,15 @@ public sealed interface HookedUpdater permits AmpMultiLayerUpdater, AmpGraphUpda
     /** Returns what is done when this updater is called. */
     Hook hook();
 
-    /** DL4J's own update. */
+    /** Runs DL4J's own update. */
     void updateAsDl4j(UpdaterCall call);
 
-    /** This updater, as DL4J knows it. */
+    /** Returns this updater as DL4J's type. */
     default BaseMultiLayerUpdater<?> plain() {
         return (BaseMultiLayerUpdater<?>) this;
     }
 
-    /** The hook of an updater; empty if it's null or none of these. */
+    /** Returns the hook of an updater; empty if it's null or none of these. */
     static Optional<Hook> hookOf(BaseMultiLayerUpdater<?> updater) {
         return updater instanceof HookedUpdater hooked ? Optional.of(hooked.hook()) : Optional.empty();
     }

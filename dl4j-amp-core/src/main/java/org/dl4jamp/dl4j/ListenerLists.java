@@ -13,9 +13,9 @@ import org.deeplearning4j.optimize.api.TrainingListener;
 import org.deeplearning4j.optimize.solvers.BaseOptimizer;
 
 /**
- * The lists of listeners that networks and optimizers have. DL4J goes through its own list when it calls listeners, so
- * a change of that list in a listener's call ends in a {@code ConcurrentModificationException}, or in a listener that
- * isn't called. Here a list is replaced, and the one that was there stays as it is.
+ * The lists of listeners that networks and optimizers have. DL4J iterates over its own list when it calls listeners. A
+ * change of that list in a listener's call ends in a {@code ConcurrentModificationException}, or skips a listener. So
+ * the list is replaced, and the old one stays as it is.
  */
 public final class ListenerLists {
     private static final VarHandle OF_LAYERS =

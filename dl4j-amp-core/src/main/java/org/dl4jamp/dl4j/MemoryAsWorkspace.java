@@ -8,10 +8,9 @@ import org.nd4j.linalg.api.memory.enums.MemoryKind;
 import org.nd4j.linalg.api.memory.pointers.PagedPointer;
 
 /**
- * Memory that somebody else manages, as what ND4J takes for a workspace: an array in it is attached to it, and DL4J,
- * which checks in which workspace a layer's arrays are, leaves it where it is if it's told the workspace's name. Each
- * array takes the memory from its beginning. ND4J's class for having no workspace answers what else a workspace is
- * asked.
+ * A workspace over memory of another owner: arrays in it are attached to it. DL4J, which checks in which workspace a
+ * layer's arrays are, leaves an array where it is if it's given the workspace's name. Each array takes the memory from
+ * its beginning. ND4J's class for having no workspace does the rest.
  */
 public final class MemoryAsWorkspace extends DummyWorkspace {
     private final String name;

@@ -6,9 +6,8 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.solvers.BaseOptimizer;
 
 /**
- * Knows what a network was asked for whose backward pass is in progress: DL4J's layers aren't told, and only the
- * methods that run tell the one from the other. Those of the innermost network, because a listener may call any
- * network's.
+ * Tells which network method started the pass in progress, by walking the stack: DL4J's layers get no argument for it.
+ * The innermost network counts, because a listener may call any network's methods.
  */
 public final class NetworkCall {
     private static final Set<Class<?>> NETWORKS = Set.of(MultiLayerNetwork.class, ComputationGraph.class);
@@ -23,7 +22,7 @@ public final class NetworkCall {
     private static final Set<String> OUTPUTS = Set.of(
             "output", "rnnTimeStep", "rnnTimeStepHelper", "doEvaluationHelper", "scoreHelper", "scoreExamplesHelper");
 
-    /** An argument of that one among a graph's methods named output which is asked for activations of layers. */
+    /** An argument of the one among a graph's methods named output that returns activations of layers. */
     private static final String NAMES_OF_LAYERS = "Ljava/util/List;";
 
     private static final String LOSS_AND_GRADIENT = "computeGradientAndScore";
@@ -37,8 +36,8 @@ public final class NetworkCall {
     private NetworkCall() {}
 
     /**
-     * Returns whether nobody reads the gradient of the network's input, which it returns from
-     * {@code calculateGradients} and {@code backpropGradient}.
+     * Returns whether the gradient of the network's input isn't read: {@code calculateGradients} and
+     * {@code backpropGradient} return it.
      */
     public static boolean dropsInputGradient() {
         return STACK.walk(frames -> frames.dropWhile(frame -> !isNetwork(frame))
@@ -56,8 +55,8 @@ public final class NetworkCall {
     }
 
     /**
-     * Returns whether the network's outputs, or a score, are all that is asked for in a forward pass. Any other method
-     * hands out activations of single layers, or may do so: a subclass of a network calls the same protected methods.
+     * Returns whether a forward pass returns only the network's outputs, or a score. Any other method returns
+     * activations of single layers, or may do so: a subclass of a network calls the same protected methods.
      */
     public static boolean asksForOutputsOnly() {
         return STACK.walk(frames -> frames.dropWhile(frame -> !isNetwork(frame))

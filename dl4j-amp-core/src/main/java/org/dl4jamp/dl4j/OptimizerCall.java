@@ -5,7 +5,7 @@ import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.optimize.solvers.BaseOptimizer;
 import org.deeplearning4j.optimize.solvers.StochasticGradientDescent;
 
-/** Tells who has called an updater: DL4J's optimizer, which tells its updater nothing, or somebody else. */
+/** Tells whether DL4J's optimizer has called an updater, by walking the stack: the updater gets no argument for it. */
 public final class OptimizerCall {
     private static final StackWalker STACK = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
 

@@ -8,7 +8,8 @@ import org.deeplearning4j.optimize.solvers.accumulation.GradientsAccumulator;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * What DL4J's optimizer does with updates when its updater has returned, for updates that no optimizer has called for.
+ * The part of DL4J's optimizer that applies updates when its updater has returned, for updates that no optimizer has
+ * called for.
  */
 public final class OptimizerStep {
     private OptimizerStep() {}

@@ -9,9 +9,9 @@ import org.deeplearning4j.optimize.solvers.BaseOptimizer;
 import org.dl4jamp.precision.AmpException;
 
 /**
- * Knows whether code that runs was called by a network between its forward pass and the step, such as a listener's
- * {@code onForwardPass}. To put other layers into the network then would take from the backward pass what the forward
- * pass left to it. Between steps it does no harm, in {@code iterationDone} for example.
+ * Finds out whether a network calls the running code between its forward pass and the step, as a listener's
+ * {@code onForwardPass}. Layers mustn't be replaced then, because the backward pass needs what the forward pass has
+ * kept. Between steps they may be, in {@code iterationDone} for example.
  */
 public final class PassInProgress {
     private static final Set<Class<?>> NETWORKS = Set.of(MultiLayerNetwork.class, ComputationGraph.class);
@@ -39,11 +39,11 @@ public final class PassInProgress {
     /**
      * Refuses to go on within a pass of a network.
      *
-     * @param call what was called, for the message
+     * @param call name of the public method, for the message
      * @throws AmpException if it was called by code that the network runs
      */
     public static void refuse(String call, Model network) {
-        // The stack tells of some network's pass. Its monitor tells that it's this one's: fit and output hold it.
+        // The stack shows some network's pass. Its monitor shows that it's this one's: fit and output hold it.
         if (Thread.holdsLock(network) && STACK.walk(frames -> frames.anyMatch(PassInProgress::isPass))) {
             throw new AmpException(
                     call + " was called within a pass of the network, by a listener for example, where layers can't be"

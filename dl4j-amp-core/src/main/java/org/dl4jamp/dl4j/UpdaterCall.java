@@ -8,10 +8,10 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
  * A call of a network's updater.
  *
  * @param gradient the gradients, which become updates in place
- * @param iteration how many steps there were before
- * @param epoch how many epochs there were before
+ * @param iteration number of steps before
+ * @param epoch number of epochs before
  * @param examples the size of the minibatch
- * @param workspaceMgr where the updater may work
+ * @param workspaceMgr workspaces for the updater
  */
 public record UpdaterCall(Gradient gradient, int iteration, int epoch, int examples, LayerWorkspaceMgr workspaceMgr) {
     /** Calls another updater with the same. */
@@ -19,7 +19,7 @@ public record UpdaterCall(Gradient gradient, int iteration, int epoch, int examp
         updater.update(gradient, iteration, epoch, examples, workspaceMgr);
     }
 
-    /** The same call in an iteration that somebody else has counted. */
+    /** Returns the same call in an iteration that was counted elsewhere. */
     public UpdaterCall inIteration(int counted) {
         return new UpdaterCall(gradient, counted, epoch, examples, workspaceMgr);
     }

@@ -1,8 +1,13 @@
 /**
- * What another release of DL4J may break, each thing in a class of its own with a test of its own: methods and classes
- * that are looked for on the stack, fields that DL4J keeps to itself, and classes of DL4J's that are extended, or used,
- * for what they weren't made for. Everybody above asks here; nothing here knows what it's asked for. Begin with
- * {@link org.dl4jamp.dl4j.OptimizerCall}.
+ * All that another release of DL4J may break, each thing in a class of its own with a test of its own:
+ *
+ * <ul>
+ *   <li>methods and classes that are looked for on the stack,
+ *   <li>private fields of DL4J,
+ *   <li>classes of DL4J that are extended, or used, for what they weren't made for.
+ * </ul>
+ *
+ * <p>Nothing here depends on its callers. Begin with {@link org.dl4jamp.dl4j.OptimizerCall}.
  *
  * <p>Internal: it may change with any version.
  */

@@ -20,27 +20,27 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  */
 public interface ComputeEngine extends EngineAbility {
     /**
-     * Why the engine can't be used in this process: a missing library, another backend.
+     * Returns the reason for which the engine can't be used in this process: a missing library, another backend.
      *
      * @return empty if it can
      */
     Optional<String> unavailable();
 
     /**
-     * Why the engine can't compute in a precision at all.
+     * Returns the reason for which the engine can't compute in a precision at all.
      *
      * @return empty if it can
      */
     Optional<String> cannot(Precision precision);
 
     /**
-     * In which precision the engine is fastest in this process: what {@link Precision#AUTO} stands for. Where no engine
-     * has a half precision to offer, the first that {@linkplain EngineAbility#computesFloat computes FP32} is taken,
-     * else the network is left to DL4J.
+     * Returns the precision in which the engine is fastest in this process, which {@link Precision#AUTO} stands for.
+     * Where no engine has a half precision to offer, the first that {@linkplain EngineAbility#computesFloat computes
+     * FP32} is taken, else the network is left to DL4J.
      */
     Precision automaticPrecision();
 
-    /** Why {@link #automaticPrecision()} is what it is, for plan and log. */
+    /** Returns the reason for {@link #automaticPrecision()}, for plan and log. */
     String automaticReason();
 
     /**
@@ -73,7 +73,7 @@ public interface ComputeEngine extends EngineAbility {
         Twin twin(TwinRequest request);
 
         /**
-         * Makes what stands for a vertex that the engine {@linkplain EngineAbility#computes computes}.
+         * Makes the replacement of a vertex that the engine {@linkplain EngineAbility#computes computes}.
          *
          * @throws UnsupportedOperationException if it computes none
          */
@@ -92,7 +92,8 @@ public interface ComputeEngine extends EngineAbility {
         }
 
         /**
-         * Makes what stands for the vertex of a group whose head {@linkplain EngineAbility#sums has added its inputs}.
+         * Makes the replacement of the vertex of a group whose head {@linkplain EngineAbility#sums has added its
+         * inputs}.
          *
          * @throws UnsupportedOperationException if no head does
          */
@@ -100,7 +101,7 @@ public interface ComputeEngine extends EngineAbility {
             throw new UnsupportedOperationException("vertex \"" + request.name() + "\" is left to DL4J");
         }
 
-        /** Returns how the layers of a group hand on what its head has computed. */
+        /** Returns how the members of a group pass the result of its head through. */
         default Handover handover() {
             return Handover.DL4J;
         }

@@ -6,8 +6,7 @@ import org.dl4jamp.precision.Precision;
 import org.dl4jamp.twin.Twin;
 
 /**
- * Leaves every layer to DL4J, in FP32: what the plan's column says of single layers, asked for by name. Not found on
- * the class path, and never chosen.
+ * Leaves every layer to DL4J, in FP32. Used only if the settings name it: never chosen, nor found on the class path.
  */
 final class Dl4jEngine implements ComputeEngine {
     /** Name of this engine, and what a plan calls the engine of a layer that is left as it is. */

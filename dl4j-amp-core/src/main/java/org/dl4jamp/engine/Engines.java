@@ -17,11 +17,11 @@ public final class Engines {
     private Engines() {}
 
     /**
-     * What was chosen.
+     * An engine and a precision, with the reason for the choice.
      *
      * @param engine the engine
      * @param precision the precision of the layers in lower precision; never AUTO
-     * @param reason why, when there was a choice; for plan and log
+     * @param reason the reason for the choice, if there was one; for plan and log
      */
     public record Choice(ComputeEngine engine, Precision precision, String reason) {}
 
@@ -29,7 +29,7 @@ public final class Engines {
      * Chooses engine and precision.
      *
      * @param name an engine's name, or {@code auto}
-     * @param precision what the user asked for
+     * @param precision the precision in the settings
      * @throws AmpException if there is no such engine, it can't be used here, or can't compute in the precision
      */
     public static Choice choose(String name, Precision precision) {
@@ -50,7 +50,7 @@ public final class Engines {
         return precision == Precision.AUTO ? automatic(candidates, found) : of(candidates, precision, found);
     }
 
-    /** The engines on the class path, the portable one last. */
+    /** Returns the engines on the class path, the portable one last. */
     static List<ComputeEngine> find() {
         List<ComputeEngine> found = FoundEngines.ofThisThread();
         found.sort(Comparator.comparing((ComputeEngine engine) -> engine.name().equals(PORTABLE))
@@ -87,7 +87,7 @@ public final class Engines {
         return candidates.stream().filter(wanted).findFirst();
     }
 
-    /** Returns what the first engine, or the one whose name was given, says, and which others could not be asked. */
+    /** Returns the reason of the first engine, or of the named one, and the engines that are unavailable. */
     private static String whyFloat(List<ComputeEngine> candidates, List<ComputeEngine> found) {
         StringBuilder why = new StringBuilder(candidates.get(0).automaticReason());
         for (ComputeEngine engine : found) {

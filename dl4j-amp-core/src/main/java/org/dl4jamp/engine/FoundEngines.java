@@ -13,16 +13,15 @@ import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.precision.Precision;
 
 /**
- * What {@link ServiceLoader} finds. An engine whose class can't be loaded has a stand-in that is unavailable and says
- * why.
+ * The engines that {@link ServiceLoader} finds. An engine whose class can't be loaded is represented by one that is
+ * unavailable, with the reason.
  */
 final class FoundEngines {
     private FoundEngines() {}
 
     /**
-     * Finds the engines that this module's class loader has, and then those that the thread's context class loader has
-     * beside them: that of a Spark task has the jars of {@code --jars}, while this module may be on the executor's own
-     * class path.
+     * Finds the engines of this module's class loader, then those that only the thread's context class loader has. A
+     * Spark task's has the jars of {@code --jars}, while this module may be on the executor's own class path.
      */
     static List<ComputeEngine> ofThisThread() {
         ClassLoader own = FoundEngines.class.getClassLoader();

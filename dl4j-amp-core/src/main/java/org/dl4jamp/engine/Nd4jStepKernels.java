@@ -17,10 +17,10 @@ import org.nd4j.linalg.indexing.conditions.Conditions;
  * read by the host, unless they aren't.
  */
 final class Nd4jStepKernels implements StepKernels {
-    /** What is summed by ND4J, in FP32, which loses digits of long sums. */
+    /** Numbers per row that ND4J sums in FP32, which loses digits of long sums. */
     private static final int ROW = 4096;
 
-    /** What is smaller may have squares below FP32's range. */
+    /** Below this, squares may be below FP32's range. */
     private static final double SMALL = 1e-12;
 
     private final INDArray magnitude;

@@ -5,11 +5,11 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.GradientUpdater;
 
 /**
- * What happens to a network's FP32 gradients between backward pass and step, where an engine may be faster than ND4J.
+ * Operations on a network's FP32 gradients between backward pass and step, where an engine may be faster than ND4J.
  * Belongs to one network.
  */
 public interface StepKernels {
-    /** With ND4J's operations, and DL4J's updaters as they are. */
+    /** Returns kernels with ND4J's operations, and DL4J's updaters as they are. */
     static StepKernels nd4j() {
         return new Nd4jStepKernels();
     }
@@ -22,8 +22,8 @@ public interface StepKernels {
     boolean allFinite(INDArray gradients);
 
     /**
-     * The Euclidean norm of the elements of several arrays, to FP32 precision: finite if, and only if, all elements
-     * are.
+     * Returns the Euclidean norm of the elements of several arrays, to FP32 precision: finite if, and only if, all
+     * elements are.
      *
      * @param gradients FLOAT, of one axis each, without gaps
      */
@@ -73,16 +73,16 @@ public interface StepKernels {
     }
 
     /**
-     * What becomes of some gradients in a step: they're divided, and an updater of DL4J's makes updates of them, in
-     * their place.
+     * The update of some gradients in a step: they're divided, and an updater of DL4J's makes updates of them, in
+     * place.
      *
      * @param updater with its state, which changes
      * @param gradients FLOAT, without gaps, in the shape that the updater takes: one axis, or one row in older releases
      *     of DL4J
-     * @param divisor what the gradients are divided by before the updater sees them, such as the size of the minibatch;
-     *     1 if they're means
-     * @param iteration how many updates there were before
-     * @param epoch how many epochs there were before
+     * @param divisor the divisor of the gradients before the updater, such as the size of the minibatch; 1 if they're
+     *     means
+     * @param iteration number of updates before
+     * @param epoch number of epochs before
      */
     record Update(GradientUpdater<?> updater, INDArray gradients, float divisor, int iteration, int epoch) {
         /** Does it with ND4J's operations. */

@@ -8,15 +8,15 @@ import org.dl4jamp.twin.LayerContext;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**
- * Which vertex an engine is to compute in place of DL4J.
+ * A request to an engine for a vertex that it computes in place of DL4J.
  *
  * @param name the vertex's name in the plan
  * @param master the graph's own vertex, without parameters
  * @param configuration its configuration
  * @param type the type of its inputs and its output
- * @param surroundings what stands before and after it
+ * @param surroundings the nodes before and after it
  * @param fusion the fusion that it takes part in, if it does
- * @param gate what it passes through to compute
+ * @param gate entered by each of its passes
  */
 public record VertexRequest(
         String name,

@@ -8,8 +8,8 @@ import jdk.jfr.StackTrace;
 
 /**
  * The time that a part of a training step takes, for Java Flight Recorder: {@code jcmd PID JFR.start} shows where a
- * step's time goes. While nothing records, it costs next to nothing. On a GPU work goes on after Java has launched it:
- * there an event tells how long launching took, and what waits for a result is charged with the work before it.
+ * step's time goes. While nothing records, it costs next to nothing. On a GPU work goes on after Java has launched it.
+ * There an event measures the launch, and whatever waits for a result is charged with the work before it.
  *
  * <pre>{@code
  * WorkEvent event = WorkEvent.begin(WorkEvent.PRIMITIVE, "conv_1: convolution ...");
@@ -31,7 +31,7 @@ public final class WorkEvent extends Event {
     /** A change of type or of order in memory. */
     public static final String COPY = "copy";
 
-    /** What moves the parameters. */
+    /** The update of the parameters. */
     public static final String UPDATER = "updater";
 
     /** The look for infinities and NaN. */
@@ -60,12 +60,12 @@ public final class WorkEvent extends Event {
         return event;
     }
 
-    /** One of the constants, or another word. */
+    /** Returns one of the constants, or another word. */
     public String kind() {
         return kind;
     }
 
-    /** Which one of its kind. */
+    /** Returns the detail that tells this event from others of its kind. */
     public String what() {
         return what;
     }

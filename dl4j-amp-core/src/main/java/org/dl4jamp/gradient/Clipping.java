@@ -26,7 +26,7 @@ public record Clipping(OptionalDouble norm, OptionalDouble value) {
         return norm.isPresent() ? Math.min(1, norm.getAsDouble() / ofGradients.orElseThrow()) : 1;
     }
 
-    /** Returns whether one has to know the norm. */
+    /** Returns whether clipping needs the norm. */
     public boolean needsNorm() {
         return norm.isPresent();
     }
@@ -51,10 +51,10 @@ public record Clipping(OptionalDouble norm, OptionalDouble value) {
     }
 
     /**
-     * Clips gradients that somebody else makes means of.
+     * Clips gradients whose means are made later.
      *
      * @param gradients with the sums that are to be means
-     * @param divisor what the sums will be divided by
+     * @param divisor the later divisor of the sums
      * @param ofGradients the norm of the true gradients; needed if there is a limit for it
      */
     public void clipBefore(GradientParts.Parted gradients, float divisor, OptionalDouble ofGradients) {

@@ -22,7 +22,7 @@ public final class FiniteCheck {
     }
 
     /**
-     * Where the first infinity or NaN is, and which.
+     * Returns the first infinity or NaN, and its place.
      *
      * @return text such as {@code NaN at [0, 3]}; empty if all elements are finite or there is no array
      */

@@ -10,26 +10,26 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * The micro-batches whose gradients make one step: the gradients of all but the last are moved into an array of their
- * own, to which those of the last are added where they are, in the network's view. A group of one has no such array.
+ * The micro-batches whose gradients make one step. Those of all but the last are moved into an array of sums; those of
+ * the last are added where they are, in the network's view. A group of one has no such array.
  *
- * <p>Why not have the layers add to what is in the view: whoever looks at gradients between backward pass and step,
- * such as a listener, would see sums, the loss scale is taken out of what a layer has just written, DL4J's own layers
- * write over what is there, and so does everybody who asks for gradients between two micro-batches.
+ * <p>Layers can't add to the view itself. A listener that reads gradients between backward pass and step would see
+ * sums. The loss scale is taken out of what a layer has just written. And DL4J's own layers write over what is there,
+ * as does every pass between two micro-batches.
  */
 public final class GradientGroup {
     /**
-     * How far the group is, for whoever asks from another thread.
+     * The progress of the group, read by other threads.
      *
-     * @param microBatches how many were taken
-     * @param examples how many they have together
-     * @param failure why they are to be left out, if they are
+     * @param microBatches number of those taken
+     * @param examples number of their examples
+     * @param failure the reason to skip them, if there is one
      */
     private record Progress(int microBatches, long examples, Optional<Skip> failure) {
         static final Progress NONE = new Progress(0, 0, Optional.empty());
 
         Progress with(int more, Optional<Skip> skip) {
-            // An overflow is what the scaler has to hear of.
+            // The scaler has to be updated for an overflow.
             boolean tells = failure.isEmpty()
                     || (skip.isPresent()
                             && skip.get().overflow()
@@ -48,9 +48,9 @@ public final class GradientGroup {
     private OptionalDouble norm = OptionalDouble.empty();
 
     /**
-     * @param size how many micro-batches make a step, at least 1
-     * @param measuresNorm whether the norm of a group of one is to be known; of several it's known anyway
-     * @param divisor what makes means of sums over that many examples
+     * @param size number of micro-batches in a step, at least 1
+     * @param measuresNorm whether the norm of a group of one is measured; of several it always is
+     * @param divisor the divisor that makes means of sums over that many examples
      */
     public GradientGroup(int size, boolean measuresNorm, LongToDoubleFunction divisor) {
         this.size = size;
@@ -85,8 +85,8 @@ public final class GradientGroup {
     /**
      * Takes the gradients of one more micro-batch. Those of the last one become those of the whole group.
      *
-     * @param examples how many the micro-batch has
-     * @return what became of them; where they aren't finite they are still in the view, so that one can see which
+     * @param examples number of examples in the micro-batch
+     * @return the result; gradients that aren't finite are still in the view, so that one can see which
      */
     public Taken take(GradientParts parts, GradientParts.Parted gradients, int examples, StepKernels kernels) {
         boolean alone = endsWithNext() && isEmpty();
@@ -140,12 +140,12 @@ public final class GradientGroup {
         return taken.microBatches() >= size;
     }
 
-    /** Why the group is to be left out. */
+    /** Returns the reason to skip the group. */
     public Optional<Skip> failure() {
         return taken.failure();
     }
 
-    /** Returns what the group is made of, for the step; the norm is only known when the last micro-batch was taken. */
+    /** Returns the batch of the group, for the step; its norm is measured with the last micro-batch. */
     public EffectiveBatch batch() {
         return new EffectiveBatch(taken.examples(), norm);
     }
@@ -168,7 +168,7 @@ public final class GradientGroup {
         return kernels.add(sum(parts, gradients.all()).sums(), gradients.sums());
     }
 
-    /** A copy of a group that isn't complete, empty if it hasn't begun. */
+    /** Returns a copy of a group that isn't complete, empty if it hasn't begun. */
     public Optional<WaitingGroup> waiting() {
         Progress now = taken;
         if (now.microBatches() == 0) {
@@ -183,7 +183,7 @@ public final class GradientGroup {
     /**
      * Goes on with a copy of a group.
      *
-     * @param parameters how many the network has
+     * @param parameters number of the network's parameters
      * @throws AmpException if they aren't as many as the group has gradients
      */
     public void restore(WaitingGroup waiting, long parameters) {

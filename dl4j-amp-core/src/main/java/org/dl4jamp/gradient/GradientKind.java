@@ -34,8 +34,8 @@ public enum GradientKind {
         if (!divides) {
             return UPDATE;
         }
-        // A user may want gradients to be subtracted as they are. A layer that wants it, whatever the user has set,
-        // makes updates itself.
+        // A user may configure that gradients are subtracted as they are. A layer that always does so makes updates
+        // itself.
         return isCenter(layer, name) || (layer instanceof BaseLayer base && !isSetToNoOp(base, name))
                 ? UPDATE_OF_BATCH
                 : SUM;

@@ -11,8 +11,8 @@ import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * What a network's gradient view consists of: gradients, from which the network learns, and what travels among them and
- * is an update already.
+ * The parts of a network's gradient view: gradients, from which the network learns, and numbers among them that are
+ * updates already.
  */
 public final class GradientParts {
     private final Map<GradientKind, Intervals> intervals = new EnumMap<>(GradientKind.class);
@@ -39,9 +39,9 @@ public final class GradientParts {
     }
 
     /**
-     * Refuses to add up what several micro-batches write, if it isn't known how that of their whole batch comes of it.
+     * Refuses to add up what several micro-batches write, if it can't be combined into that of their whole batch.
      *
-     * @param microBatches how many
+     * @param microBatches their number
      * @throws AmpException that names the first such parameter
      */
     public void requireAddable(int microBatches) {
@@ -67,7 +67,7 @@ public final class GradientParts {
                                 + " leave accumulate out");
     }
 
-    /** The parts of an array that is as long as the view. */
+    /** Returns the parts of an array that is as long as the view. */
     public Parted of(INDArray array) {
         List<INDArray> updates = new ArrayList<>(of(GradientKind.UPDATE, array));
         updates.addAll(of(GradientKind.UPDATE_OF_BATCH, array));
@@ -94,9 +94,9 @@ public final class GradientParts {
         }
 
         /**
-         * The Euclidean norm of the gradients: finite if, and only if, they all are.
+         * Returns the Euclidean norm of the gradients: finite if, and only if, they all are.
          *
-         * @param divisor what makes means of the sums
+         * @param divisor the divisor that makes means of the sums
          */
         public double norm(StepKernels kernels, double divisor) {
             double norm = kernels.norm2(sums) / divisor;

@@ -24,7 +24,7 @@ public final class Intervals {
         }
     }
 
-    /** A view of each interval of an array, with one axis. */
+    /** Returns a view of each interval of an array, with one axis. */
     public List<INDArray> of(INDArray array) {
         INDArray flat = array.reshape(array.length());
         return joined.stream()

@@ -22,7 +22,7 @@ import org.nd4j.linalg.indexing.NDArrayIndex;
  */
 public record NonFiniteSource(AmpNetwork network) {
     /**
-     * The first infinity or NaN in the batch.
+     * Returns the first infinity or NaN in the batch.
      *
      * @param labels the batch's; may hold null
      * @return text such as {@code features 0 contain NaN at [0, 3]}; empty if there is none
@@ -42,7 +42,7 @@ public record NonFiniteSource(AmpNetwork network) {
     }
 
     /**
-     * The parameter whose gradient was the first not to be finite: they flow from the last layer to the first.
+     * Returns the parameter whose gradient was the first not to be finite: they flow from the last layer to the first.
      *
      * @return text such as {@code parameter "W" of layer "0"}; empty if all are finite
      */

@@ -26,8 +26,8 @@ import org.nd4j.linalg.factory.Nd4j;
  * </pre>
  *
  * <p>The network itself makes the second pass, with what it holds of the batch between its first pass and the updater.
- * Since DL4J's optimizer doesn't call for it, it isn't scaled: its gradients are right at once, however large or small
- * they are.
+ * It isn't a call of DL4J's optimizer, so it isn't scaled: its gradients are right at once, however large or small they
+ * are.
  */
 public final class PenalizedGradient {
     private final double coefficient;
@@ -38,8 +38,8 @@ public final class PenalizedGradient {
     private INDArray gradients;
 
     /**
-     * @param coefficient how much the norm counts
-     * @param radius how far the weights are moved for the second gradient
+     * @param coefficient weight of the norm
+     * @param radius distance by which the weights are moved for the second gradient
      * @param model a network
      * @throws AmpException if the network is trained with truncated backpropagation through time
      */
@@ -60,10 +60,10 @@ public final class PenalizedGradient {
      * Adds the penalty's gradient. Parameters, score and listeners are as before when it returns.
      *
      * @param of the network's gradients, finite; if something isn't finite on the way they are undefined afterwards
-     * @param parts what they consist of
-     * @param divisor what makes means of those among them that are sums
+     * @param parts parts of the gradients
+     * @param divisor the divisor that makes means of sums among them
      * @param kernels look for what isn't finite
-     * @return what wasn't finite, empty if the gradients are those of loss and penalty
+     * @return a description of what wasn't finite; empty if the gradients are those of loss and penalty
      */
     public Optional<String> addTo(GradientParts.Parted of, GradientParts parts, double divisor, StepKernels kernels) {
         double score = model.score();
@@ -80,11 +80,11 @@ public final class PenalizedGradient {
     }
 
     /**
-     * What isn't a sum over examples, or no gradient at all.
+     * The parts of a gradient view that aren't sums over examples, or aren't gradients.
      *
-     * @param means gradients in the network's view that nobody divides
-     * @param divisor what makes means of the others
-     * @param updates what is no gradient, in the network's view
+     * @param means gradients in the network's view that aren't divided
+     * @param divisor the divisor that makes means of the others
+     * @param updates numbers in the network's view that are no gradients
      * @param first the same among the gradients of the first pass, which are remembered
      */
     private record Parts(List<INDArray> means, double divisor, List<INDArray> updates, List<INDArray> first) {

@@ -4,7 +4,7 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 
-/** What a network says its loss is. */
+/** Access to the loss that a network reports. */
 public final class Score {
     private Score() {}
 

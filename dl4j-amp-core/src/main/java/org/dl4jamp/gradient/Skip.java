@@ -3,14 +3,14 @@ package org.dl4jamp.gradient;
 import java.util.Optional;
 
 /**
- * Why a step is left out.
+ * The reason to skip a step.
  *
- * @param cause what isn't to be trusted
+ * @param cause the source of the numbers that aren't finite
  * @param what a sentence without its end
- * @param first the parameter whose gradient was the first not to be finite, as far as that's known
+ * @param first the parameter whose gradient was the first not to be finite, if it was found
  */
 public record Skip(Cause cause, String what, Optional<String> first) {
-    /** Where infinities or NaN come from. */
+    /** The source of infinities or NaN. */
     public enum Cause {
         /** Features or labels. */
         BATCH,

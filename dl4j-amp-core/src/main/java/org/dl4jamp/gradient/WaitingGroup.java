@@ -6,8 +6,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /**
  * A group of micro-batches that isn't complete.
  *
- * @param microBatches how many there are
- * @param examples how many they have together
+ * @param microBatches their number
+ * @param examples number of their examples
  * @param sums their gradients, a number for each parameter; empty if the group will be left out
  * @param failure why it will be left out, if it will
  */

@@ -13,14 +13,16 @@ import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Decides in which passes a group is computed together, at its head's turn, and tells the others in the group by the
- * very array that they are given. It isn't where activations of single layers may be asked for, where a mask would come
- * between two layers of the group, nor where a folded weight isn't finite in the layer's precision.
+ * Decides in which passes a group is computed together, at its head's turn. The other members recognize such a pass by
+ * the identity of their input array.
  *
- * <p>To be used by one thread at a time.
+ * <p>A group is computed layer by layer in passes that may return activations of single layers. So it is where a mask
+ * comes between two of its layers, or a folded weight isn't finite in the layer's precision.
+ *
+ * <p>Not thread-safe.
  */
 public final class FoldedGroup {
-    /** What a member of the group has handed on to the next one. */
+    /** The array that a member of the group has returned to the next one. */
     private record Handed(String to, INDArray activations) {}
 
     private final List<String> members = new ArrayList<>();

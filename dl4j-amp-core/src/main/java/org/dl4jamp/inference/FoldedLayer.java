@@ -40,7 +40,7 @@ public final class FoldedLayer {
     /**
      * @param product the network's own product layer
      * @param normalization the network's own batch normalization; null if there is none
-     * @param function what is applied to the result; null for nothing
+     * @param function applied to the result; null for nothing
      * @param precision that of the twin which takes the weights
      */
     public FoldedLayer(Layer product, Layer normalization, IActivation function, Precision precision) {
@@ -62,8 +62,8 @@ public final class FoldedLayer {
     }
 
     /**
-     * The one layer. Its parameters are arbitrary until {@link #fold}, or the product layer's own if there is no batch
-     * normalization.
+     * Returns the one layer. Its parameters are arbitrary until {@link #fold}, or the product layer's own if there is
+     * no batch normalization.
      */
     public Layer layer() {
         return folded;

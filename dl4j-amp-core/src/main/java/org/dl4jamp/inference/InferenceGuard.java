@@ -16,7 +16,7 @@ public final class InferenceGuard implements StepGuard {
         this.owner = owner;
     }
 
-    /** Whose inference mode this is. */
+    /** Returns the inference mode that this belongs to. */
     public Object owner() {
         return owner;
     }

@@ -18,7 +18,7 @@ import org.nd4j.linalg.factory.Nd4j;
  * parameter array, in even distances, or all if there aren't more. A change of other numbers alone isn't noticed.
  */
 final class ParameterWatch {
-    /** How many numbers of each parameter array are compared. */
+    /** Number of elements of each parameter array that are compared. */
     static final int SAMPLE = 64;
 
     private final Layer master;

@@ -11,7 +11,7 @@ import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** A layer whose work another has done before it: hands its input on. */
+/** A layer that returns its input: the head of its group has done its work. */
 public final class PassThroughLayer extends AbstractLayer<org.deeplearning4j.nn.conf.layers.Layer> {
     private static final long serialVersionUID = 1L;
 

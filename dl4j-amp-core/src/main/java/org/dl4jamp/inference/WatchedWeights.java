@@ -18,7 +18,7 @@ public final class WatchedWeights implements Twin.Weights {
 
     /**
      * @param weights the twin's
-     * @param preparation what is done before they are taken over
+     * @param preparation run before they are converted
      * @param masters the network's own layers of whose parameters they are made
      */
     public WatchedWeights(Twin.Weights weights, Runnable preparation, List<Layer> masters) {

@@ -1,7 +1,14 @@
 /**
- * What a network in inference mode has beside the wrappers of {@link org.dl4jamp.layer}: weights that are taken over
- * once, the watch that notices another set of parameters, groups of layers that are computed together in the passes
- * where that's right, and the guard that refuses training. Begin with {@link org.dl4jamp.inference.WatchedWeights}.
+ * Inference mode, beside the wrappers of {@link org.dl4jamp.layer}:
+ *
+ * <ul>
+ *   <li>weights that are converted once,
+ *   <li>the watch that notices another set of parameters,
+ *   <li>groups of layers that are computed together in the passes where that's right,
+ *   <li>the guard that refuses training.
+ * </ul>
+ *
+ * <p>Begin with {@link org.dl4jamp.inference.WatchedWeights}.
  *
  * <p>Internal: it may change with any version.
  */

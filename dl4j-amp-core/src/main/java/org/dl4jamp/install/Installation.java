@@ -94,8 +94,8 @@ public final class Installation {
     }
 
     /**
-     * In a pause layers compute for themselves. Those that the step hears from, and those that it has to hold, do so in
-     * a wrapper.
+     * Returns a wrapper for a layer in a pause, when layers compute for themselves. Layers that notify the step, or
+     * that it has to stop, need one.
      */
     private Optional<TwinLayer> wrapperInPause(TwinLayer mixed, LayerContext surroundings) {
         Layer master = mixed.master();

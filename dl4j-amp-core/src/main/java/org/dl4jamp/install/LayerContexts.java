@@ -27,7 +27,7 @@ import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.PassCheck;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** Looks at what stands before and after each layer and vertex of a network. */
+/** Finds the nodes before and after each layer and vertex of a network. */
 final class LayerContexts {
     /**
      * DL4J's layers that only read their input, in any order in memory: they multiply it by weights, or copy it before
@@ -103,7 +103,7 @@ final class LayerContexts {
                 turns.get(name));
     }
 
-    /** The same object for the same node: those that take its output ask it. */
+    /** Returns the check of a node, the same object each time: all consumers of its output share it. */
     private PassCheck check(NetworkGraph.Node node) {
         PassCheck known = checks.get(node.name());
         if (known != null) {
@@ -166,7 +166,7 @@ final class LayerContexts {
                 : consumer.layer().getIDropout() != null || !reads(consumer);
     }
 
-    /** Returns whether a layer's dropout is a user's, who may write into what it's given, and may count its calls. */
+    /** Returns whether a layer's dropout is a user's class, which may write into its input and count its calls. */
     private static boolean dropsOutByUsers(NetworkGraph.Node node) {
         return node.layers().stream()
                 .map(Layer::getIDropout)

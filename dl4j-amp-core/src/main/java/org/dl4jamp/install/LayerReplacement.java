@@ -19,14 +19,14 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * A layer's place in a network, where a wrapper's stand-in takes its place, and gives it back for a while or for good.
- * Recurrent state and masks go to the layer that computes.
+ * A reversible replacement of one layer by a wrapper's stand-in, for a while or for good. Recurrent state and masks go
+ * to the layer that computes.
  */
 final class LayerReplacement implements Replacement {
     /**
-     * Who may stand in the place.
+     * A candidate for the place.
      *
-     * @param layer what the network is given
+     * @param layer put into the network
      * @param computes the layer that computes for it
      */
     private record Occupant(Layer layer, Layer computes) {}
@@ -76,7 +76,7 @@ final class LayerReplacement implements Replacement {
         exchange(own);
     }
 
-    /** A wrapper's stand-in, which has the state of the layer that computes when it's made. */
+    /** Returns a wrapper's stand-in, which has the state of the layer that computes when it's made. */
     private Occupant occupant(TwinLayer of) {
         shareRecurrentState(present.computes(), of.twin().compute());
         return new Occupant(StandIns.layer(of), of.twin().compute());
@@ -108,7 +108,7 @@ final class LayerReplacement implements Replacement {
             moveRecurrentState(fromWrapper.getUnderlying(), toWrapper.getUnderlying());
         }
         if (from != to && from instanceof BaseRecurrentLayer<?> source && to instanceof BaseRecurrentLayer<?> target) {
-            // To ask for it has a twin leave the arrays as they are from now on.
+            // Reading it makes a twin leave the arrays as they are from now on.
             Map<String, INDArray> state = source.rnnGetPreviousState();
             if (!RecurrentStateMaps.isShared(source, target)) {
                 target.rnnSetPreviousState(state);
@@ -133,7 +133,7 @@ final class LayerReplacement implements Replacement {
         }
     }
 
-    /** Where a layer stands now: others may have put it into a wrapper of theirs, which then stays. */
+    /** Returns a layer's current place: another library may have put it into a wrapper, which then stays. */
     private Optional<LayerPlace> placeOf(Layer layer) {
         return place.current().get() == layer
                 ? Optional.of(place)

@@ -9,8 +9,8 @@ import org.dl4jamp.step.ScaleUpdates;
 import org.dl4jamp.step.TrainingStep;
 
 /**
- * The pauses of a network's mixed precision that aren't over, one within the other, all of one thread. What reads or
- * changes them holds the network's monitor.
+ * The pauses of a network's mixed precision that aren't over, one within the other, all of one thread. Code that reads
+ * or changes them holds the network's monitor.
  */
 public final class Pauses {
     private final TrainingStep step;

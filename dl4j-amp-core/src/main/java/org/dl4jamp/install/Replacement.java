@@ -1,6 +1,6 @@
 package org.dl4jamp.install;
 
-/** Something that takes the place of something of a network's own. */
+/** A reversible replacement of one layer or vertex. */
 interface Replacement {
     /** Takes the place. */
     void putIn();

@@ -17,8 +17,7 @@ import org.dl4jamp.twin.DelegatingVertex;
 import org.dl4jamp.twin.Gate;
 
 /**
- * What has been put into a network in place of its own layers, vertices and vertex types, and is to be taken out again,
- * for a pause or for good.
+ * All that replaces a network's own layers, vertices and vertex types, and is removed again, for a pause or for good.
  */
 final class Replacements {
     private final AmpNetwork network;

@@ -26,11 +26,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What settings come down to for one network in this process. The network isn't touched yet.
+ * The settings resolved for one network in this process. The network isn't changed by it.
  *
  * @param config the settings
- * @param engine what computes, in what, and why
- * @param plan which layer runs in which precision
+ * @param engine engine and precision, with the reason
+ * @param plan the precision of each layer
  * @param scaler the network's own, or a shared one
  */
 public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionPlan plan, LossScaler scaler) {
@@ -51,7 +51,7 @@ public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionP
     }
 
     /**
-     * Returns who tells the scaler of a network's steps.
+     * Returns the updates of the scaler by a network's steps.
      *
      * @throws AmpException if the scale is shared and the network makes several steps in an iteration
      */

@@ -9,10 +9,7 @@ import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.step.StepCounts;
 import org.dl4jamp.step.TrainingStep;
 
-/**
- * A training step as a state that can be saved, and back. The step doesn't know how it's saved, and what is saved knows
- * no step.
- */
+/** Converts a training step into a state that can be saved, and back, so that neither depends on the other. */
 public final class SavedStep {
     private SavedStep() {}
 

@@ -5,7 +5,7 @@ import org.dl4jamp.dl4j.PassInProgress;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.twin.Gate;
 
-/** Takes something out of a network, once, and not before everybody who computes with it is done. */
+/** Removes what was installed in a network, once, after all passes through it have ended. */
 public final class Uninstallation {
     private final String call;
     private final Model network;
@@ -14,9 +14,9 @@ public final class Uninstallation {
     private volatile boolean done;
 
     /**
-     * @param call what users call for it
-     * @param gate what everybody passes who computes
-     * @param removal what is to be done, while nobody does
+     * @param call name of the public method, for messages
+     * @param gate entered by every pass
+     * @param removal run while no thread is inside the gate
      */
     public Uninstallation(String call, Model network, Gate gate, Runnable removal) {
         this.call = call;

@@ -19,7 +19,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 
 /** The wrappers of a plan's layers, for training and for inference. */
 final class Wrappers {
-    /** What the plan calls the engine of a layer that is left as it is. */
+    /** The engine's name in the plan for a layer that is left as it is. */
     static final String UNTOUCHED = "dl4j";
 
     private final AmpNetwork network;
@@ -45,7 +45,7 @@ final class Wrappers {
         return plan.row(name).engine().equals(UNTOUCHED);
     }
 
-    /** For the twin of a layer. */
+    /** Returns the request for the twin of a layer. */
     TwinRequest request(String name, Layer master, LayerContext surroundings) {
         PrecisionPlan.Row row = plan.row(name);
         return new TwinRequest(
@@ -60,7 +60,7 @@ final class Wrappers {
     }
 
     /**
-     * A layer that computes for itself, in FP32. What isn't floating-point it gets as it is, as without mixed
+     * Returns a layer that computes for itself, in FP32. Input that isn't floating-point isn't cast, as without mixed
      * precision.
      */
     static Twin itself(Layer master, Casting casting) {
@@ -68,14 +68,14 @@ final class Wrappers {
                 .with(Casting.ofRowNumbers(casting));
     }
 
-    /** The wrapper that takes and hands on what the plan says. */
+    /** Returns a wrapper with the input and output types of the plan. */
     TwinLayer wrapper(String name, Layer master, Twin twin, LayerContext surroundings, GradientScale scale) {
         DataType storage = plan.precision().dataType().orElseThrow();
         DataType emitted = plan.row(name).output().dataType().orElseThrow();
         return wrapper(master, twin, storage, emitted, surroundings, scale);
     }
 
-    /** The wrapper of a layer in a group. */
+    /** Returns the wrapper of a layer in a group. */
     TwinLayer groupWrapper(
             String name,
             Layer master,
@@ -88,7 +88,7 @@ final class Wrappers {
         return new GroupLayer(master, twin, storage, emitted, surroundings, guard, membership, alone);
     }
 
-    /** The wrapper of a layer that takes and hands on FP32, and computes in any pass. */
+    /** Returns a wrapper with FP32 input and output that computes in any pass. */
     TwinLayer floatWrapper(Layer master, Twin twin, LayerContext surroundings, GradientScale scale) {
         return wrapper(master, twin, DataType.FLOAT, DataType.FLOAT, surroundings.withoutTurn(), scale);
     }

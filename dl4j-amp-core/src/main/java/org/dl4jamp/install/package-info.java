@@ -1,8 +1,9 @@
 /**
  * Wrappers are put into a network here, for training and for inference mode, and taken out again.
  *
- * <p>{@code Installation} and {@code InferenceInstallation} each follow a plan of package {@code policy}.
- * {@code ResolvedConfig} decides beforehand what settings mean for one network, and {@code SavedStep} maps a training
- * step to the state that is saved. All of it is internal.
+ * <p>{@code EnabledNetwork} holds all that training with mixed precision consists of. {@code Installation} and
+ * {@code InferenceInstallation} each follow a plan of package {@code policy}. {@code ResolvedConfig} resolves the
+ * settings for one network beforehand, and {@code SavedStep} maps a training step to the state that is saved. All of it
+ * is internal.
  */
 package org.dl4jamp.install;

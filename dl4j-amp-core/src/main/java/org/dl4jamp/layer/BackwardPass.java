@@ -15,8 +15,8 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Runs a twin backward: takes the scale out of the parameter gradients as soon as they are written, and hands the
- * gradient of the input back in the type that the producer of the input is used to. Leaves out what nobody reads.
+ * Runs a twin backward. Takes the scale out of the parameter gradients as soon as they are written, and returns the
+ * gradient of the input in the type of the input. Skips what isn't read.
  */
 final class BackwardPass {
     /** One way of running the twin backward, on the input that has been set. */
@@ -24,11 +24,11 @@ final class BackwardPass {
         Pair<Gradient, INDArray> run(INDArray epsilon, LayerWorkspaceMgr workspaceMgr);
     }
 
-    /** Where the scale of the gradients begins. */
+    /** The place where the scale of the gradients begins. */
     enum Scale {
         /** In a layer behind: what flows in carries it, and so do the parameter gradients that the twin writes. */
         CARRIED,
-        /** Here, in an output layer: what is handed back carries it. */
+        /** Here, in an output layer: the gradient that it returns carries the scale. */
         ADDED
     }
 
@@ -59,7 +59,7 @@ final class BackwardPass {
     }
 
     /**
-     * Hears where parameter gradients are written.
+     * Sets the array to which parameter gradients are written.
      *
      * @param view the layer's part of the network's gradient view
      */
@@ -97,7 +97,9 @@ final class BackwardPass {
                 && NetworkCall.dropsInputGradient();
     }
 
-    /** In place of a gradient of the input that no parameter depends on: zeros for those that hand it on. */
+    /**
+     * Returns zeros in place of a gradient of the input that no parameter depends on, for layers that pass it through.
+     */
     private INDArray unread(LayerWorkspaceMgr workspaceMgr) {
         return surroundings.inputGradient() == LayerContext.InputGradient.DROPPED
                 ? null
@@ -130,7 +132,7 @@ final class BackwardPass {
     /**
      * Makes the parameter gradients true ones.
      *
-     * @param ownScale what the twin has scaled them by, beside the scale of the step
+     * @param ownScale the twin's factor of them, beside the scale of the step
      */
     private void unscaleParameterGradients(double ownScale) {
         double inverse = (scale == Scale.CARRIED ? gradientScale.inverse() : 1) / ownScale;

@@ -17,8 +17,8 @@ import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * What a layer is asked as a model, of its configuration, parameters, gradients and score, passed on to the network's
- * own layer, the master.
+ * Delegates the methods of a {@link Model} to the network's own layer, the master: configuration, parameters, gradients
+ * and score.
  */
 abstract class DelegatingModel implements Model, Trainable, Substitute<Layer>, Serializable {
     private static final long serialVersionUID = 1L;
@@ -29,7 +29,7 @@ abstract class DelegatingModel implements Model, Trainable, Substitute<Layer>, S
         this.master = master;
     }
 
-    /** The network's own layer, whose parameters are the master weights. */
+    /** Returns the network's own layer, whose parameters are the master weights. */
     @Override
     public final Layer master() {
         return master;

@@ -11,9 +11,9 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Stands in a graph for a vertex over HALF inputs that combines them with its gradient, as a product does. The gradient
- * is FLOAT outside of steps, and DL4J doesn't broadcast arrays of one type into those of another: there it's given its
- * inputs in FLOAT.
+ * The wrapper of a vertex over HALF inputs that combines them with its gradient, as a product does. The gradient is
+ * FLOAT outside of steps, and DL4J doesn't broadcast arrays of one type into those of another. There the vertex is
+ * given its inputs in FLOAT.
  */
 public final class FloatBackwardVertex extends DelegatingVertex {
     private static final long serialVersionUID = 1L;

@@ -9,8 +9,8 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Runs a twin forward: settles its input, takes the master weights over, drops out, computes, and casts what comes out
- * to the type that is handed on.
+ * Runs a twin forward: settles its input, refreshes its weights, applies dropout, computes, and casts the result to the
+ * output type.
  */
 final class ForwardPass {
     /** One way of running the twin forward, on the input that has been set. */
@@ -24,7 +24,7 @@ final class ForwardPass {
     private final KeptInput input;
     private final TwinDropout dropout;
 
-    /** @param output the type of the activations that are handed on */
+    /** @param output the type of the activations that are returned */
     ForwardPass(Twin twin, DataType output, LayerContext surroundings, KeptInput input, TwinDropout dropout) {
         this.twin = twin;
         this.output = output;

@@ -8,8 +8,7 @@ import org.dl4jamp.dl4j.NetworkCall;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**
- * By how much the gradients of the backward pass in progress are scaled: the loss scale, divided by the number of loss
- * terms.
+ * The factor of the gradients in the backward pass in progress: the loss scale, divided by the number of loss terms.
  *
  * <p>DL4J's gradients are sums over the minibatch until its updater divides them, and a loss scale that suits a mean
  * would overflow on such sums. So the gradients that flow back through half layers are those of the mean loss times the
@@ -19,9 +18,9 @@ import org.nd4j.linalg.api.buffer.DataType;
  * <p>All output layers of a network share one, because their gradients meet in the layers below. Output layers call
  * {@link #begin}; layers with parameters multiply the gradients they have written by {@link #inverse()}.
  *
- * <p>Only steps are scaled: a step that overflows is skipped, and the next has a lower scale. Gradients that somebody
- * asks for, or that come from errors that somebody gives, have to be right at once. They flow unscaled, between layers
- * in FP32, whose range needs no scale, and a twin that takes HALF gradients has a {@link TwinScale}.
+ * <p>Only steps are scaled: a step that overflows is skipped, and the next has a lower scale. Other backward passes,
+ * which return gradients to a program or begin with its errors, have to be right at once. Their gradients flow unscaled
+ * between layers, in FP32, whose range needs no scale; a twin that takes HALF gradients has a {@link TwinScale}.
  */
 public final class GradientScale {
     private final DoubleSupplier lossScale;
@@ -40,7 +39,7 @@ public final class GradientScale {
         this.half = half;
     }
 
-    /** Hears from a layer that it runs forward: what comes next may be any backward pass. */
+    /** Called when a layer runs forward: the next pass may be any backward pass. */
     void forwardBegins() {
         step = false;
         factor = 1;
@@ -48,10 +47,10 @@ public final class GradientScale {
     }
 
     /**
-     * The factor of this backward pass. The first output layer of the pass decides on it.
+     * Returns the factor of this backward pass. The first output layer of the pass determines it.
      *
-     * @param output the output layer that asks
-     * @param lossTerms how many terms its loss is the sum of
+     * @param output the calling output layer
+     * @param lossTerms number of terms of which its loss is the sum
      */
     double begin(Object output, long lossTerms) {
         if (outputs.isEmpty() || !outputs.add(output)) {
@@ -72,7 +71,7 @@ public final class GradientScale {
         return factor;
     }
 
-    /** The reciprocal of {@link #factor()}, taken in double precision. */
+    /** Returns the reciprocal of {@link #factor()}, taken in double precision. */
     double inverse() {
         return 1.0 / factor;
     }
@@ -83,7 +82,7 @@ public final class GradientScale {
     }
 
     /**
-     * The type of the gradients of activations.
+     * Returns the type of the gradients of activations.
      *
      * @param activations their type
      */

@@ -26,7 +26,7 @@ public final class GroupLayer extends TwinLayer {
          */
         boolean isTogether(INDArray given);
 
-        /** Is called with what the layer hands on after it was computed together with the others. */
+        /** Called with the layer's output when it was computed together with the others. */
         void handsOn(INDArray activations);
     }
 

@@ -11,8 +11,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * The input of a {@link TwinLayer}: as it was given, then in the narrower type that it's kept in between forward and
- * backward pass, and for each of them handed to the twin in the twin's own.
+ * The input of a {@link TwinLayer}: first as it was given, then in the narrower type in which it's kept between forward
+ * and backward pass. Each pass gives it to the twin in the twin's own type.
  */
 final class KeptInput {
     private final Layer master;
@@ -23,7 +23,7 @@ final class KeptInput {
     private boolean settled;
     private boolean passedOn;
 
-    /** @param rounded the precision that it's rounded to if the twin wants it rounded */
+    /** @param rounded the precision that it's rounded to if the twin needs it rounded */
     KeptInput(Layer master, Twin twin, DataType rounded) {
         this.master = master;
         this.twin = twin;
@@ -44,12 +44,12 @@ final class KeptInput {
         }
     }
 
-    /** The input as it's now; null if there is none. */
+    /** Returns the input as it's now; null if there is none. */
     INDArray array() {
         return array;
     }
 
-    /** The type of the last array that was given. */
+    /** Returns the type of the last array that was given. */
     DataType givenType() {
         return givenType;
     }
@@ -102,8 +102,8 @@ final class KeptInput {
     }
 
     /**
-     * Returns whether keeping a rounded copy would only add to what is kept: an array outside of workspaces, such as
-     * the features of a minibatch, stays until the backward pass anyway.
+     * Returns whether keeping a rounded copy would only take more memory. An array outside of workspaces, such as the
+     * features of a minibatch, stays until the backward pass anyway.
      */
     private boolean isRoundedByEachPass() {
         return !array.isAttached()
@@ -126,11 +126,11 @@ final class KeptInput {
     }
 
     /**
-     * Sets the twin's input, cast if need be, and says where it is to put what it makes.
+     * Sets the twin's input, cast if need be, and returns the workspaces for its result.
      *
      * @param working the working memory of the pass
      * @param castsResult whether what it returns is only on its way to another array
-     * @param result what it returns
+     * @param result the type of its result
      */
     LayerWorkspaceMgr handToTwin(
             LayerWorkspaceMgr workspaceMgr, ArrayType working, boolean castsResult, ArrayType result) {

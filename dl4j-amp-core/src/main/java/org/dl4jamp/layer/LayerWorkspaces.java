@@ -10,7 +10,7 @@ final class LayerWorkspaces {
     private LayerWorkspaces() {}
 
     /**
-     * Returns whether arrays of a type can be made. A graph that hands its output to the user doesn't open the
+     * Returns whether arrays of a type can be made. A graph that returns its output to the user doesn't open the
      * workspace of that vertex, where its input would go too.
      */
     static boolean isOpen(LayerWorkspaceMgr workspaceMgr, ArrayType type) {
@@ -20,14 +20,13 @@ final class LayerWorkspaces {
     }
 
     /**
-     * A workspace manager that puts a layer's input where it stays as long as it's needed. That is where DL4J has
-     * inputs, with two exceptions: where that workspace isn't open there is no backward pass to come; and where it's
-     * working memory DL4J relies on inputs that are outside workspaces already, as in a forward pass before errors that
-     * come from outside.
+     * Returns a workspace manager that puts a layer's input where it stays as long as it's needed. That is where DL4J
+     * has inputs, with two exceptions. Where that workspace isn't open, no backward pass follows. Where it's working
+     * memory, DL4J relies on inputs that are outside workspaces already, as in a forward pass before external errors.
      */
     static LayerWorkspaceMgr keeper(LayerWorkspaceMgr outer, ArrayType working, INDArray input) {
         if (!isOpen(outer, ArrayType.INPUT)) {
-            // A graph without workspaces in training only has some in its backward pass, and asks for the score
+            // A graph without workspaces in training only has some in its backward pass, and computes the score
             // afterwards.
             return working == ArrayType.BP_WORKING_MEM
                     ? outside(outer, working)
@@ -50,8 +49,8 @@ final class LayerWorkspaces {
     }
 
     /**
-     * A workspace manager that sends some types of array to the working memory of another, where they live no longer
-     * than the layer's turn.
+     * Returns a workspace manager that sends some types of array to the working memory of another, where they live no
+     * longer than the layer's turn.
      *
      * @param outer the manager that DL4J handed to the wrapper
      * @param working {@link ArrayType#FF_WORKING_MEM} or {@link ArrayType#BP_WORKING_MEM}

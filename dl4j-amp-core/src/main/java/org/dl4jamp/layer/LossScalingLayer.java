@@ -17,8 +17,8 @@ import org.nd4j.linalg.dataset.api.DataSet;
 import org.nd4j.linalg.dataset.api.iterator.DataSetIterator;
 
 /**
- * A {@link TwinLayer} for output layers: computes loss and its gradient in FP32 and multiplies what it hands back by
- * the scale, so that all gradients upstream carry it. Its own parameter gradients don't.
+ * A {@link TwinLayer} for output layers: computes loss and its gradient in FP32 and multiplies the gradient that it
+ * returns by the scale, so that all gradients upstream carry it. Its own parameter gradients don't.
  */
 public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
     private static final long serialVersionUID = 1L;
@@ -124,7 +124,7 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
         }
     }
 
-    // The same array is the same mask, which DL4J sets once more before it asks for the score.
+    // The same array is the same mask, which DL4J sets once more before it computes the score.
     @SuppressWarnings("ReferenceEquality")
     @Override
     public void setMaskArray(INDArray maskArray) {
@@ -144,8 +144,8 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
     }
 
     /**
-     * Returns whether the score asked for is that of the last backward pass. DL4J asks for it within the scope of the
-     * workspace that holds the input, right after the backward pass: nobody has changed parameters or labels by then.
+     * Returns whether the requested score is that of the last backward pass. DL4J reads it within the scope of the
+     * workspace that holds the input, right after the backward pass: parameters and labels can't have changed by then.
      */
     private boolean isScoreOfBackwardPass() {
         return scoredInput != null
@@ -181,7 +181,7 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
         return compute().score();
     }
 
-    // What is given from outside is computed in FP32, with the parameters of now.
+    // External input is computed in FP32, with the current parameters.
     private IOutputLayer masterOutput() {
         return (IOutputLayer) master();
     }

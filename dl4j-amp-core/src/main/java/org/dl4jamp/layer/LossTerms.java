@@ -10,13 +10,13 @@ import org.deeplearning4j.nn.conf.layers.RnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** How many terms a loss is the sum of: examples, times time steps or positions. */
+/** Counts the terms of which a loss is the sum: examples, times time steps or positions. */
 final class LossTerms {
     private LossTerms() {}
 
     /**
-     * Counted in the output layer's input. Labels have the same examples and positions, but may have fewer channels, as
-     * class numbers, or more.
+     * Returns the number of terms, counted in the output layer's input. Labels have the same examples and positions,
+     * but may have fewer channels, as class numbers, or more.
      *
      * @param layer the output layer
      * @param input {@code [minibatch, features]}, or with positions, in the order of axes that the layer takes

@@ -10,7 +10,7 @@ import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** Tells a master and the twin that computes in its place the same of masks, batch size, iterations and the like. */
+/** A layer that sets masks, batch size, iterations and the like of both master and twin. */
 abstract class PairedLayer extends DelegatingLayer {
     private static final long serialVersionUID = 1L;
 
@@ -38,8 +38,8 @@ abstract class PairedLayer extends DelegatingLayer {
     @Override
     public void setMaskArray(INDArray maskArray) {
         INDArray own = maskArray;
-        // It multiplies what the twin hands on: the sums and the loss of an output layer, whose weights may be any
-        // number, are FP32.
+        // It multiplies the twin's output: the sums and the loss of an output layer, whose weights may be any number,
+        // are FP32.
         DataType type = twin.outputType();
         if (maskArray != null
                 && maskArray.dataType() != type

@@ -20,7 +20,7 @@ record ScaledGradients(List<INDArray> ranges) {
     }
 
     /**
-     * Those of a layer.
+     * Returns those of a layer.
      *
      * @param gradients the layer's gradient view
      */

@@ -3,13 +3,13 @@ package org.dl4jamp.layer;
 import org.dl4jamp.twin.Gate;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** What the wrappers have to know of the training step, and what the step has to hear from them. */
+/** The part of the training step that wrappers read and notify. */
 public interface StepGuard {
     /**
      * Called by each output layer when its backward pass begins, before anyone needs the updater.
      *
      * @param output the layer that calls
-     * @param labels what the output layer compares with; may be null
+     * @param labels the output layer's labels; may be null
      */
     void backwardBegins(LossScalingLayer output, INDArray labels);
 
@@ -23,7 +23,7 @@ public interface StepGuard {
      */
     default void trains() {}
 
-    /** Returns whether the network only infers, so that nobody has a place for gradients. */
+    /** Returns whether the network only infers, without memory for gradients. */
     default boolean infersOnly() {
         return false;
     }

@@ -24,7 +24,7 @@ final class TwinDropout {
         this.twin = twin;
     }
 
-    /** Hears that there is another input, or none. */
+    /** Called when there is another input, or none. */
     void inputChanged() {
         applied = false;
     }
@@ -49,7 +49,7 @@ final class TwinDropout {
     }
 
     /**
-     * The gradient of the input before dropout.
+     * Returns the gradient of the input before dropout.
      *
      * @param gradient of the input behind it; may be null
      */
@@ -62,8 +62,8 @@ final class TwinDropout {
     }
 
     /**
-     * An array as DL4J drops from it, and back again: its LSTM has features second then, whatever order of axes it was
-     * given.
+     * Returns an array as DL4J drops from it, and back again: its LSTM has features second then, whatever order of axes
+     * it was given.
      */
     private INDArray asDropped(INDArray array) {
         return master.conf().getLayer() instanceof LSTM lstm && lstm.getRnnDataFormat() == RNNFormat.NWC
@@ -72,8 +72,8 @@ final class TwinDropout {
     }
 
     /**
-     * The order of the array that DL4J would have here, by whose positions in memory random numbers are drawn. Its
-     * recurrent layers hand on order {@code f}, an engine's may hand on another with the time steps one after the
+     * Returns the order of the array that DL4J would have here: random numbers are drawn by its positions in memory.
+     * DL4J's recurrent layers return order {@code f}; an engine's may return another, with the time steps one after the
      * other.
      */
     private static char orderOfDl4j(INDArray array) {

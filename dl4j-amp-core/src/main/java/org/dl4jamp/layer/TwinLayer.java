@@ -15,13 +15,12 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Stands in a network for one of its layers and lets a {@link Twin} compute. What becomes of the input
- * {@link KeptInput} and {@link TwinDropout} tell, how the twin runs {@link ForwardPass} and {@link BackwardPass}; this
- * class answers DL4J, and lets everyone who computes pass the step's gate. Whoever looks at the parameter gradients
- * sees true FP32 gradients: the loss scale has been taken out.
+ * The wrapper of one of a network's layers, for which a {@link Twin} computes. {@link KeptInput} and
+ * {@link TwinDropout} treat its input, {@link ForwardPass} and {@link BackwardPass} run the twin; this class has DL4J's
+ * methods, and enters the step's gate. Parameter gradients are true FP32 gradients, without the loss scale.
  *
- * <p>Gradients that it hands back have the type of the activations that it was given, so that DL4J can add up those of
- * several consumers; outside of steps, where the loss isn't scaled, those of HALF activations are FLOAT.
+ * <p>Gradients that it returns have the type of its input, so that DL4J can add up those of several consumers. Outside
+ * of steps, where the loss isn't scaled, those of HALF activations are FLOAT.
  */
 public class TwinLayer extends PairedLayer {
     private static final long serialVersionUID = 1L;
@@ -33,17 +32,14 @@ public class TwinLayer extends PairedLayer {
     private final transient TwinDropout dropout;
     private final transient ForwardPass forward;
     private final transient BackwardPass backward;
-    private final transient int turn;
     private transient boolean ranOwn;
 
     /**
      * @param master the network's own layer
-     * @param twin what computes
-     * @param rounded the precision that inputs are rounded to if the twin wants them rounded
-     * @param output the type of the activations that are handed on
-     * @param surroundings what stands before and after it
-     * @param gradientScale tells the scale of gradients
-     * @param guard tells whether the last step was skipped
+     * @param rounded the precision that inputs are rounded to if the twin needs them rounded
+     * @param output the type of the activations that are returned
+     * @param surroundings the layers before and after it
+     * @param guard the training step
      */
     public TwinLayer(
             Layer master,
@@ -73,9 +69,8 @@ public class TwinLayer extends PairedLayer {
         this.dropout = new TwinDropout(master, twin);
         this.forward = new ForwardPass(twin, output, surroundings, input, dropout);
         this.backward = new BackwardPass(master, twin, surroundings, gradientScale, scale, input, dropout);
-        this.turn = surroundings.turn();
         // DL4J leaves output layers out of the forward pass in training, and of those for scores.
-        guard.gate().takePart(turn, master instanceof IOutputLayer);
+        guard.gate().takePart(surroundings.turn(), master instanceof IOutputLayer);
         if (master.getGradientsViewArray() != null) {
             shareGradients(master.getGradientsViewArray());
         }
@@ -85,7 +80,7 @@ public class TwinLayer extends PairedLayer {
         return gradientScale;
     }
 
-    /** The training step that this layer takes part in. */
+    /** Returns the training step that this layer takes part in. */
     public final StepGuard guard() {
         return guard;
     }
@@ -130,15 +125,15 @@ public class TwinLayer extends PairedLayer {
 
     /** Enters for a forward pass of an input that comes along. */
     final Gate.Inside enterGiven() {
-        return guard.gate().forward(turn, false);
+        return guard.gate().forward(surroundings.turn(), false);
     }
 
     private Gate.Inside enterForward() {
-        return guard.gate().forward(turn, isGivenBefore());
+        return guard.gate().forward(surroundings.turn(), isGivenBefore());
     }
 
     final Gate.Inside enterScore() {
-        return guard.gate().score(turn, isGivenBefore());
+        return guard.gate().score(surroundings.turn(), isGivenBefore());
     }
 
     @Override
@@ -146,10 +141,7 @@ public class TwinLayer extends PairedLayer {
         return input.array();
     }
 
-    /**
-     * The master with the input in FP32. It's told only now, because it would keep the array until the input is
-     * cleared.
-     */
+    /** Returns the master with the input in FP32, set only now: the master keeps it until the input is cleared. */
     @Override
     public Layer informedMaster() {
         boolean informed = compute() == master() && input.isSettled();
@@ -185,11 +177,8 @@ public class TwinLayer extends PairedLayer {
     }
 
     /**
-     * Runs forward.
-     *
-     * @param ours runs the twin
-     * @param own runs the master, in a pass that the network's own layers compute
-     * @param left runs the master with its input in FP32, where the engine would lose special numbers
+     * Runs forward: {@code ours} runs the twin, and {@code own} the master in a pass of the network's own layers.
+     * {@code left} runs the master on FP32 input, where the engine would lose special numbers.
      */
     final INDArray forward(
             boolean training,
@@ -202,10 +191,7 @@ public class TwinLayer extends PairedLayer {
             if (ranOwn) {
                 return own.run(workspaceMgr);
             }
-            if (training) {
-                guard.trains();
-            }
-            requireParameters();
+            begin(training);
             gradientScale.forwardBegins();
             boolean leaves = !training && surroundings.check().leavesToDl4j(input.array());
             return leaves && compute() != master()
@@ -214,8 +200,11 @@ public class TwinLayer extends PairedLayer {
         }
     }
 
-    /** What ND4J computes fails by itself. */
-    private void requireParameters() {
+    /** Refuses training where it's forbidden, and freed parameters, which ND4J's operations refuse by themselves. */
+    private void begin(boolean training) {
+        if (training) {
+            guard.trains();
+        }
         if (compute() != master()) {
             FreedParameters.refuse(master());
         }
@@ -241,19 +230,16 @@ public class TwinLayer extends PairedLayer {
         }
     }
 
-    /** For output layers, which DL4J doesn't run forward in training. */
+    /** Applies the dropout of output layers, which DL4J doesn't run forward in training. */
     final void applyDropoutBeforeBackward(LayerWorkspaceMgr workspaceMgr) {
-        requireParameters();
+        begin(false);
         input.settle(workspaceMgr, ArrayType.BP_WORKING_MEM);
         dropout.apply(input, workspaceMgr, ArrayType.BP_WORKING_MEM);
     }
 
     /** Sets the twin's input and weights for a score outside forward and backward pass. */
     final LayerWorkspaceMgr prepareScore(boolean training, LayerWorkspaceMgr workspaceMgr) {
-        if (training) {
-            guard.trains();
-        }
-        requireParameters();
+        begin(training);
         return forward.beginScore(training, workspaceMgr);
     }
 
@@ -264,13 +250,12 @@ public class TwinLayer extends PairedLayer {
     }
 
     private void shareGradients(INDArray gradients) {
-        if (guard.infersOnly()) {
-            return;
+        if (!guard.infersOnly()) {
+            if (compute() != master()) {
+                compute().setBackpropGradientsViewArray(gradients);
+            }
+            backward.writeTo(gradients);
         }
-        if (compute() != master()) {
-            compute().setBackpropGradientsViewArray(gradients);
-        }
-        backward.writeTo(gradients);
     }
 
     @Override

@@ -10,11 +10,11 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Runs a twin that takes and returns HALF gradients backward where the loss isn't scaled: with a scale of its own,
- * chosen by the largest gradient, and a lower one if the gradients that come out are too large for it.
+ * Runs a twin with HALF gradients backward where the loss isn't scaled. It has a scale of its own, chosen by the
+ * largest gradient, and a lower one if the resulting gradients are too large for it.
  */
 final class TwinScale {
-    /** Where the largest gradient goes: FP16 has 2<sup>12</sup> above it and 2<sup>28</sup> below. */
+    /** Exponent that the largest gradient is scaled to: FP16 has 2<sup>12</sup> above it and 2<sup>28</sup> below. */
     private static final int EXPONENT = 4;
 
     private static final int STEP = 8;
@@ -26,7 +26,7 @@ final class TwinScale {
     private static final int SMALLEST = -24;
 
     /**
-     * What has come out of a twin.
+     * The gradients that a twin has returned, with their scale.
      *
      * @param result gradients of parameters and of the input, times the scale
      * @param scale a power of two
@@ -38,9 +38,9 @@ final class TwinScale {
     /**
      * Runs a twin.
      *
-     * @param epsilon what goes in; FLOAT
-     * @param workspaceMgr knows the working memory of the backward pass
-     * @param twin is given a multiple of it in HALF
+     * @param epsilon the gradient of its output; FLOAT
+     * @param workspaceMgr has the working memory of the backward pass
+     * @param twin runs on a multiple of it in HALF
      */
     static Scaled run(
             INDArray epsilon, LayerWorkspaceMgr workspaceMgr, Function<INDArray, Pair<Gradient, INDArray>> twin) {
@@ -58,7 +58,7 @@ final class TwinScale {
         }
     }
 
-    /** A multiple of an array, rounded once. */
+    /** Returns a multiple of an array, rounded once. */
     private static INDArray scaled(INDArray array, double scale, LayerWorkspaceMgr workspaceMgr) {
         LayerWorkspaceMgr known = workspaceMgr.hasConfiguration(ArrayType.BP_WORKING_MEM)
                 ? workspaceMgr

@@ -9,8 +9,8 @@ import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Stands in a graph for a vertex that has parameters of its own, such as attention, and takes the loss scale out of
- * their gradients.
+ * The wrapper of a vertex that has parameters of its own, such as attention: takes the loss scale out of their
+ * gradients.
  */
 public final class UnscalingVertex extends DelegatingVertex {
     private static final long serialVersionUID = 1L;
@@ -25,8 +25,8 @@ public final class UnscalingVertex extends DelegatingVertex {
     }
 
     /**
-     * The parameters' gradients of the last backward pass, by name. DL4J's SameDiff vertices don't tell their gradient
-     * view.
+     * Returns the parameters' gradients of the last backward pass, by name. DL4J's SameDiff vertices have no getter for
+     * their gradient view.
      */
     public Map<String, INDArray> gradients() {
         return gradients;

@@ -17,10 +17,10 @@ import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** What mixed precision needs of a network, be it a MultiLayerNetwork or a ComputationGraph. */
+/** The common view of a MultiLayerNetwork or a ComputationGraph. */
 public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork {
     /**
-     * The view of a network.
+     * Returns the view of a network.
      *
      * @throws AmpException if it's null or neither of the two kinds
      */
@@ -36,7 +36,7 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
                         + " can't be trained in mixed precision; give a MultiLayerNetwork or a ComputationGraph");
     }
 
-    /** The network itself. */
+    /** Returns the network itself. */
     Model model();
 
     /** Returns what messages call it. */
@@ -53,22 +53,22 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
     /** Returns whether {@code init()} has been called. */
     boolean isInitialized();
 
-    /** The names of all nodes of {@link #graph()}, in the order in which the network computes them. */
+    /** Returns the names of all nodes of {@link #graph()}, in the order in which the network computes them. */
     List<String> order();
 
-    /** Returns whether layers may hand on activations that are outside of workspaces. */
+    /** Returns whether layers may return activations that are outside of workspaces. */
     boolean takesDetachedActivations();
 
-    /** Where its layers stand, in the order of {@link #graph()}. */
+    /** Returns the places of its layers, in the order of {@link #graph()}. */
     List<LayerPlace> layers();
 
     /** Returns what casts in the place of a vertex without layer, empty if nothing does. */
     Optional<BaseGraphVertex> castingVertex(String name);
 
-    /** Where its vertices without layer stand, network inputs and frozen ones aside. */
+    /** Returns the places of its vertices without layer, network inputs and frozen ones aside. */
     List<VertexPlace> vertices();
 
-    /** The FP32 gradients of all parameters, in the order of the parameters. Made if need be. */
+    /** Returns the FP32 gradients of all parameters, in the order of the parameters. Made if need be. */
     INDArray gradients();
 
     /** Its listeners, as it has them. The list isn't to be changed: DL4J may be going through it. */
@@ -79,20 +79,20 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
         ListenerLists.replace(model(), listeners);
     }
 
-    /** The features of the batch in progress; entries may be null. */
+    /** Returns the features of the batch in progress; entries may be null. */
     List<INDArray> features();
 
-    /** The updater, null if the network has none at the moment. */
+    /** Returns the updater, null if the network has none at the moment. */
     BaseMultiLayerUpdater<?> updater();
 
     /** Makes the network use an updater. */
     void setUpdater(BaseMultiLayerUpdater<?> updater);
 
-    /** DL4J's own updater over a state. */
+    /** Returns DL4J's own updater over a state. */
     BaseMultiLayerUpdater<?> plainUpdater(INDArray state);
 
     /**
-     * DL4J's updater over a state, which leaves what it's called for to a hook.
+     * Returns DL4J's updater over a state, which calls a hook in place of its own update.
      *
      * @param hook makes that of the updater
      */

@@ -14,16 +14,16 @@ import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
 import org.dl4jamp.layer.standin.StandIns;
 
 /**
- * Where a layer stands in a network, so that another can be put there.
+ * The place of a layer in a network, in which another can be put.
  *
  * @param name the layer's name in the plan
- * @param current reads the layer that stands there
+ * @param current reads the layer in that place
  * @param replace puts another there
  */
 public record LayerPlace(String name, Supplier<Layer> current, Consumer<Layer> replace) {
     /**
-     * The place inside DL4J's own wrappers: networks ask whether a layer is frozen, and take the last time step, by the
-     * wrapper's class, so it has to stay.
+     * Returns the place inside DL4J's own wrappers, which have to stay: by the wrapper's class networks find out
+     * whether a layer is frozen, and take the last time step.
      */
     LayerPlace innermost() {
         Layer layer = current.get();

@@ -5,10 +5,10 @@ import java.util.function.Supplier;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 
 /**
- * Where a vertex stands in a graph, so that another can be put there.
+ * The place of a vertex in a graph, in which another can be put.
  *
  * @param name the vertex's name
- * @param current reads the vertex that stands there
+ * @param current reads the vertex in that place
  * @param replace puts another there
  */
 public record VertexPlace(String name, Supplier<GraphVertex> current, Consumer<GraphVertex> replace) {}

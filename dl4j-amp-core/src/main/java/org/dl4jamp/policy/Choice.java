@@ -5,28 +5,25 @@ import org.dl4jamp.precision.LayerFamily;
 import org.dl4jamp.precision.LayerKind;
 
 /**
- * What is wanted of one node and what it gets, before activations are looked at.
+ * The precision requested for one node and the one chosen, before activations are considered.
  *
  * @param node the node
- * @param kind what its class or a rule asks for
- * @param role what it does: LOWER computes in half precision, FULL in FP32, FOLLOW in what it is given
- * @param reason why, in a few words
- * @param byRule whether a rule asked for the role
+ * @param kind the kind that its class or a rule has
+ * @param role what it does: LOWER computes in half precision, FULL in FP32, FOLLOW in the precision of its input
+ * @param reason the reason, in a few words
+ * @param byRule whether a rule set the role
  */
 record Choice(NetworkGraph.Node node, LayerKind kind, LayerKind role, String reason, boolean byRule) {
     Choice withRole(LayerKind newRole, String newReason) {
         return new Choice(node, kind, newRole, newReason, byRule);
     }
 
-    /**
-     * Returns whether the array that it hands on has the type of its inputs. The layer that ends the network may cast
-     * what it hands on.
-     */
+    /** Returns whether its output has the type of its inputs. The layer that ends the network may cast its output. */
     boolean preservesType() {
         return role == LayerKind.FOLLOW && !(node.isLayer() && node.networkOutput());
     }
 
-    /** Why the arrays that it is given must be FP32, whatever it computes in. */
+    /** Returns the reason for which its inputs must be FP32, whatever it computes in. */
     Optional<String> needsFloatInputs() {
         if (!node.isLayer()) {
             return role == LayerKind.FULL && !node.networkInput()
@@ -43,7 +40,7 @@ record Choice(NetworkGraph.Node node, LayerKind kind, LayerKind role, String rea
         return PreProcessors.needsFloat(node.preProcessor());
     }
 
-    /** Why the array that it hands on must be FP32. */
+    /** Returns the reason for which its output must be FP32. */
     Optional<String> needsFloatOutput() {
         if (node.networkInput()) {
             return Optional.of("network inputs are FP32");

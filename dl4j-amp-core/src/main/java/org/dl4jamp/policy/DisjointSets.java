@@ -14,7 +14,7 @@ final class DisjointSets {
         parents[find(a)] = find(b);
     }
 
-    /** The member that stands for the set of {@code a}. */
+    /** Returns the member that represents the set of {@code a}. */
     int find(int a) {
         while (parents[a] != a) {
             parents[a] = parents[parents[a]];

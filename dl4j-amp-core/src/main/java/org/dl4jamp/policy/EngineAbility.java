@@ -5,26 +5,26 @@ import org.deeplearning4j.nn.conf.graph.GraphVertex;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.precision.Precision;
 
-/** What the planner needs to know of a compute engine. */
+/** The abilities of a compute engine, as the planner needs them. */
 public interface EngineAbility {
-    /** The engine's name, as it appears in the plan. */
+    /** Returns the engine's name, as it appears in the plan. */
     String name();
 
     /**
-     * Why the engine can't compute a layer in a precision.
+     * Returns the reason for which the engine can't compute a layer in a precision.
      *
      * <p>The planner counts on an engine to evaluate the activation function of a dense, convolutional or recurrent
      * layer in FP32, forward and backward. ND4J's softplus, swish, GELU, Mish, cube and rational tanh overflow in HALF:
-     * an engine that would evaluate them there says so here.
+     * an engine that would evaluate them there has to return a reason.
      *
      * @return empty if it can
      */
     Optional<String> cannot(Layer layer, Precision precision);
 
     /**
-     * Returns whether the engine computes FP32 too, faster than DL4J: when it's asked for by name, beside half layers,
-     * and where {@link Precision#AUTO} finds nothing that computes half precision fast. If so, {@link #cannot} and
-     * {@link #how} are asked for {@link Precision#FLOAT}, too.
+     * Returns whether the engine computes FP32, too, faster than DL4J. It's then used for FP32 in the settings, beside
+     * half layers, and where {@link Precision#AUTO} finds nothing that computes half precision fast. If so,
+     * {@link #cannot} and {@link #how} are called with {@link Precision#FLOAT}, too.
      */
     default boolean computesFloat() {
         return false;
@@ -42,7 +42,7 @@ public interface EngineAbility {
      * Returns whether the engine computes, in training, a layer in one pass with the layer or vertex before it, whose
      * only consumer it is. Both are the engine's.
      *
-     * @param first what comes first
+     * @param first the node that comes first
      * @param then the layer
      */
     default boolean fuses(NetworkGraph.Node first, Layer then) {
@@ -60,9 +60,9 @@ public interface EngineAbility {
     }
 
     /**
-     * Returns whether the engine multiplies in an output layer in a half precision, as PyTorch's autocast does in the
-     * last linear layer, and gives the loss the FP32 sums of these products as they are, neither rounded nor cast.
-     * Output layers that can't be divided so stay FP32 as a whole.
+     * Returns whether the engine divides an output layer as PyTorch's autocast does. It multiplies in half precision,
+     * and gives the loss the FP32 sums of these products, neither rounded nor cast. Output layers that can't be divided
+     * so stay FP32 as a whole.
      *
      * @param output an output layer with weights, which the engine can compute in the precision
      */

@@ -5,15 +5,15 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Layers and a vertex, each the only consumer of the one before, that inference computes at once, when it's the first
- * one's turn. The others hand its result on.
+ * A group of layers and a vertex, each the only consumer of the one before. Inference computes it at once, at the first
+ * one's turn; the others pass its result through.
  *
  * @param head name of the layer that multiplies
  * @param normalization name of the batch normalization that is folded into its weights
- * @param sum the vertex that adds something to the product
+ * @param sum the vertex that adds to the product
  * @param function name of the layer whose activation function is applied to the result
- * @param place number of the memory that the result may be put in, of which no two that are alive at the same time have
- *     the same; empty if something may keep the result for longer than is known
+ * @param place index of the buffer for the result; live groups never share one. Empty if something may keep the result
+ *     for an unknown time
  */
 public record FusionGroup(
         String head,
@@ -29,7 +29,7 @@ public record FusionGroup(
      */
     public record Sum(String vertex, int summand) {}
 
-    /** Those that hand the result on, in order; not empty. */
+    /** Returns those that pass the result through, in order; not empty. */
     public List<String> followers() {
         List<String> names = new ArrayList<>();
         normalization.ifPresent(names::add);
@@ -38,7 +38,7 @@ public record FusionGroup(
         return names;
     }
 
-    /** The last of them. */
+    /** Returns the last of them. */
     public String tail() {
         List<String> followers = followers();
         return followers.get(followers.size() - 1);

@@ -19,7 +19,7 @@ final class Fusions {
         this.consumers = graph.consumers();
     }
 
-    /** The plan with its fusions, and with rows that tell of them. */
+    /** Returns the plan with its fusions, which its rows show. */
     static PrecisionPlan in(PrecisionPlan plan, NetworkGraph graph, EngineAbility ability) {
         return new Fusions(graph, plan, ability).find();
     }

@@ -37,7 +37,7 @@ public final class GroupConfiguration {
 
     private GroupConfiguration() {}
 
-    /** Returns whether a layer hands its products on as they are, so that something may be computed with them. */
+    /** Returns whether a layer returns its products as they are, so that more may be computed with them. */
     static boolean canLead(Layer layer) {
         boolean known = NORMALIZED.contains(layer.getClass()) || OTHERS.contains(layer.getClass());
         return known
@@ -65,7 +65,7 @@ public final class GroupConfiguration {
                 : head.getNOut();
     }
 
-    /** The function that a layer applies to each value, if that's all it does, the same in each pass. */
+    /** Returns the function that a layer applies to each value, if that's all it does, the same in each pass. */
     static Optional<IActivation> function(Layer layer) {
         if (layer.getClass() != ActivationLayer.class) {
             return Optional.empty();
@@ -79,11 +79,11 @@ public final class GroupConfiguration {
     }
 
     /**
-     * The configuration.
+     * Returns the configuration.
      *
      * @param head of the product layer, which stays as it is
      * @param normalized whether a batch normalization is folded in, which takes a bias
-     * @param function what is applied to the result; null for nothing
+     * @param function applied to the result; null for nothing
      */
     public static Layer of(Layer head, boolean normalized, IActivation function) {
         BaseLayer own = (BaseLayer) head.clone();

@@ -4,9 +4,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Which layer of a network in inference mode runs in which precision, and which are computed at once.
+ * The precision of each layer of a network in inference mode, and the groups that are computed at once.
  *
- * @param plan its rows' reasons tell of the groups
+ * @param plan its rows' reasons name the groups
  * @param groups no layer or vertex is in two of them
  */
 public record InferencePlan(PrecisionPlan plan, List<FusionGroup> groups) {
@@ -14,17 +14,17 @@ public record InferencePlan(PrecisionPlan plan, List<FusionGroup> groups) {
         groups = List.copyOf(groups);
     }
 
-    /** The group that begins with a layer. */
+    /** Returns the group that begins with a layer. */
     public Optional<FusionGroup> ledBy(String name) {
         return groups.stream().filter(group -> group.head().equals(name)).findFirst();
     }
 
-    /** The group whose result a layer or vertex hands on. */
+    /** Returns the group whose result a layer or vertex passes through. */
     public Optional<FusionGroup> followedBy(String name) {
         return groups.stream().filter(group -> group.followers().contains(name)).findFirst();
     }
 
-    /** The same groups with a plan that tells of them. */
+    /** Returns the same groups with a plan that names them. */
     InferencePlan explained() {
         List<PrecisionPlan.Row> rows = plan.rows().stream()
                 .map(row -> ledBy(row.name())

@@ -29,7 +29,7 @@ public final class InferencePlanner {
     }
 
     /**
-     * The groups of a plan.
+     * Returns the groups of a plan.
      *
      * @param order the names of all nodes in the order in which the network computes them
      * @param placed whether results may be put in places of their own
@@ -83,7 +83,7 @@ public final class InferencePlanner {
         return group.followers().isEmpty() || !able ? Optional.empty() : Optional.of(group);
     }
 
-    /** DL4J's wrappers for frozen layers stay around the layer that they wrap. */
+    /** Returns the layer inside DL4J's wrappers for frozen layers, which stay around it. */
     private static Layer inner(NetworkGraph.Node node) {
         return LayerKinds.frozen(node.layer());
     }
@@ -94,7 +94,9 @@ public final class InferencePlanner {
                 && plan.row(node.name()).engine().equals(ability.name());
     }
 
-    /** The only consumer of a node, if it's given just what the node hands on and hands on the same type. */
+    /**
+     * Returns the only consumer of a node, if its only input is the node's output and its own output has the same type.
+     */
     private Optional<NetworkGraph.Node> follower(NetworkGraph.Node node) {
         List<NetworkGraph.Node> all = consumers.get(node.name());
         return Optional.of(all)
@@ -115,7 +117,7 @@ public final class InferencePlanner {
                 && node.inputs().stream().anyMatch(input -> turns.get(input) < turns.get(head.name()));
     }
 
-    /** Gives memory to those of whose result it's known when it was read for the last time. */
+    /** Gives a buffer to each group whose result has a known last reader. */
     private List<FusionGroup> places(List<FusionGroup> groups) {
         List<Integer> freeFrom = new ArrayList<>();
         List<FusionGroup> placed = new ArrayList<>();
@@ -143,7 +145,7 @@ public final class InferencePlanner {
         return placed;
     }
 
-    /** Returns whether what a node hands on is an array of its own, and nothing of what it was given. */
+    /** Returns whether a node's output is an array of its own, and no part of its input. */
     private boolean makesItsOwn(NetworkGraph.Node node) {
         if (!isTheEngines(node)) {
             return false;

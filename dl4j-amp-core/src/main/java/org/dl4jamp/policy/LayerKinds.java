@@ -31,7 +31,7 @@ import org.dl4jamp.precision.SensitiveActivation;
 import org.nd4j.linalg.activations.IActivation;
 
 /**
- * What half precision means to each layer and vertex of DL4J, as {@link org.dl4jamp.precision.OptLevel#O1} sees it.
+ * Classifies each layer and vertex of DL4J by its need for precision, for {@link org.dl4jamp.precision.OptLevel#O1}.
  *
  * <p>The kind of a class is in one table; activation function and kind of pooling can turn it into
  * {@link LayerKind#FULL}. Subclasses of DL4J's classes take the kind of the nearest class in the table, wrappers that
@@ -48,17 +48,17 @@ final class LayerKinds {
      */
     record Verdict(LayerKind kind, String reason) {}
 
-    /** The kind of a layer. */
+    /** Returns the kind of a layer. */
     static LayerKind of(Layer layer) {
         return verdict(layer).kind();
     }
 
-    /** The kind of a vertex; for a {@link LayerVertex}, that of its layer. */
+    /** Returns the kind of a vertex; for a {@link LayerVertex}, that of its layer. */
     static LayerKind of(GraphVertex vertex) {
         return verdict(vertex).kind();
     }
 
-    /** The kind of a layer, and why. */
+    /** Returns the kind of a layer, and why. */
     static Verdict verdict(Layer layer) {
         Layer inner = innermost(layer);
         LayerFamily family = family(layer);
@@ -80,7 +80,7 @@ final class LayerKinds {
         return new Verdict(family.kind(), family.reason());
     }
 
-    /** The kind of a vertex, and why; for a {@link LayerVertex}, that of its layer. */
+    /** Returns the kind of a vertex, and why; for a {@link LayerVertex}, that of its layer. */
     static Verdict verdict(GraphVertex vertex) {
         if (vertex instanceof LayerVertex layerVertex) {
             return verdict(layerVertex.getLayerConf().getLayer());
@@ -101,13 +101,13 @@ final class LayerKinds {
         return new Verdict(family.kind(), family.reason());
     }
 
-    /** The family of what a layer is at its core, wrappers looked through. Knows nothing of activation functions. */
+    /** Returns the family of a layer, or of the innermost one that it wraps. Activation functions don't count. */
     static LayerFamily family(Layer layer) {
         LayerFamily family = LayerTable.family(innermost(layer).getClass());
         return family == LayerFamily.WRAPPER ? LayerFamily.UNKNOWN : family;
     }
 
-    /** A layer, the layer that it wraps, and so on: the outermost first. */
+    /** Returns a layer, the layer that it wraps, and so on: the outermost first. */
     static List<Layer> wrapping(Layer layer) {
         List<Layer> layers = new ArrayList<>();
         for (Layer l = layer; l != null; l = wrapped(l)) {
@@ -126,12 +126,15 @@ final class LayerKinds {
                 : layer;
     }
 
-    /** Returns whether a layer looks for time steps that hold its masking value only. */
+    /** Returns whether a layer masks time steps that hold its masking value only. */
     static boolean masksByValue(Layer layer) {
         return wrapping(layer).stream().anyMatch(MaskZeroLayer.class::isInstance);
     }
 
-    /** Why a layer would give wrong results in half precision at any level, rather than less precise ones. */
+    /**
+     * Returns the reason for which a layer would give wrong results in half precision at any level, rather than less
+     * precise ones.
+     */
     static Optional<Verdict> overflow(Layer layer) {
         Layer inner = innermost(layer);
         if (pooling(inner).filter(p -> p == PoolingType.PNORM).isPresent()) {

@@ -80,7 +80,7 @@ final class LayerTable {
             // Embedding
             entry(EmbeddingLayer.class, LOOKUP),
             entry(EmbeddingSequenceLayer.class, LOOKUP),
-            // Outputs and losses. The two abstract classes speak for what users derive from them.
+            // Outputs and losses. The two abstract classes count for users' subclasses.
             entry(BaseOutputLayer.class, OUTPUT),
             entry(OutputLayer.class, OUTPUT),
             entry(RnnOutputLayer.class, OUTPUT),
@@ -93,7 +93,7 @@ final class LayerTable {
             entry(Yolo2OutputLayer.class, LOSS),
             entry(SameDiffOutputLayer.class, LOSS),
             // In fit() an autoencoder is a dense layer and would gain, but pretrain() runs its reconstruction loss
-            // through the same object. lower(AutoEncoder.class) is for those who don't pretrain.
+            // through the same object. lower(AutoEncoder.class) is for programs that don't pretrain.
             entry(AutoEncoder.class, PRETRAINED),
             entry(VariationalAutoencoder.class, PRETRAINED),
             // Normalization, and capsules, which normalize by length (and route by softmax) inside
@@ -102,14 +102,14 @@ final class LayerTable {
             entry(PrimaryCapsules.class, STATISTICS),
             entry(CapsuleLayer.class, STATISTICS),
             entry(CapsuleStrengthLayer.class, STATISTICS),
-            // Pooling: LayerKinds looks at the kind of pooling, too
+            // Pooling: LayerKinds depends on the kind of pooling, too
             entry(SubsamplingLayer.class, POOLING),
             entry(Subsampling1DLayer.class, POOLING),
             entry(Subsampling3DLayer.class, POOLING),
             entry(Pooling1D.class, POOLING),
             entry(Pooling2D.class, POOLING),
             entry(GlobalPoolingLayer.class, POOLING),
-            // One value from one value: LayerKinds looks at the activation function, too
+            // One value from one value: LayerKinds depends on the activation function, too
             entry(ActivationLayer.class, ELEMENT_WISE),
             entry(DropoutLayer.class, ELEMENT_WISE),
             entry(PReLULayer.class, ELEMENT_WISE),
@@ -162,7 +162,7 @@ final class LayerTable {
         return FAMILIES.containsKey(type);
     }
 
-    /** The family of the class or of its nearest superclass in the table. */
+    /** Returns the family of the class or of its nearest superclass in the table. */
     static LayerFamily family(Class<?> type) {
         for (Class<?> c = type; c != null; c = c.getSuperclass()) {
             LayerFamily family = FAMILIES.get(c);

@@ -6,7 +6,7 @@ import org.dl4jamp.precision.LayerFamily;
 import org.dl4jamp.precision.LayerKind;
 import org.dl4jamp.precision.OptLevel;
 
-/** What an opt level asks of a layer that no rule is about. */
+/** The policy of an opt level for layers without a rule. */
 final class LevelPolicy {
     private LevelPolicy() {}
 

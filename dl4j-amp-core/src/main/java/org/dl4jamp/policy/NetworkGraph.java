@@ -30,15 +30,15 @@ public record NetworkGraph(List<Node> nodes) {
      * A network input, layer or vertex. Its one output is the tensor that the nodes which name it as input are given.
      *
      * @param name for layers of a {@link MultiLayerConfiguration} the layer's name, or its index if that is missing or
-     *     not unique (DL4J's builder itself calls unnamed layers "layer" with their index); otherwise as in the
-     *     configuration
+     *     not unique; otherwise as in the configuration. DL4J's builder itself calls unnamed layers "layer" with their
+     *     index
      * @param index for layers of a {@link MultiLayerConfiguration} the layer's index, and -1 for its input; otherwise
      *     the position in {@link #nodes()}
      * @param layer null for network inputs and vertices without a layer
      * @param vertex null for network inputs and layers of a {@link MultiLayerConfiguration}
-     * @param preProcessor what changes the shape of the input before the layer gets it; null if there is none
+     * @param preProcessor changes the shape of the layer's input; null if there is none
      * @param inputs names of the nodes whose outputs are this node's inputs, in order
-     * @param networkInput whether it stands for an array that the user gives
+     * @param networkInput whether it's an input of the network
      * @param networkOutput whether its output is one of the network's
      */
     public record Node(
@@ -60,7 +60,8 @@ public record NetworkGraph(List<Node> nodes) {
         }
 
         /**
-         * The layer, the layer that it wraps, and so on: the outermost first. Empty for network inputs and vertices.
+         * Returns the layer, the layer that it wraps, and so on: the outermost first. Empty for network inputs and
+         * vertices.
          */
         public List<Layer> layers() {
             return LayerKinds.wrapping(layer);
@@ -74,7 +75,7 @@ public record NetworkGraph(List<Node> nodes) {
             return !networkInput && vertex.numParams(true) > 0;
         }
 
-        /** Simple name of the configuration class, for tables and messages. */
+        /** Returns the simple name of the configuration class, for tables and messages. */
         public String className() {
             if (networkInput) {
                 return "input";
@@ -88,7 +89,7 @@ public record NetworkGraph(List<Node> nodes) {
         nodes = List.copyOf(nodes);
     }
 
-    /** The graph of a {@link MultiLayerConfiguration}: one input and a chain of layers. */
+    /** Returns the graph of a {@link MultiLayerConfiguration}: one input and a chain of layers. */
     public static NetworkGraph of(MultiLayerConfiguration configuration) {
         List<String> names = names(configuration);
         String previous = unused("input", names);
@@ -105,8 +106,8 @@ public record NetworkGraph(List<Node> nodes) {
     }
 
     /**
-     * The graph of a {@link ComputationGraphConfiguration}. Among nodes that could come next, the one that is first in
-     * the configuration does.
+     * Returns the graph of a {@link ComputationGraphConfiguration}. Among nodes that could come next, the one that is
+     * first in the configuration does.
      *
      * @throws AmpException if the configuration has a cycle, or an input that doesn't exist
      */
@@ -137,7 +138,7 @@ public record NetworkGraph(List<Node> nodes) {
     }
 
     /**
-     * The node of a name.
+     * Returns the node of a name.
      *
      * @throws NoSuchElementException if there is none
      */
@@ -148,7 +149,10 @@ public record NetworkGraph(List<Node> nodes) {
                 .orElseThrow(() -> new NoSuchElementException("no node \"" + name + "\" in the network"));
     }
 
-    /** For each node, by name, those that take its output, in order; one that takes it twice is there twice. */
+    /**
+     * Returns the consumers of each node's output, by the node's name, in order; one that takes it twice is there
+     * twice.
+     */
     public Map<String, List<Node>> consumers() {
         Map<String, List<Node>> consumers = new HashMap<>();
         nodes.forEach(node -> consumers.put(node.name(), new ArrayList<>()));
@@ -157,7 +161,7 @@ public record NetworkGraph(List<Node> nodes) {
         return consumers;
     }
 
-    /** The nodes that are layers, in order. */
+    /** Returns the nodes that are layers, in order. */
     public List<Node> layers() {
         return nodes.stream().filter(Node::isLayer).toList();
     }

@@ -10,7 +10,7 @@ import java.util.Set;
 import org.dl4jamp.precision.LayerKind;
 
 /**
- * Which of a network's activations are kept in half precision.
+ * Decides which of a network's activations are kept in half precision.
  *
  * <p>Each node's output is one array. Arrays that are joined by nodes which preserve the type have one type. It's FP32
  * if anything forces it; else half if a layer that computes in half precision produces or takes one of them; else FP32,
@@ -49,7 +49,9 @@ final class Painting {
         return Optional.ofNullable(forced.get(classOf(node.name())));
     }
 
-    /** The layers that compute in half precision, in groups that hand half arrays to each other without a cast. */
+    /**
+     * Returns the layers that compute in half precision, in groups that pass half arrays to each other without a cast.
+     */
     List<List<Choice>> islands() {
         DisjointSets sets = new DisjointSets(choices.size());
         Map<Integer, Integer> touchedBy = new HashMap<>();

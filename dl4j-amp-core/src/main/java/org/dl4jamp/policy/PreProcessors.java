@@ -14,7 +14,7 @@ import org.deeplearning4j.nn.conf.preprocessor.FeedForwardToRnnPreProcessor;
 import org.deeplearning4j.nn.conf.preprocessor.RnnToCnnPreProcessor;
 import org.deeplearning4j.nn.conf.preprocessor.RnnToFeedForwardPreProcessor;
 
-/** Which preprocessors between layers hand on HALF activations and gradients in the type that they get. */
+/** Finds the preprocessors between layers that return HALF activations and gradients in the type of their input. */
 final class PreProcessors {
     // Read one by one: each consists of dup, permute and reshape, forward and backward. None of DL4J's casts.
     private static final Set<Class<? extends InputPreProcessor>> TYPE_PRESERVING = Set.of(
@@ -39,7 +39,7 @@ final class PreProcessors {
     private PreProcessors() {}
 
     /**
-     * Why a preprocessor must be given FP32.
+     * Returns the reason for which a preprocessor's input must be FP32.
      *
      * @param preProcessor the preprocessor, null if there is none
      * @return empty if it takes any type

@@ -8,12 +8,12 @@ import org.dl4jamp.precision.LayerKind;
 import org.dl4jamp.precision.Precision;
 
 /**
- * Which layer and vertex of a network runs in which precision, on which engine, and why. Immutable.
+ * The precision and engine of each layer and vertex of a network, with the reason. Immutable.
  *
  * @param precision the precision of the layers in lower precision: HALF or BFLOAT16, or FLOAT if there are none
- * @param note why it is this precision, in a few words; empty if there is nothing to say
+ * @param note the reason for this precision, in a few words; may be empty
  * @param rows one row per layer or vertex, in topological order
- * @param fusions what is computed in one pass in training
+ * @param fusions pairs that are computed in one pass in training
  */
 public record PrecisionPlan(Precision precision, String note, List<Row> rows, List<Fusion> fusions) {
     /**
@@ -22,12 +22,12 @@ public record PrecisionPlan(Precision precision, String note, List<Row> rows, Li
      * @param name the layer's or vertex's name
      * @param className simple name of its configuration class
      * @param layer whether it's a layer, and not another vertex
-     * @param kind what its class, or a rule, asked for
-     * @param precision what it computes in
-     * @param input the precision of the activations that it is given
-     * @param output the precision of the activations that it hands on
+     * @param kind the kind that its class or a rule has
+     * @param precision the precision that it computes in
+     * @param input the precision of its input activations
+     * @param output the precision of its output activations
      * @param engine the engine that computes it; {@code dl4j} where the layer is left as it is
-     * @param reason why, in a few words
+     * @param reason the reason, in a few words
      */
     public record Row(
             String name,
@@ -49,9 +49,9 @@ public record PrecisionPlan(Precision precision, String note, List<Row> rows, Li
     }
 
     /**
-     * A layer that is computed, in training, in one pass with what comes before it.
+     * A layer that is computed, in training, in one pass with the node before it.
      *
-     * @param first name of the layer or vertex that comes first: what it hands on is the result of both
+     * @param first name of the layer or vertex that comes first; its output is the result of both
      * @param then name of the layer
      */
     public record Fusion(String first, String then) {}
@@ -68,7 +68,9 @@ public record PrecisionPlan(Precision precision, String note, List<Row> rows, Li
         this(precision, note, rows, List.of());
     }
 
-    /** The fusion that a layer or vertex takes part in, as the first or as the second; empty if there is none. */
+    /**
+     * Returns the fusion that a layer or vertex takes part in, as the first or as the second; empty if there is none.
+     */
     public Optional<Fusion> fusion(String name) {
         return fusions.stream()
                 .filter(fusion -> fusion.first().equals(name) || fusion.then().equals(name))
@@ -76,7 +78,7 @@ public record PrecisionPlan(Precision precision, String note, List<Row> rows, Li
     }
 
     /**
-     * The row of a layer or vertex.
+     * Returns the row of a layer or vertex.
      *
      * @throws NoSuchElementException if there is none of this name
      */
@@ -92,7 +94,7 @@ public record PrecisionPlan(Precision precision, String note, List<Row> rows, Li
         return rows.stream().anyMatch(row -> row.precision().isHalf());
     }
 
-    /** The plan as a table of one line per layer or vertex. */
+    /** Returns the plan as a table of one line per layer or vertex. */
     @Override
     public String toString() {
         return PlanTable.of(this);

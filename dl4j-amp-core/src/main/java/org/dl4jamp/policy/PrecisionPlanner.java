@@ -17,17 +17,17 @@ import org.dl4jamp.precision.Precision;
 /**
  * Decides which layer of a network computes in which precision, and in which precision activations are kept in between.
  *
- * <p>What a layer computes in and what it is given and hands on are two things: an engine casts inside the layer where
- * they differ. So a batch normalization between two convolutions computes in FP32 and hands HALF arrays on.
+ * <p>The precision in which a layer computes may differ from that of its input and output; the engine then casts inside
+ * the layer. So a batch normalization between two convolutions computes in FP32 and returns HALF arrays.
  *
  * <ol>
- *   <li>Each layer is asked for: by the user's most specific rule, else by the opt level and {@link LayerKinds}. What
- *       the engine can't do in half precision stays FP32. Output layers are lowered on engines that
+ *   <li>Each layer gets a precision: by the user's most specific rule, else by the opt level and {@link LayerKinds}.
+ *       Layers that the engine can't do in half precision stay FP32. Output layers are lowered on engines that
  *       {@linkplain EngineAbility#keepsLossInFloat keep their loss in FP32}.
  *   <li>The arrays between layers are painted. Network inputs and outputs are FP32, and so is everything that only a
  *       cast would separate from them in a vertex or layer that preserves the type of its input.
- *   <li>Half islands without products go: a lone embedding between FP32 layers would be cast for nothing. Those that a
- *       rule asked for stay.
+ *   <li>Half islands without products go: a lone embedding between FP32 layers would be cast for nothing. Those of a
+ *       rule stay.
  * </ol>
  */
 public final class PrecisionPlanner {
@@ -56,9 +56,9 @@ public final class PrecisionPlanner {
      * @param optLevel the preset
      * @param rules the user's overrides, in the order in which they were given; they are checked even where nothing is
      *     lowered
-     * @param ability what the engine can do
-     * @param note why it is this precision, for the plan's note and the reasons of rows that it leaves to DL4J; null if
-     *     it was asked for
+     * @param ability the engine's abilities
+     * @param note the reason for this precision, for the plan's note and the reasons of rows that it leaves to DL4J;
+     *     null if the settings name it
      * @return the plan; its precision is FLOAT if no layer ended in half precision
      * @throws AmpException if a rule matches no layer
      * @throws IllegalArgumentException if the precision is AUTO
@@ -152,7 +152,7 @@ public final class PrecisionPlanner {
                 : new PrecisionPlan(Precision.FLOAT, "no layer gains from " + precision, rows);
     }
 
-    /** An engine that computes FP32 takes what would be left to DL4J, too. */
+    /** Returns a row with the engine in place of DL4J, if the engine computes FP32. */
     private PrecisionPlan.Row floatOnEngine(PrecisionPlan.Row row) {
         boolean left = row.engine().equals(UNTOUCHED) && !row.precision().isHalf();
         if (!left || !ability.computesFloat()) {

@@ -24,7 +24,7 @@ final class RuleBook {
     }
 
     /**
-     * The most specific rule that matches a layer: name before class, nearer before farther class, class before
+     * Returns the most specific rule that matches a layer: name before class, nearer before farther class, class before
      * predicate, later before earlier.
      */
     Optional<PrecisionRule> ruleFor(NetworkGraph.Node node) {
@@ -39,7 +39,7 @@ final class RuleBook {
      * A rule that matches a layer.
      *
      * @param form 0 for a rule by name, 1 by class, 2 by predicate
-     * @param depth how many wrappers had to be opened: {@code LSTM.class} is also about a bidirectional LSTM, but less
+     * @param depth number of wrappers around the match: {@code LSTM.class} is also about a bidirectional LSTM, but less
      *     than {@code Bidirectional.class} is
      * @param distance superclass steps from the layer's class to the rule's
      * @param position place in the order in which the rules were given

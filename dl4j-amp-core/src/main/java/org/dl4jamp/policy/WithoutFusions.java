@@ -6,8 +6,7 @@ import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.precision.Precision;
 
 /**
- * An engine of which the planner is told all but what it computes in one pass in training: inference has groups of its
- * own.
+ * An engine's abilities without its fusions of training: inference has groups of its own.
  *
  * @param engine the engine
  */

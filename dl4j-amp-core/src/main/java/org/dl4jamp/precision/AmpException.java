@@ -1,8 +1,8 @@
 package org.dl4jamp.precision;
 
 /**
- * Something dl4j-amp can't or won't do. The message names the argument or layer, its value, what is allowed and what to
- * do. Network, files and loss scaler are as they were before the call, unless the message says otherwise.
+ * Thrown for what dl4j-amp can't or won't do. The message names the argument or layer, its value, what is allowed and
+ * what to do. Network, files and loss scaler are as they were before the call, unless the message states otherwise.
  */
 public class AmpException extends RuntimeException {
     private static final long serialVersionUID = 1L;
@@ -17,10 +17,10 @@ public class AmpException extends RuntimeException {
     }
 
     /**
-     * The argument itself.
+     * Returns the argument itself.
      *
      * @param argument its name
-     * @param give what to give instead of null
+     * @param give a valid value, for the message
      * @throws AmpException if it's null
      */
     public static <T> T ifNull(T value, String argument, String give) {
@@ -31,8 +31,8 @@ public class AmpException extends RuntimeException {
     }
 
     /**
-     * A value as messages quote it: its text, of a long one the beginning of {@value #LONGEST_QUOTE} characters and how
-     * long it is.
+     * Returns a value as messages quote it: its text, of a long one the beginning of {@value #LONGEST_QUOTE} characters
+     * and how long it is.
      */
     public static String quote(Object value) {
         String text = String.valueOf(value);

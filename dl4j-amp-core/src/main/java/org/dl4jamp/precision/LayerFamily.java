@@ -28,7 +28,7 @@ public enum LayerFamily {
     SHAPE(LayerKind.FOLLOW, "follows its input"),
     /** Takes the kind of what it wraps. Never the family of a layer, only an entry of the table. */
     WRAPPER(LayerKind.FULL, "wraps a layer that dl4j-amp doesn't know"),
-    /** Written by a user: only the user knows whether it runs in half precision. */
+    /** Written by a user: whether it runs in half precision can't be found out. */
     UNKNOWN(LayerKind.FULL, "dl4j-amp doesn't know this class");
 
     private final LayerKind kind;

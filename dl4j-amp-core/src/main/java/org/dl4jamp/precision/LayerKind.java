@@ -1,11 +1,11 @@
 package org.dl4jamp.precision;
 
-/** What half precision means to a kind of layer or vertex. */
+/** The need for precision of a kind of layer or vertex. */
 public enum LayerKind {
     /** Worth half precision: sums of products, such as dense, convolutional, recurrent and attention layers. */
     LOWER,
     /** Must stay FP32: losses, softmax and log-like functions, statistics over large sets. */
     FULL,
-    /** Cheap either way: runs in the precision of what it is given, so that half regions are not cut into pieces. */
+    /** Cheap either way: runs in the precision of its input, so that half regions are not cut into pieces. */
     FOLLOW
 }

@@ -12,9 +12,9 @@ public enum OptLevel {
     /** Everything in half precision except batch normalization and losses. Dynamic loss scaling in HALF. */
     O2,
     /**
-     * Pure half precision, as an upper bound for speed: batch normalization and output layers take half parameters too,
-     * the parameters are rounded to half precision after each step (no master weights) and the loss is not scaled.
-     * Expect it not to converge on hard problems.
+     * Pure half precision, as an upper bound for speed. Batch normalization and output layers take half parameters,
+     * too. The parameters are rounded to half precision after each step (no master weights), and the loss is not
+     * scaled. Expect it not to converge on hard problems.
      */
     O3
 }

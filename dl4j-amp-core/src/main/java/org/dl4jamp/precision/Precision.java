@@ -11,9 +11,9 @@ import org.nd4j.linalg.api.buffer.DataType;
  */
 public enum Precision {
     /**
-     * What is fastest here: {@link #HALF} on a CUDA backend, {@link #BFLOAT16} on a CPU for which an engine computes it
-     * natively, otherwise {@link #FLOAT}, on an engine that computes it faster than DL4J if there is one. The plan says
-     * what was chosen and why, and so does the log if that is FP32.
+     * The fastest precision here: {@link #HALF} on a CUDA backend, or {@link #BFLOAT16} on a CPU for which an engine
+     * computes it natively. Otherwise {@link #FLOAT}, on an engine that computes it faster than DL4J if there is one.
+     * The plan has the choice with its reason, and so has the log if it's FP32.
      */
     AUTO(null),
     /**
@@ -23,7 +23,7 @@ public enum Precision {
     HALF(DataType.HALF),
     /** bfloat16: 8 bits of precision with the range of FP32. Needs no loss scaling. */
     BFLOAT16(DataType.BFLOAT16),
-    /** FP32: every layer computes as DL4J does, or in FP32 on an engine that was asked for by name. */
+    /** FP32: every layer computes as DL4J does, or in FP32 on the engine that the settings name. */
     FLOAT(DataType.FLOAT);
 
     private final DataType dataType;
@@ -33,7 +33,7 @@ public enum Precision {
     }
 
     /**
-     * The ND4J data type of this precision.
+     * Returns the ND4J data type of this precision.
      *
      * @return the data type, empty for {@link #AUTO}
      */

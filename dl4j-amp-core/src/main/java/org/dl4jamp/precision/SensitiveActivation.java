@@ -17,7 +17,7 @@ public enum SensitiveActivation {
     SOFTMAX("softmax, a sum of exponentials, in FP32"),
     /**
      * ND4J evaluates the function or its derivative with powers or exponentials of the argument, which exceed 65504 for
-     * ordinary arguments: the function or the gradient is then infinite or NaN ({@code SensitiveActivationTest} shows
+     * ordinary arguments. The function or the gradient is then infinite or NaN ({@code SensitiveActivationTest} shows
      * it).
      */
     OVERFLOWS("its activation function takes powers or exponentials, in FP32"),
@@ -45,7 +45,7 @@ public enum SensitiveActivation {
     }
 
     /**
-     * Why a function has to be evaluated in FP32.
+     * Returns the reason for which a function has to be evaluated in FP32.
      *
      * @param activation the function, null if there is none
      * @return empty if half precision will do

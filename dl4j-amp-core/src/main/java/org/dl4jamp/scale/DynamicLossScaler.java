@@ -20,13 +20,13 @@ import org.dl4jamp.precision.AmpException;
  * </pre>
  *
  * <p>The method is that of Micikevicius et al. 2018, "Mixed Precision Training". Names, defaults and arithmetic are
- * those of PyTorch's {@code torch.amp.GradScaler}: the scale is a float, the factors are doubles, and as long as the
- * scale stays inside its range it follows {@code GradScaler} bit for bit. PyTorch's only limit is infinity, which
- * growth does not pass; here growth does not pass {@code maxScale}, and a scale that backs off below {@code minScale}
- * becomes {@code minScale}, as in Megatron-LM.
+ * those of PyTorch's {@code torch.amp.GradScaler}: the scale is a float, the factors are doubles. As long as the scale
+ * stays inside its range it follows {@code GradScaler} bit for bit. PyTorch's only limit is infinity, which growth does
+ * not pass; here growth does not pass {@code maxScale}, and a scale that backs off below {@code minScale} becomes
+ * {@code minScale}, as in Megatron-LM.
  *
  * <p>A hysteresis of N lets the scale survive overflows of single batches, as in Megatron-LM's
- * {@code DynamicGradScaler}: after a growth interval without overflow, N - 1 overflows only restart the interval, and
+ * {@code DynamicGradScaler}. After a growth interval without overflow, N - 1 overflows only restart the interval, and
  * every further one backs off. One is PyTorch's behaviour.
  *
  * <p>The scale is never zero, infinite or NaN. Not thread-safe.
@@ -59,7 +59,7 @@ public final class DynamicLossScaler implements LossScaler {
         this.hysteresisTracker = hysteresis;
     }
 
-    /** A builder with PyTorch's defaults and a range from 2<sup>-14</sup> to 2<sup>24</sup>. */
+    /** Returns a builder with PyTorch's defaults and a range from 2<sup>-14</sup> to 2<sup>24</sup>. */
     public static Builder builder() {
         return new Builder();
     }
@@ -133,7 +133,7 @@ public final class DynamicLossScaler implements LossScaler {
         return copy;
     }
 
-    /** The scale before the first step. */
+    /** Returns the scale before the first step. */
     public double initialScale() {
         return initialScale;
     }
@@ -148,17 +148,17 @@ public final class DynamicLossScaler implements LossScaler {
         return backoffFactor;
     }
 
-    /** After how many steps in a row without overflow the scale grows. */
+    /** Returns the number of steps in a row without overflow after which the scale grows. */
     public int growthInterval() {
         return growthInterval;
     }
 
-    /** The smallest scale. */
+    /** Returns the smallest scale. */
     public double minScale() {
         return minScale;
     }
 
-    /** The largest scale. */
+    /** Returns the largest scale. */
     public double maxScale() {
         return maxScale;
     }
@@ -168,7 +168,7 @@ public final class DynamicLossScaler implements LossScaler {
         return hysteresis;
     }
 
-    /** The call that makes it; the state is not part of it. */
+    /** Returns the call that makes it; the state is not part of it. */
     @Override
     public String toString() {
         return "DynamicLossScaler.builder().initialScale(" + initialScale + ").growthFactor(" + growthFactor
@@ -204,7 +204,8 @@ public final class DynamicLossScaler implements LossScaler {
         }
 
         /**
-         * The scale before the first step; default 65536. Has to lie between {@link #minScale} and {@link #maxScale}.
+         * Sets the scale before the first step; default 65536. Has to lie between {@link #minScale} and
+         * {@link #maxScale}.
          */
         public Builder initialScale(double initialScale) {
             this.initialScale = requireScale("initialScale", initialScale);
@@ -236,20 +237,20 @@ public final class DynamicLossScaler implements LossScaler {
             return this;
         }
 
-        /** After how many steps in a row without overflow the scale grows; default 2000. */
+        /** Sets after how many steps in a row without overflow the scale grows; default 2000. */
         public Builder growthInterval(int growthInterval) {
             require(growthInterval >= 1, "growthInterval", growthInterval, "at least 1 step is needed, such as 2000");
             this.growthInterval = growthInterval;
             return this;
         }
 
-        /** The smallest scale; default 2<sup>-14</sup>. */
+        /** Sets the smallest scale; default 2<sup>-14</sup>. */
         public Builder minScale(double minScale) {
             this.minScale = requireScale("minScale", minScale);
             return this;
         }
 
-        /** The largest scale; default 2<sup>24</sup>. */
+        /** Sets the largest scale; default 2<sup>24</sup>. */
         public Builder maxScale(double maxScale) {
             this.maxScale = requireScale("maxScale", maxScale);
             return this;

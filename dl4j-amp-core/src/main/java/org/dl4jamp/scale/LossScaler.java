@@ -3,8 +3,8 @@ package org.dl4jamp.scale;
 /**
  * Decides by how much the loss is multiplied before the backward pass, from what became of the steps before.
  *
- * <p>One step of training reads {@link #scale()} once, computes the gradients of the scaled loss, divides them by the
- * same scale, looks whether all of them are finite, and says so with {@link #update(boolean)}:
+ * <p>One step of training reads {@link #scale()} once, computes the gradients of the scaled loss, and divides them by
+ * the same scale. It checks whether all of them are finite, and calls {@link #update(boolean)} with the result:
  *
  * <pre>
  * double s = scaler.scale();
@@ -14,21 +14,21 @@ package org.dl4jamp.scale;
  * scaler.update(overflow);
  * </pre>
  *
- * <p>Scalers know nothing of networks or arrays. They are not thread-safe.
+ * <p>Scalers don't depend on networks or arrays. They are not thread-safe.
  */
 public interface LossScaler {
-    /** The factor for the loss of the next step: finite and above zero. */
+    /** Returns the factor for the loss of the next step: finite and above zero. */
     double scale();
 
     /**
-     * Tells the scaler what became of a step. It isn't told of steps that were skipped because the loss or the data
+     * Updates the scaler with the result of a step. Not called for steps that were skipped because the loss or the data
      * were not finite: the scale isn't to blame for those.
      *
      * @param overflow whether any gradient of the step was infinite or NaN, in which case the step was skipped
      */
     void update(boolean overflow);
 
-    /** Everything that {@link #restore} needs to go on as if nothing had happened. */
+    /** Returns everything that {@link #restore} needs to go on as if nothing had happened. */
     LossScalerState state();
 
     /**
@@ -39,6 +39,6 @@ public interface LossScaler {
      */
     void restore(LossScalerState state);
 
-    /** A scaler with the same settings and the same state that knows nothing of this one. */
+    /** Returns a scaler with the same settings and the same state that is independent of this one. */
     LossScaler copy();
 }

@@ -3,8 +3,8 @@ package org.dl4jamp.scale;
 import org.dl4jamp.precision.AmpException;
 
 /**
- * No loss scaling: the scale is one and stays one. What {@code GradScaler(enabled=False)} is in PyTorch, and right for
- * BFLOAT16, which has the range of FP32.
+ * No loss scaling: the scale is one and stays one. The counterpart of PyTorch's {@code GradScaler(enabled=False)}, and
+ * right for BFLOAT16, which has the range of FP32.
  */
 public final class NoLossScaler implements LossScaler {
     /** {@link LossScalerState#kind()} of this scaler. */
@@ -40,7 +40,7 @@ public final class NoLossScaler implements LossScaler {
         return new NoLossScaler();
     }
 
-    /** The call that makes it. */
+    /** Returns the call that makes it. */
     @Override
     public String toString() {
         return "new NoLossScaler()";

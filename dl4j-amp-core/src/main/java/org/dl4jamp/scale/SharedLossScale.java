@@ -18,12 +18,12 @@ import org.dl4jamp.precision.AmpException;
  * }
  * </pre>
  *
- * <p>Each network makes or skips its step for itself. In {@link #update()} the scaler hears of an overflow if any of
- * them had one, and of none otherwise, as in PyTorch after several {@code scaler.step(optimizer)}. In each iteration a
- * network makes one step at most, and need not make one. Thread-safe.
+ * <p>Each network makes or skips its step for itself. {@link #update()} updates the scaler with an overflow if any of
+ * them had one, and with none otherwise, as in PyTorch after several {@code scaler.step(optimizer)}. In each iteration
+ * a network makes one step at most, and need not make one. Thread-safe.
  */
 public final class SharedLossScale {
-    /** What a network's step says of the scale. */
+    /** The result of a network's step for the scale. */
     public enum Verdict {
         /** All gradients were finite. */
         FINITE,
@@ -37,7 +37,7 @@ public final class SharedLossScale {
     private final IdentityHashMap<Object, Verdict> verdicts = new IdentityHashMap<>();
 
     /**
-     * @param scaler the networks' own from now on: nobody else is to tell it anything
+     * @param scaler the networks' own from now on: it mustn't be updated elsewhere
      * @throws AmpException if it's null
      */
     public SharedLossScale(LossScaler scaler) {
@@ -45,18 +45,18 @@ public final class SharedLossScale {
                 AmpException.ifNull(scaler, "scaler", "a LossScaler, such as DynamicLossScaler.builder().build()");
     }
 
-    /** The scaler, whose scale all networks have. */
+    /** Returns the scaler, whose scale all networks have. */
     public LossScaler scaler() {
         return scaler;
     }
 
-    /** By how much losses are scaled until the next {@link #update()}. */
+    /** Returns the factor of the losses until the next {@link #update()}. */
     public double scale() {
         return scaler.scale();
     }
 
     /**
-     * Ends an iteration: tells the scaler what became of the networks' steps.
+     * Ends an iteration: updates the scaler with the results of the networks' steps.
      *
      * @throws AmpException if no network has made or skipped a step since the last call; the scaler is as before then
      */
@@ -78,7 +78,7 @@ public final class SharedLossScale {
     /**
      * Refuses a network's step where it has made one in this iteration.
      *
-     * @param network who asks
+     * @param network the calling network's identity
      * @param name of the network, for the message
      * @throws AmpException if {@link #update()} wasn't called since its last step
      */
@@ -92,15 +92,15 @@ public final class SharedLossScale {
     }
 
     /**
-     * Hears of a network's step.
+     * Records the result of a network's step.
      *
-     * @param network who tells
+     * @param network the calling network's identity
      */
     public synchronized void end(Object network, Verdict verdict) {
         verdicts.put(network, verdict);
     }
 
-    /** The call that makes it; the state is not part of it. */
+    /** Returns the call that makes it; the state is not part of it. */
     @Override
     public String toString() {
         return "new SharedLossScale(" + scaler + ")";

@@ -3,16 +3,16 @@ package org.dl4jamp.scale;
 import org.dl4jamp.precision.AmpException;
 
 /**
- * Which numbers can be loss scales: gradients are multiplied in single precision, by the scale and by its reciprocal,
- * which would be infinite below the smallest normal float.
+ * Decides which numbers can be loss scales. Gradients are multiplied in single precision by the scale and by its
+ * reciprocal, which would be infinite below the smallest normal float.
  */
 final class SinglePrecision {
     private SinglePrecision() {}
 
     /**
-     * The scale as a float.
+     * Returns the scale as a float.
      *
-     * @param call what was called with it, without the brackets
+     * @param call name of the called method
      * @param advice which one to take, after the range
      * @throws AmpException if it can't be one
      */

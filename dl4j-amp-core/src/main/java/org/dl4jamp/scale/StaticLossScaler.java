@@ -3,9 +3,8 @@ package org.dl4jamp.scale;
 import org.dl4jamp.precision.AmpException;
 
 /**
- * One loss scale for the whole training, for people who know theirs: the fixed "scaling factor" of Micikevicius et al.
- * 2018, "Mixed Precision Training", section 3.2. A step that overflows is skipped like with any other scaler, but the
- * scale stays.
+ * One loss scale for the whole training: the fixed "scaling factor" of Micikevicius et al. 2018, "Mixed Precision
+ * Training", section 3.2. A step that overflows is skipped like with any other scaler, but the scale stays.
  */
 public final class StaticLossScaler implements LossScaler {
     /** {@link LossScalerState#kind()} of this scaler. */
@@ -24,7 +23,7 @@ public final class StaticLossScaler implements LossScaler {
                 SinglePrecision.scale("new StaticLossScaler", scale, "; powers of two such as 1024 lose no precision");
     }
 
-    /** The scale that was given, as a float is. */
+    /** Returns the scale that was given, as a float is. */
     @Override
     public double scale() {
         return scale;
@@ -52,7 +51,7 @@ public final class StaticLossScaler implements LossScaler {
         return new StaticLossScaler(scale);
     }
 
-    /** The call that makes it. */
+    /** Returns the call that makes it. */
     @Override
     public String toString() {
         return "new StaticLossScaler(" + scale + ")";

@@ -22,8 +22,8 @@ import org.dl4jamp.network.AmpNetwork;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * What a network's updater does in mixed precision: nothing in a step that doesn't count or isn't complete; what its
- * plan says with gradients in the network's view; and what DL4J does with those of another network.
+ * Replaces the update of a network's updater. In a step that doesn't count or isn't complete it does nothing. Gradients
+ * in the network's view are updated by its plan, and other gradients by DL4J.
  */
 final class AmpUpdate implements HookedUpdater.Hook {
     private final TrainingStep step;
@@ -38,7 +38,7 @@ final class AmpUpdate implements HookedUpdater.Hook {
 
     /**
      * @param updater a network's
-     * @param parts what its gradients consist of
+     * @param parts parts of its gradients
      * @param kernels the engine's
      * @param clipping limits of the network's gradients
      */

@@ -23,11 +23,11 @@ final class BackwardResults {
     private final LongToDoubleFunction divisor;
 
     /**
-     * @param network whose backward passes they are
+     * @param network the network that runs backward
      * @param penalized adds a penalty to the gradients, if there is one
      * @param group takes the gradients
-     * @param diagnosis says why gradients aren't finite
-     * @param divisor what makes means of sums over that many examples
+     * @param diagnosis finds the reason for gradients that aren't finite
+     * @param divisor the divisor that makes means of sums over that many examples
      */
     BackwardResults(
             AmpNetwork network,
@@ -71,7 +71,7 @@ final class BackwardResults {
     /**
      * Takes the gradients of one backward pass.
      *
-     * @param parts what they consist of
+     * @param parts parts of the gradients
      * @param gradients the network's
      */
     Result take(UpdaterCall call, GradientParts parts, GradientParts.Parted gradients, StepKernels kernels) {

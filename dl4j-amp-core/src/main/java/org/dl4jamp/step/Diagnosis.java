@@ -25,7 +25,7 @@ final class Diagnosis {
 
     /**
      * @param network whose backward passes they are
-     * @param scale what their loss is scaled by
+     * @param scale scale of their loss
      */
     Diagnosis(AmpNetwork network, ScaleUpdates scale) {
         this.network = network;
@@ -49,7 +49,7 @@ final class Diagnosis {
                         && FiniteCheck.firstNonFinite(features).isPresent());
     }
 
-    /** Hears what an output layer compares with in the backward pass that begins; may be null. */
+    /** Sets an output layer's labels at the begin of a backward pass; may be null. */
     void begins(LossScalingLayer output, INDArray batchLabels) {
         labels.put(output, batchLabels);
     }
@@ -60,7 +60,8 @@ final class Diagnosis {
     }
 
     /**
-     * Why gradients or loss of an iteration aren't finite. If it's the batch, the network's score becomes NaN.
+     * Returns the reason why gradients or loss of an iteration aren't finite. If it's the batch, the network's score
+     * becomes NaN.
      *
      * @param loss of the batch, without the scale
      */
@@ -93,7 +94,7 @@ final class Diagnosis {
     }
 
     /**
-     * Why a pass isn't to be learned from that nothing was scaled for.
+     * Returns the reason to skip a pass that wasn't scaled.
      *
      * @param what wasn't finite in it
      */

@@ -8,8 +8,8 @@ import org.deeplearning4j.optimize.api.TrainingListener;
 import org.dl4jamp.network.AmpNetwork;
 
 /**
- * Hears of a network's epochs that end, which DL4J and its early stopping trainers tell listeners alone, before other
- * listeners look at what was learned.
+ * Notices the ends of a network's epochs: DL4J and its early stopping trainers notify only listeners of them. Runs
+ * before other listeners, which may read what was learned.
  */
 final class EpochEnd extends BaseTrainingListener {
     private final AmpNetwork network;
@@ -17,7 +17,7 @@ final class EpochEnd extends BaseTrainingListener {
     private boolean removed;
 
     /**
-     * @param network what is trained
+     * @param network the network that is trained
      * @param whatToDo at the end of each epoch
      */
     EpochEnd(AmpNetwork network, Runnable whatToDo) {

@@ -12,8 +12,8 @@ import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * The updater that stands in a network in place of its own. Programs, and DL4J, put others there at any time; this one
- * comes back before the next step.
+ * The updater that replaces a network's own. Programs, and DL4J, put others there at any time; this one comes back
+ * before the next step.
  */
 final class InstalledUpdater {
     private final AmpNetwork network;
@@ -24,8 +24,8 @@ final class InstalledUpdater {
     private boolean removed;
 
     /**
-     * @param network where the updater stands
-     * @param updates what an updater does when it's called
+     * @param network the network of the updater
+     * @param updates called in place of an updater
      */
     InstalledUpdater(AmpNetwork network, Function<HookedUpdater, AmpUpdate> updates) {
         this.network = network;
@@ -55,7 +55,7 @@ final class InstalledUpdater {
         }
     }
 
-    /** The updater that was put into the network last. */
+    /** Returns the updater that was put into the network last. */
     BaseMultiLayerUpdater<?> present() {
         return updater;
     }

@@ -16,7 +16,7 @@ import org.nd4j.linalg.learning.regularization.Regularization;
  * @param divides whether the pass divides the gradients by the minibatch
  */
 record OnePassBlock(UpdaterBlock block, INDArray gradients, boolean divides) {
-    /** What the engine is to do in a step. */
+    /** Returns the engine's update of this block in a step. */
     StepKernels.Update update(float divisor, UpdaterCall call) {
         return new StepKernels.Update(
                 block.getGradientUpdater(), gradients, divides ? divisor : 1, call.iteration(), call.epoch());

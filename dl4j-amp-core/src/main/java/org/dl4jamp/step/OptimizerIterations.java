@@ -1,9 +1,9 @@
 package org.dl4jamp.step;
 
 /**
- * Counts the iterations that an updater has seen, for Adam's bias correction and schedules: those of the network,
- * without those in which it did nothing. What the network counts is what it says when the updater is called: a step
- * that ended in an exception it hasn't counted, and users may set it.
+ * Counts the iterations of an updater, for Adam's bias correction and schedules: those of the network, without those in
+ * which the updater did nothing. The network's count is read when the updater is called: a step that ended in an
+ * exception isn't in it, and users may set it.
  */
 final class OptimizerIterations {
     private long skipped;
@@ -11,7 +11,7 @@ final class OptimizerIterations {
     private boolean skippedLast;
 
     /**
-     * Hears that the updater is called.
+     * Called when the updater is.
      *
      * @param iteration the network's
      * @param counts the steps before this one; they may have been restored
@@ -29,7 +29,7 @@ final class OptimizerIterations {
         skippedLast = false;
     }
 
-    /** Hears that the updater does nothing in this iteration. */
+    /** Called if the updater does nothing in this iteration. */
     void skip() {
         skippedLast = true;
     }
@@ -37,8 +37,8 @@ final class OptimizerIterations {
     /**
      * Has the updater do something in its last iteration after all.
      *
-     * @param done how many iterations the network has counted; the last of them counts where the updater wasn't called
-     *     since it was restored
+     * @param done number of iterations that the network has counted; the last of them counts where the updater wasn't
+     *     called since it was restored
      * @param counts the steps before this one
      */
     void resume(int done, StepCounts counts) {
@@ -48,7 +48,7 @@ final class OptimizerIterations {
         skippedLast = false;
     }
 
-    /** The iterations that the updater has seen before this one. */
+    /** Returns the iterations that the updater has seen before this one. */
     int seen() {
         return (int) Math.max(0, last - skipped);
     }

@@ -8,8 +8,8 @@ import org.dl4jamp.scale.SharedLossScale;
 import org.dl4jamp.scale.SharedLossScale.Verdict;
 
 /**
- * What a network's loss scaler hears of its steps: of those whose loss was scaled, whether they overflowed. It hears of
- * them at once or, if several networks share it, when the program says that the iteration is over.
+ * Updates a network's loss scaler with the results of its steps: of those whose loss was scaled, whether they
+ * overflowed. It does so at once or, if several networks share the scaler, when the program ends the iteration.
  */
 public final class ScaleUpdates {
     private final LossScaler scaler;
@@ -24,13 +24,13 @@ public final class ScaleUpdates {
         this.scales = scales;
     }
 
-    /** A scaler that hears of each step. */
+    /** Returns updates of a scaler after each step. */
     public static ScaleUpdates each(LossScaler scaler) {
         return new ScaleUpdates(scaler, Optional.empty(), true);
     }
 
     /**
-     * Those of a network that takes part in a scale of several.
+     * Returns the updates of a network that shares its scale with others.
      *
      * @param scaler the shared one's, or one that scales nothing
      * @param scales whether it's the shared one's: not so in a network whose layers all compute in FP32
@@ -44,7 +44,7 @@ public final class ScaleUpdates {
     }
 
     /**
-     * The factor for the loss of the next step.
+     * Returns the factor for the loss of the next step.
      *
      * @throws AmpException if the scaler's is none that gradients can be multiplied by, and by the reciprocal of
      */
@@ -59,12 +59,12 @@ public final class ScaleUpdates {
         return scale;
     }
 
-    /** Returns whether the scaler hears of a step only at the end of the iteration. */
+    /** Returns whether the scaler is updated only at the end of the iteration. */
     boolean areLater() {
         return shared.isPresent();
     }
 
-    /** Hears that losses aren't scaled from now on, or are again. */
+    /** Sets whether losses aren't scaled from now on. */
     public void pause(boolean begins) {
         paused = begins;
     }
@@ -74,31 +74,31 @@ public final class ScaleUpdates {
     }
 
     /**
-     * Hears that gradients of a step are there.
+     * Called when the gradients of a step are computed.
      *
-     * @param network whose step it is, for the message
+     * @param network its name, for the message
      * @throws org.dl4jamp.precision.AmpException if there mustn't be one now
      */
     void begin(String network) {
         shared.ifPresent(scale -> scale.begin(this, network));
     }
 
-    /** Hears of a micro-batch of the step in progress, which may be its only one. */
+    /** Counts a micro-batch of the step in progress, which may be its only one. */
     void count() {
         scaled |= !paused;
     }
 
-    /** Hears that the micro-batches before this process began were scaled, as far as anybody knows. */
+    /** Counts the micro-batches before this process began as scaled, since it isn't saved whether they were. */
     void restore() {
         scaled = true;
     }
 
-    /** The step in progress was taken. */
+    /** Ends the step in progress as taken. */
     void taken() {
         end(Verdict.FINITE);
     }
 
-    /** The step in progress was skipped. */
+    /** Ends the step in progress as skipped. */
     void skipped(Skip skip) {
         end(skip.overflow() ? Verdict.OVERFLOW : Verdict.NONE);
     }

@@ -5,7 +5,7 @@ import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.LossScaler;
 import org.slf4j.Logger;
 
-/** Who hears of skipped steps: the scaler of overflows, the log of all, and the program if there is no end to them. */
+/** Handles skipped steps: updates the scaler, logs them, and throws if there are too many in a row. */
 final class SkippedSteps {
     private final Logger log;
     private final SkipWarnings warnings;
@@ -14,8 +14,8 @@ final class SkippedSteps {
     private final int maxConsecutiveSkips;
 
     /**
-     * @param updates hears of them
-     * @param maxConsecutiveSkips after how many in a row training stops
+     * @param updates notified of them
+     * @param maxConsecutiveSkips number in a row after which training stops
      */
     SkippedSteps(Logger log, ScaleUpdates updates, int maxConsecutiveSkips) {
         this.log = log;
@@ -26,7 +26,7 @@ final class SkippedSteps {
     }
 
     /**
-     * Hears of a step that was skipped.
+     * Handles a skipped step.
      *
      * @param counts the steps, this one included
      * @throws AmpException if too many in a row were skipped

@@ -1,11 +1,11 @@
 package org.dl4jamp.step;
 
 /**
- * How many steps there have been.
+ * The counts of steps.
  *
  * @param taken steps in which the parameters were updated
  * @param skipped steps that were skipped because something wasn't finite
- * @param consecutiveSkips how many of the last steps were skipped in a row
+ * @param consecutiveSkips number of the last steps that were skipped in a row
  * @param collected iterations that were no steps: their gradients were only added up
  */
 public record StepCounts(long taken, long skipped, int consecutiveSkips, long collected) {
@@ -24,12 +24,12 @@ public record StepCounts(long taken, long skipped, int consecutiveSkips, long co
         return new StepCounts(taken, skipped, consecutiveSkips, collected + 1);
     }
 
-    /** The last iteration becomes a step after all. */
+    /** Counts the last iteration as a step after all. */
     StepCounts withoutLastCollected() {
         return new StepCounts(taken, skipped, consecutiveSkips, collected - 1);
     }
 
-    /** The iterations of the network in which its updater did nothing. */
+    /** Returns the iterations of the network in which its updater did nothing. */
     long withoutUpdate() {
         return skipped + collected;
     }

@@ -17,10 +17,10 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.regularization.Regularization;
 
 /**
- * How the gradients in a network's view become updates: DL4J's update, in as few passes over memory as the engine can.
- * What the engine has a pass for is divided by the minibatch within that pass, unless gradient normalization or
- * regularization looks at the numbers in between; the rest is divided before, in as few operations as it lies in
- * pieces. DL4J's optimizer subtracts. Immutable: when terms or views change, another plan is made.
+ * Makes updates of the gradients in a network's view: DL4J's update, in as few passes over memory as the engine can.
+ * Blocks with a pass of the engine are divided by the minibatch within that pass, unless gradient normalization or
+ * regularization reads the numbers in between. The rest is divided before, with one operation for each contiguous
+ * piece. DL4J's optimizer subtracts. Immutable: when terms or views change, another plan is made.
  */
 final class StepPlan {
     private final BaseMultiLayerUpdater<?> updater;
@@ -96,9 +96,9 @@ final class StepPlan {
     /**
      * Makes updates.
      *
-     * @param call what the updater is called with, its gradients in the view
-     * @param divisor what makes means of the gradients that are sums
-     * @param factor what brings true gradients within the limit of their norm
+     * @param call the updater's arguments, with gradients in the view
+     * @param divisor the divisor that makes means of sums
+     * @param factor the factor that brings true gradients within the limit of their norm
      */
     void run(UpdaterCall call, float divisor, double factor) {
         float clipping = (float) (divisor / factor);

@@ -31,8 +31,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Decides in each training step whether it counts. A step with a non-finite gradient or loss is skipped: its gradients
  * become zero, and parameters, updater state and running statistics stay as they were. If the loss was finite the scale
- * was too large, and the scaler hears of an overflow; otherwise the scale isn't to blame and stays. The micro-batches
- * of a {@linkplain GradientGroup group} are one step, which counts or doesn't.
+ * was too large, and the scaler is updated with an overflow; otherwise the scale isn't to blame and stays. The
+ * micro-batches of a {@linkplain GradientGroup group} are one step, which counts or doesn't.
  */
 public final class TrainingStep implements StepGuard {
     private static final Logger LOG = LoggerFactory.getLogger(TrainingStep.class);
@@ -56,11 +56,11 @@ public final class TrainingStep implements StepGuard {
     private OptimizerIterations iterations = new OptimizerIterations();
 
     /**
-     * @param owner whose step this is
-     * @param network what is trained
-     * @param scale hears what becomes of each step
-     * @param maxConsecutiveSkips after how many skipped steps in a row training stops
-     * @param gradients what becomes of gradients on their way to the updater
+     * @param owner returned by {@link #owner()}
+     * @param network the network that is trained
+     * @param scale notified of each step's result
+     * @param maxConsecutiveSkips number of skipped steps in a row after which training stops
+     * @param gradients the operations on gradients before the updater
      */
     public TrainingStep(
             Object owner, AmpNetwork network, ScaleUpdates scale, int maxConsecutiveSkips, GradientTerms gradients) {
@@ -80,22 +80,22 @@ public final class TrainingStep implements StepGuard {
         this.updater = new InstalledUpdater(network, this::update);
     }
 
-    /** Whose step this is, for whoever knows what that is. */
+    /** Returns the mixed precision that this step belongs to. */
     public Object owner() {
         return owner;
     }
 
-    /** The training step that an updater belongs to, empty if it's null or not one of a training step's. */
+    /** Returns the training step that an updater belongs to, empty if it's null or not one of a training step's. */
     public static Optional<TrainingStep> of(BaseMultiLayerUpdater<?> updater) {
         return HookedUpdater.hookOf(updater).filter(AmpUpdate.class::isInstance).map(hook -> ((AmpUpdate) hook).step());
     }
 
-    /** The updater that this step has put into the network. */
+    /** Returns the updater that this step has put into the network. */
     InstalledUpdater updater() {
         return updater;
     }
 
-    /** The network that is trained. */
+    /** Returns the network that is trained. */
     public Model network() {
         return network.model();
     }
@@ -110,7 +110,7 @@ public final class TrainingStep implements StepGuard {
         this.iterations = new OptimizerIterations();
     }
 
-    /** Micro-batches that wait for more, if there are any. */
+    /** Returns micro-batches that wait for more, if there are any. */
     public Optional<WaitingGroup> waiting() {
         return group.waiting();
     }
@@ -173,7 +173,7 @@ public final class TrainingStep implements StepGuard {
     }
 
     /**
-     * The iteration that DL4J's updater is told: without those that moved nothing, so that Adam's bias correction and
+     * Returns the iteration for DL4J's updater: without those that moved nothing, so that Adam's bias correction and
      * schedules don't advance.
      */
     int optimizerIteration() {
@@ -181,8 +181,8 @@ public final class TrainingStep implements StepGuard {
     }
 
     /**
-     * The norm of the gradients of the last step that counted, before they were clipped; empty before there was one,
-     * and where it isn't measured.
+     * Returns the norm of the gradients of the last step that counted, before they were clipped; empty before there was
+     * one, and where it isn't measured.
      */
     public OptionalDouble gradientNorm() {
         return gradientNorm;
@@ -196,15 +196,15 @@ public final class TrainingStep implements StepGuard {
     /**
      * Decides on the gradients that an updater is called with.
      *
-     * <p>A call by anybody but DL4J's optimizer isn't a step: nobody counts it, and since nothing was scaled for it,
-     * the scaler doesn't hear of it.
+     * <p>Only a call by DL4J's optimizer is a step. Any other call isn't counted, and since nothing was scaled for it,
+     * the scaler isn't updated.
      *
-     * @param parts what they consist of
+     * @param parts their parts
      * @param gradients become those of the effective batch; where there is no update zeros, but for what is an update
      *     already
-     * @param byOptimizer whether DL4J's optimizer has called it: then the network's score is the loss that the
+     * @param byOptimizer whether DL4J's optimizer has called the updater: then the network's score is the loss that the
      *     gradients belong to
-     * @return what the updater is to make an update of; empty if it has to wait, or the step doesn't count
+     * @return the batch of the update; empty if the updater has to wait, or the step doesn't count
      * @throws AmpException if too many steps in a row were skipped, or if several networks share a scale that wasn't
      *     updated since the last step
      */

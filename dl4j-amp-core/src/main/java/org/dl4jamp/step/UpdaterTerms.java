@@ -8,13 +8,13 @@ import org.deeplearning4j.nn.updater.UpdaterBlock;
 import org.nd4j.linalg.learning.regularization.Regularization;
 
 /**
- * What DL4J does to a block's gradients before its updater. Users may change it in the middle of training.
+ * DL4J's operations on a block's gradients before its updater. Users may change them in the middle of training.
  *
  * @param normalizes whether the gradients of some parameter's layer are normalized or clipped
  * @param addsToGradients whether an L1 or L2 term is added to the gradients of some parameter
  */
 record UpdaterTerms(boolean normalizes, boolean addsToGradients) {
-    /** Those of each block. */
+    /** Returns those of each block. */
     static List<UpdaterTerms> of(List<UpdaterBlock> blocks) {
         List<UpdaterTerms> terms = new ArrayList<>(blocks.size());
         for (UpdaterBlock block : blocks) {
@@ -36,7 +36,7 @@ record UpdaterTerms(boolean normalizes, boolean addsToGradients) {
         return terms;
     }
 
-    /** Returns whether something looks at the means of the gradients before the updater does. */
+    /** Returns whether something reads the means of the gradients before the updater. */
     boolean readMeans() {
         return normalizes || addsToGradients;
     }

@@ -9,8 +9,8 @@ import org.dl4jamp.precision.AmpException;
 import org.slf4j.Logger;
 
 /**
- * Gradients that an updater is given by anybody but DL4J's optimizer. Nothing was scaled for them, so the scaler
- * doesn't hear of it if they aren't finite, and the limit of consecutive skips is their own.
+ * Checks gradients of calls of the updater that aren't DL4J's optimizer's. Nothing was scaled for them, so they never
+ * update the scaler, and they have a limit of consecutive skips of their own.
  */
 final class UpdatesByHand {
     private final Logger log;
@@ -20,8 +20,8 @@ final class UpdatesByHand {
     private int skipsInARow;
 
     /**
-     * @param culprit looks for what isn't finite
-     * @param maxConsecutiveSkips after how many in a row somebody has to hear of it
+     * @param culprit finds what isn't finite
+     * @param maxConsecutiveSkips number in a row after which an exception is thrown
      * @param needNorm whether their norm is limited
      */
     UpdatesByHand(Logger log, NonFiniteSource culprit, int maxConsecutiveSkips, boolean needNorm) {
@@ -31,13 +31,13 @@ final class UpdatesByHand {
         this.needNorm = needNorm;
     }
 
-    /** What is known of them in one pass: whether they are finite, and, if it's needed, their norm. */
+    /** The result of a check: whether they are finite, and, if it's needed, their norm. */
     record Checked(boolean finite, OptionalDouble norm) {}
 
     /**
      * Looks at them.
      *
-     * @param divisor what makes means of the sums among them
+     * @param divisor the divisor that makes means of the sums among them
      */
     Checked check(GradientParts.Parted gradients, double divisor, StepKernels kernels) {
         WorkEvent event = WorkEvent.begin(WorkEvent.CHECK, "gradients");
@@ -50,7 +50,7 @@ final class UpdatesByHand {
         return new Checked(finite, norm);
     }
 
-    /** Hears that they were finite. */
+    /** Called if they were finite. */
     void taken() {
         skipsInARow = 0;
     }

@@ -5,39 +5,36 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/**
- * How a wrapper casts what a twin is given and what it returns. An engine may know a faster way, or another order in
- * memory, than ND4J.
- */
+/** Casts a twin's inputs and results. An engine may have a faster way, or another order in memory, than ND4J. */
 @FunctionalInterface
 public interface Casting {
     /** With ND4J's operations. */
     Casting ND4J = Casts::cast;
 
     /**
-     * The same casts, but arrays of whole numbers stay what they are: as row numbers of an embedding they have digits
-     * that FLOAT hasn't.
+     * Returns the same casts, but arrays of whole numbers stay what they are: as row numbers of an embedding they have
+     * digits that FLOAT hasn't.
      */
     static Casting ofRowNumbers(Casting others) {
         return new RowNumberCasting(others);
     }
 
     /**
-     * An array in another data type, of the same shape.
+     * Returns an array in another data type, of the same shape.
      *
-     * @param array what to cast; may be null
-     * @param type the type wanted
-     * @param workspaceMgr knows where the result goes
+     * @param array may be null
+     * @param type the new type
+     * @param workspaceMgr has the workspace for the result
      * @param destination which of its workspaces
      * @return the array itself if it has the type already
      */
     INDArray cast(INDArray array, DataType type, LayerWorkspaceMgr workspaceMgr, ArrayType destination);
 
     /**
-     * The same numbers in the order in memory that DL4J's own code expects.
+     * Reorders an array into the order in memory that DL4J's own code expects.
      *
-     * @param array what to reorder; may be null
-     * @return the array itself if it's in that order already, or the engine knows no other
+     * @param array may be null
+     * @return the array itself if it's in that order already, or the engine has no other
      */
     default INDArray usualOrder(INDArray array, LayerWorkspaceMgr workspaceMgr, ArrayType destination) {
         return array;
@@ -53,7 +50,7 @@ public interface Casting {
     }
 
     /**
-     * A gradient to which DL4J adds, with {@link INDArray#addi(INDArray)}, those of other consumers of the same
+     * Returns a gradient to which DL4J adds, with {@link INDArray#addi(INDArray)}, those of other consumers of the same
      * activations.
      *
      * @param gradient the first of them; may be null

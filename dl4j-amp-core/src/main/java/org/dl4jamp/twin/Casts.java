@@ -10,7 +10,7 @@ public final class Casts {
     private Casts() {}
 
     /**
-     * An array in another data type.
+     * Returns an array in another data type.
      *
      * @return the array itself if it has the type already
      */

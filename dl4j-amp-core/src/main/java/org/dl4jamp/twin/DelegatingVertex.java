@@ -11,7 +11,7 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** Stands in a graph for one of its vertices, and leaves to it what a subclass doesn't do itself. */
+/** The wrapper of a graph's vertex: delegates to it what a subclass doesn't do itself. */
 public abstract class DelegatingVertex implements GraphVertex, Substitute<GraphVertex> {
     private static final long serialVersionUID = 1L;
 
@@ -21,7 +21,7 @@ public abstract class DelegatingVertex implements GraphVertex, Substitute<GraphV
         this.master = master;
     }
 
-    /** The graph's own vertex. */
+    /** Returns the graph's own vertex. */
     @Override
     public final GraphVertex master() {
         return master;

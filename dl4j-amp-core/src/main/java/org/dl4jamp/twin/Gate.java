@@ -7,13 +7,13 @@ import org.dl4jamp.dl4j.PassInProgress;
 import org.dl4jamp.precision.AmpException;
 
 /**
- * Lets one thread at a time compute in the wrappers of a network, and decides for each pass who computes it. DL4J's
- * networks hold their monitor in {@code fit} and {@code output}, but not in {@code evaluate}, {@code rnnTimeStep} and
- * {@code score}: a mode may begin or end while such a pass is between two layers.
+ * Lets one thread at a time compute in the wrappers of a network, and decides for each pass whether wrappers compute
+ * it. DL4J's networks hold their monitor in {@code fit} and {@code output}, but not in {@code evaluate},
+ * {@code rnnTimeStep} and {@code score}. So a mode may begin or end while such a pass is between two layers.
  *
  * <p>The first wrapper of a pass decides. If the gate is open then, the wrappers compute the pass to its end, and
- * whoever shuts the gate waits for it. A pass that began before the gate was opened, or begins while it's being shut,
- * is computed by the network's own layers: its wrappers pass the calls through.
+ * shutting the gate waits for it. A pass that began before the gate was opened, or begins while it's being shut, is
+ * computed by the network's own layers. Its wrappers pass the calls through.
  *
  * <pre>{@code
  * try (Gate.Inside inside = gate.forward(turn, false)) {
@@ -34,13 +34,9 @@ public final class Gate {
         void close();
     }
 
-    /** Is called when a pass begins. */
+    /** Called when a pass begins. */
     public interface PassObserver {
-        /**
-         * Is called while no other thread is inside.
-         *
-         * @param wrappers whether wrappers compute the pass
-         */
+        /** Is called while no other thread is inside, with true if wrappers compute the pass. */
         void passBegins(boolean wrappers);
     }
 
@@ -77,10 +73,8 @@ public final class Gate {
     private boolean closed;
 
     /**
-     * Takes note of a wrapper.
-     *
-     * @param turn its position in the order in which the network computes
-     * @param skipped whether some passes leave it out, as training leaves out output layers
+     * Takes note of a wrapper and its turn, the position in the order in which the network computes. {@code skipped} if
+     * some passes leave it out, as training leaves out output layers.
      */
     public void takePart(int turn, boolean skipped) {
         lock.lock();
@@ -94,7 +88,7 @@ public final class Gate {
         }
     }
 
-    /** Sets what is called when a pass begins, before the gate is opened. */
+    /** Sets the observer of passes, before the gate is opened. */
     public void onPass(PassObserver called) {
         lock.lock();
         try {
@@ -104,11 +98,7 @@ public final class Gate {
         }
     }
 
-    /**
-     * Enters for anything but a forward pass. Waits until no other thread is inside.
-     *
-     * @throws AmpException if the gate is closed for good
-     */
+    /** Enters for anything but a forward pass. Waits for other threads; throws if the gate is closed for good. */
     public Inside enter() {
         lock.lock();
         if (lock.getHoldCount() == 1) {
@@ -130,11 +120,11 @@ public final class Gate {
     }
 
     /**
-     * Enters for the turn of a layer or vertex in a forward pass. Waits until no other thread is inside.
+     * Enters for the turn of a layer or vertex in a forward pass, as {@link #enter}. A closed gate refuses only calls
+     * that are no network's.
      *
      * @param turn position of the layer or vertex in the order in which the network computes
-     * @param givenBefore whether only the network's own layer has an input: it was given before the wrapper stood there
-     * @throws AmpException if the gate is closed for good, and no network calls
+     * @param givenBefore whether only the network's own layer has an input: it was given before the wrapper was put in
      */
     public Inside forward(int turn, boolean givenBefore) {
         Inside inside = score(turn, givenBefore);
@@ -146,12 +136,12 @@ public final class Gate {
     public Inside score(int turn, boolean givenBefore) {
         lock.lock();
         if (lock.getHoldCount() == 1) {
-            current = whoComputes(turn, givenBefore);
+            current = computing(turn, givenBefore);
         }
         return current;
     }
 
-    private Inside whoComputes(int turn, boolean givenBefore) {
+    private Inside computing(int turn, boolean givenBefore) {
         if (closed) {
             if (!PassInProgress.isRunning()) {
                 throw refusal();
@@ -198,8 +188,8 @@ public final class Gate {
     /**
      * Opens the gate, after the wrappers have been put into the network.
      *
-     * @param what happens to mixed precision by it, for the message
-     * @param work is done first, while nobody is inside
+     * @param what past participle of the change to mixed precision, for the message
+     * @param work run first, while no thread is inside
      * @throws AmpException if the thread itself is inside
      */
     public void open(String what, Runnable work) {
@@ -214,13 +204,11 @@ public final class Gate {
     }
 
     /**
-     * Shuts the gate for a while: waits for the passes that wrappers compute, and does something while nobody is
-     * inside.
+     * Shuts the gate for a while: waits for the passes that wrappers compute, and runs work while no thread is inside.
      *
-     * @param what happens to mixed precision by it, for the message
-     * @param network its monitor is held by the caller, and released while this waits: passes may need it to get on
-     * @throws AmpException if the thread itself is inside, or the gate has been closed meanwhile; the gate is as it was
-     *     then
+     * @param what past participle of the change to mixed precision, for the message
+     * @param network its monitor is held by the caller, and released while this waits: passes may need it
+     * @throws AmpException if the thread itself is inside, or the gate was closed meanwhile; nothing has changed then
      */
     public void shut(String what, Object network, Runnable work) {
         shutThen(what, network, () -> {
@@ -234,7 +222,7 @@ public final class Gate {
     /**
      * Closes the gate for good, see {@link #shut}. Does nothing if it's closed already.
      *
-     * @param demolition is done then, before anyone else is let in
+     * @param demolition run then, before any other thread enters
      */
     public void close(Object network, Runnable demolition) {
         shutThen("closed", network, () -> {
@@ -298,10 +286,7 @@ public final class Gate {
         }
     }
 
-    /**
-     * Returns whether wrappers compute a pass of another thread. Passes that ended without a sign, by an exception for
-     * example, are told by the thread's stack.
-     */
+    /** Returns whether wrappers compute another thread's pass. Passes that failed are found by its stack. */
     private boolean doOthersCompute() {
         lock.lock();
         try {

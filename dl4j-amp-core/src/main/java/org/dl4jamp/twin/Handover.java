@@ -4,17 +4,17 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** How a layer that has nothing left to compute hands its input on. */
+/** Returns the input of a layer that has nothing left to compute. */
 @FunctionalInterface
 public interface Handover {
     /** As DL4J does: an array in a workspace that closes with the layer before is copied. */
     Handover DL4J = (input, workspaceMgr) -> workspaceMgr.leverageTo(ArrayType.ACTIVATIONS, input);
 
     /**
-     * Returns what the layer hands on.
+     * Returns the layer's output.
      *
-     * @param input what it's given
-     * @param workspaceMgr knows how long what it hands on has to live
+     * @param input the layer's input
+     * @param workspaceMgr has the workspace in which the output lives long enough
      * @return the array itself if it lives that long, else a copy
      */
     INDArray handOn(INDArray input, LayerWorkspaceMgr workspaceMgr);

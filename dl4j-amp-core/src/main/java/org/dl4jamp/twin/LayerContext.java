@@ -1,18 +1,18 @@
 package org.dl4jamp.twin;
 
 /**
- * What stands before and after a layer or vertex in its network.
+ * The context of a layer or vertex in its network: its producers, consumers and turn.
  *
- * @param inputGradient who takes the gradient of the input in a training step
- * @param inputShared whether others take the same input, so that DL4J adds up the gradients that they hand back
- * @param inputFused whether what makes the input is computed in one pass with what stands before it and has no other
- *     consumer, so that it may want to hand the gradient on as it is
- * @param foreignProducer whether what makes the input isn't the engine's: DL4J's own code is slow on any order in
+ * @param inputGradient the use of the input's gradient in a training step
+ * @param inputShared whether the input has other consumers, too, so that DL4J adds up their gradients
+ * @param inputFused whether the input's producer is fused with the node before it and has no other consumer, so that it
+ *     may pass the gradient through as it is
+ * @param foreignProducer whether the input's producer isn't the engine's: DL4J's own code is slow on any order in
  *     memory but its own
- * @param foreignConsumer whether any that take the output aren't the engine's
- * @param outputMayChange whether somebody may write into the output between forward and backward pass: a layer of a
- *     class that isn't known to leave its input as it is, or the user, who is given the network's outputs
- * @param check tells which passes are left to DL4J
+ * @param foreignConsumer whether any consumer of the output isn't the engine's
+ * @param outputMayChange whether the output may be written to between forward and backward pass: by a layer that may
+ *     change its input, or a program that gets the network's outputs
+ * @param check decides which passes are left to DL4J
  * @param turn its position in the order in which the network computes; {@link Gate#NO_TURN} if it takes part in no pass
  */
 public record LayerContext(
@@ -28,7 +28,7 @@ public record LayerContext(
     public static final LayerContext CHAIN =
             new LayerContext(InputGradient.READ, false, false, false, false, false, PassCheck.NONE, 0);
 
-    /** The same for what always computes, whoever computes the pass. */
+    /** Returns the same context for a wrapper that always computes, whether wrappers or layers compute the pass. */
     public LayerContext withoutTurn() {
         return new LayerContext(
                 inputGradient,
@@ -41,11 +41,11 @@ public record LayerContext(
                 Gate.NO_TURN);
     }
 
-    /** Who takes the gradient of a layer's input in a training step. */
+    /** The use of the gradient of a layer's input in a training step. */
     public enum InputGradient {
         /** A layer or vertex with parameters depends on it, or a user's dropout is given it. */
         READ,
-        /** It's handed on as far as the network's input, and neither a parameter nor a user's dropout depends on it. */
+        /** It's passed through to the network's input, and neither a parameter nor a user's dropout depends on it. */
         HANDED_ON,
         /** DL4J drops it: the layer's only input is one of the network's, which nothing else takes or changes. */
         DROPPED

@@ -3,7 +3,7 @@ package org.dl4jamp.twin;
 /** A layer that computes in place of a network's own, and can do without the gradient of its input. */
 public interface OptionalInputGradient {
     /**
-     * Told before each backward pass of a layer whose input depends on no parameters.
+     * Called before each backward pass of a layer whose input depends on no parameters.
      *
      * @param unwanted whether the backward pass is to return null for the gradient of the input
      */

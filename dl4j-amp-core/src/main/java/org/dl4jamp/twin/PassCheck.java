@@ -5,11 +5,10 @@ import java.util.function.Predicate;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Tells a layer or vertex whether DL4J is to compute a pass that isn't for training. An engine's kernels may lose what
- * is special about NaN, infinite and huge numbers: a maximum with zero makes zero of NaN, so that a network would give
- * plausible numbers for features without any meaning. What is computed of such features is left to DL4J's own layers
- * and vertices, as far as it depends on them. Only what comes from outside of the engine is looked at, once in each
- * pass.
+ * Decides whether DL4J has to compute a layer or vertex in a pass that isn't for training. An engine's kernels may lose
+ * NaN, infinite and huge numbers. A maximum with zero makes zero of NaN, and a network would return plausible numbers
+ * for meaningless features. All that depends on such features is left to DL4J's own layers and vertices. Only arrays
+ * from outside of the engine are checked, once in each pass.
  */
 public final class PassCheck {
     /** Never leaves a pass to DL4J. */

@@ -6,7 +6,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Casts of a layer whose input may be whole numbers, which are handed on as they are.
+ * Casts of a layer whose input may be whole numbers, which aren't cast.
  *
  * @param others casts everything else
  */

@@ -8,8 +8,8 @@ import org.deeplearning4j.nn.api.layers.IOutputLayer;
  */
 public interface ScoringOutput extends IOutputLayer {
     /**
-     * The score of the last backward pass: what {@link #computeScore} returns in training for the same input, labels,
-     * mask and parameters.
+     * Returns the score of the last backward pass: what {@link #computeScore} returns in training for the same input,
+     * labels, mask and parameters.
      *
      * @param fullNetworkRegScore the network's regularization term, which is added
      */

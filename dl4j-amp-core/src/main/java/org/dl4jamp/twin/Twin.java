@@ -6,18 +6,18 @@ import org.deeplearning4j.nn.conf.dropout.IDropout;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**
- * What computes in place of a network's own layer: a DL4J layer that writes its gradients, in FP32, straight into the
- * gradient view of the layer that it stands for.
+ * An engine's replacement for a network's layer: a DL4J layer that writes its gradients, in FP32, straight into the
+ * gradient view of the replaced layer.
  *
  * @param compute the layer that computes
  * @param dataType the type of the input that it takes, and of its gradient
- * @param roundsInput whether its input is to be rounded to the precision of the plan if it isn't in it already; not so
- *     for layers that stay in FP32, nor for embeddings, whose input is row numbers
- * @param retention what is kept of the input between forward and backward pass
+ * @param roundsInput whether its input is rounded to the precision of the plan; not so in layers that stay in FP32, nor
+ *     in embeddings, whose input is row numbers
+ * @param retention the form in which the input is kept between forward and backward pass
  * @param dropout the input dropout that the wrapper has to apply because {@code compute} is without; null if there is
  *     none
  * @param weights keeps the weights of {@code compute} in step with the master weights
- * @param casting how arrays get into the twin's type and out of it
+ * @param casting casts arrays into the twin's type and out of it
  * @param outputType the type of the output that it returns, and of the epsilon that it takes
  */
 public record Twin(
@@ -30,7 +30,7 @@ public record Twin(
         Casting casting,
         DataType outputType) {
 
-    /** What a wrapper keeps of its input between forward and backward pass. */
+    /** The form in which a wrapper keeps its input between forward and backward pass. */
     public enum Retention {
         /**
          * The input as it came, or rounded: it's cast again for the backward pass. For layers whose backward pass needs
@@ -73,8 +73,8 @@ public record Twin(
         default void masterSet() {}
 
         /**
-         * Hears that a step has changed the master weights, which are rounded then if they keep no digits of their own.
-         * Nothing else changes them.
+         * Called when a step has changed the master weights, which are then rounded if they keep no digits of their
+         * own. Nothing else changes them.
          */
         void stepDone();
     }
@@ -99,12 +99,12 @@ public record Twin(
         this(compute, dataType, roundsInput, retention, dropout, weights, Casting.ND4J, dataType);
     }
 
-    /** The same twin with other casts. */
+    /** Returns the same twin with other casts. */
     public Twin with(Casting other) {
         return new Twin(compute, dataType, roundsInput, retention, dropout, weights, other, outputType);
     }
 
-    /** The same twin with other weights. */
+    /** Returns the same twin with other weights. */
     public Twin with(Weights other) {
         return new Twin(compute, dataType, roundsInput, retention, dropout, other, casting, outputType);
     }

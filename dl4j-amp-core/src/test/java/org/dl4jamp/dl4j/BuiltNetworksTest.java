@@ -14,7 +14,7 @@ import org.dl4jamp.Networks;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** What is put into a network is what it hands out and computes with. */
+/** What is put into a network is returned by its getters and computes. */
 class BuiltNetworksTest {
     @Test
     void aLayerOfAMultiLayerNetwork() {

@@ -20,7 +20,7 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.dataset.adapter.SingletonDataSetIterator;
 import org.nd4j.linalg.learning.config.Sgd;
 
-/** What a network was asked for, as code sees it that the network's backward pass runs. */
+/** The network method in progress, seen from code that the backward pass runs. */
 class NetworkCallTest {
     private static final List<String> SEEN = new ArrayList<>();
     private static final List<Boolean> FOR_OUTPUTS_ONLY = new ArrayList<>();

@@ -15,7 +15,7 @@ import org.dl4jamp.Networks;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.dataset.DataSet;
 
-/** Who calls an updater. */
+/** The caller of an updater. */
 class OptimizerCallTest {
     private final DataSet data = Networks.vectors(8, 20, 3);
     private final List<Boolean> calls = new ArrayList<>();

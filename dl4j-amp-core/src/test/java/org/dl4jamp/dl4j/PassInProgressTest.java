@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 
-/** Where a listener is called from. */
+/** The place from which a listener is called. */
 class PassInProgressTest {
     private final DataSet data = Networks.vectors(8, 20, 3);
     private final MultiLayerNetwork network = Networks.init(Networks.mlp());

@@ -12,7 +12,7 @@ import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** The choice of engine and precision, with a broken engine and one that knows BFLOAT16 only on the class path. */
+/** The choice of engine and precision, with a broken engine and one that computes BFLOAT16 only on the class path. */
 class EnginesTest {
     private static void assertRefused(String name, Precision precision, String... words) {
         AmpException refusal = assertThrows(AmpException.class, () -> Engines.choose(name, precision));

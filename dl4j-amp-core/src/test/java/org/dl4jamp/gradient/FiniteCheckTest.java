@@ -13,7 +13,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** Where the first infinity or NaN of a batch is. */
+/** The place of the first infinity or NaN of a batch. */
 class FiniteCheckTest {
     /** An array that counts how often one of its numbers is read by the host. */
     private static INDArray counting(INDArray array, AtomicInteger reads) {

@@ -20,7 +20,7 @@ import org.nd4j.linalg.learning.config.IUpdater;
 import org.nd4j.linalg.learning.config.NoOp;
 import org.nd4j.linalg.learning.config.Sgd;
 
-/** Which numbers in the gradient view are sums, means and updates. */
+/** The numbers in the gradient view: sums, means and updates. */
 class GradientKindTest {
     /** A user's own layer whose parameters have no updater, whatever the user sets. */
     private static final class OwnUpdates extends DenseLayer {

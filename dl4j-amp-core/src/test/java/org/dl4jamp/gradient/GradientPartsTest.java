@@ -23,7 +23,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 
-/** Where sums, means and updates lie among a network's gradients. */
+/** The places of sums, means and updates among a network's gradients. */
 class GradientPartsTest {
     private static MultiLayerNetwork network(org.deeplearning4j.nn.conf.layers.Layer... layers) {
         var list = Networks.builder(new Sgd(1)).list();

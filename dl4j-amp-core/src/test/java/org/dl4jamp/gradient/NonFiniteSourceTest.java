@@ -18,7 +18,7 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 
-/** What was the first not to be finite. */
+/** The first parameter whose gradient isn't finite. */
 class NonFiniteSourceTest {
     private static final INDArray BAD = Nd4j.createFromArray(1, Float.NaN);
 

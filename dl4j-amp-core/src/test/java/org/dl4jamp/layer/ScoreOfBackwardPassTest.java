@@ -19,7 +19,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** When an output layer may answer with the score that it evaluated in the backward pass. */
+/** The passes in which an output layer may return the score that it evaluated in the backward pass. */
 class ScoreOfBackwardPassTest {
     private static final double KEPT = -1;
 

@@ -299,7 +299,7 @@ class InferencePlannerTest {
 
     @Test
     void layersBetweenWhichATypeChangesAreNoGroup() {
-        // What goes into the loss is FP32: the function hands on another type than the convolution.
+        // The loss's input is FP32: the function returns another type than the convolution.
         NetworkGraph graph =
                 Plans.chain(Plans.conv("a"), Plans.conv("c"), relu("r"), Plans.batchNorm("n"), Plans.output("out"));
         PrecisionPlan mixed = PrecisionPlanner.plan(graph, Precision.HALF, OptLevel.O1, List.of(), Engine.ABLE, null);

@@ -37,7 +37,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** That DL4J's own vertices of kind FOLLOW, once told the type, compute in it and hand on nothing else. */
+/** DL4J's own vertices of kind FOLLOW compute and return the type that is set. */
 class VertexTypesTest {
     private static final long[] FLAT = {2, 4};
     private static final long[] SERIES = {2, 4, 3};

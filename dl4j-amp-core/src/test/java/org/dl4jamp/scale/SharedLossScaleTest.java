@@ -10,9 +10,7 @@ import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.SharedLossScale.Verdict;
 import org.junit.jupiter.api.Test;
 
-/**
- * What becomes of a scale of several networks, step by step as PyTorch's {@code GradScaler} with several optimizers.
- */
+/** The scale of several networks, step by step as PyTorch's {@code GradScaler} with several optimizers. */
 class SharedLossScaleTest {
     private final Object one = new Object();
     private final Object another = new Object();

@@ -15,7 +15,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 
-/** Why a backward pass isn't learned from: the first cause that there is of batch, loss and scale. */
+/** The reason to skip a backward pass: the first cause that there is of batch, loss and scale. */
 class DiagnosisTest {
     private static final String FIRST = "parameter \"b\" of layer \"layer1\"";
 

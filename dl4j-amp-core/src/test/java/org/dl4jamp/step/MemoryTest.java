@@ -25,7 +25,7 @@ class MemoryTest {
         assertFalse(Memory.isSame(array, array.dup()));
     }
 
-    /** ND4J's buffers on CUDA have no address on the host until somebody reads them there. */
+    /** ND4J's buffers on CUDA have no address on the host until they are read there. */
     @Test
     void asksForNoMirrorOnTheHost() {
         assertTrue(Memory.isSame(onGpu(4096), onGpu(4096)));

@@ -114,7 +114,7 @@ public final class SmallSteps {
                 : ((ComputationGraph) network).getUpdater();
     }
 
-    /** What becomes of gradients in a group of micro-batches. */
+    /** Returns the operations on gradients in a group of micro-batches. */
     public static GradientTerms group(int microBatches, boolean appliesPartialGroups) {
         return new GradientTerms(Optional.empty(), microBatches, appliesPartialGroups, Clipping.NONE, false);
     }

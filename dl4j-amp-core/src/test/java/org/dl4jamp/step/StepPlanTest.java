@@ -52,7 +52,7 @@ class StepPlanTest {
 
     private final DataSet data = Networks.vectors(EXAMPLES, 20, 3);
 
-    /** What an engine has a pass for, with ND4J's operations in it. */
+    /** The passes of an engine, with ND4J's operations in them. */
     private record Passes(String name, Predicate<GradientUpdater<?>> known, List<Update> updates)
             implements StepKernels {
         @Override
@@ -206,7 +206,7 @@ class StepPlanTest {
                 .build());
     }
 
-    /** What becomes of gradients that are all the same: those of each kind, in the order of the view. */
+    /** Asserts the updates of gradients that are all the same: those of each kind, in the order of the view. */
     private static void assertUpdates(
             Passes passes, Clipping limits, double factor, float means, float sums, float statistics, float centers) {
         MultiLayerNetwork network = ofEachKind();

@@ -24,7 +24,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 
-/** Gradients that an updater is given by anybody but DL4J's optimizer. */
+/** Gradients of calls of an updater that aren't DL4J's optimizer's. */
 class UpdatesByHandTest {
     private final MultiLayerNetwork network = SmallSteps.network(new Sgd(1));
     private final ListAppender<ILoggingEvent> lines = new ListAppender<>();

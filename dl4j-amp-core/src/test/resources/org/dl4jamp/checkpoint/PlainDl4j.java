@@ -10,7 +10,7 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * A program of somebody who has never heard of dl4j-amp: reads models, trains them one step further, and writes their
+ * A program without dl4j-amp: reads models, trains them one step further, and writes their
  * parameters as text. Arguments: folder with net.zip, graph.zip, net.json and graph.yaml; file to write.
  */
 public class PlainDl4j {

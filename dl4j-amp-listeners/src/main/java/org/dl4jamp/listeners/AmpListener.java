@@ -26,17 +26,17 @@ import org.slf4j.LoggerFactory;
  * net.fit(iterator, epochs);
  * </pre>
  *
- * <p>With {@code fit(iterator)} every iteration is in mixed precision. With {@code fit(DataSet)}, which tells listeners
- * nothing before its first iteration, the first is in FP32 and the others are in mixed precision. A network that has
- * mixed precision already keeps it as it is, and settings of this listener that differ are ignored with a warning. A
- * network whose {@link MixedPrecision} was closed while this listener was with it stays without, until somebody enables
- * it again. Layerwise pretraining is DL4J's, in FP32.
+ * <p>With {@code fit(iterator)} every iteration is in mixed precision. {@code fit(DataSet)} doesn't notify listeners
+ * before its first iteration: the first is in FP32 and the others are in mixed precision. A network that has mixed
+ * precision already keeps it as it is, and settings of this listener that differ are ignored with a warning. A network
+ * whose {@link MixedPrecision} was closed while it had this listener stays without, until it's enabled again. Layerwise
+ * pretraining is DL4J's, in FP32.
  *
  * <p>Logs one line at INFO when it attaches, and skipped steps at INFO, at most one line in ten seconds.
  *
- * <p>Serves one network at a time and, like DL4J's own listeners, one thread. It can't do for the replicas of a
- * {@code ParallelWrapper}: that is what {@code AmpReplicas} of dl4j-amp-parallel is for, beside which it serves the
- * wrapper's network. Serializable: its settings travel, and the copy serves no network yet.
+ * <p>Serves one network at a time and, like DL4J's own listeners, one thread. It can't serve the replicas of a
+ * {@code ParallelWrapper}: {@code AmpReplicas} of dl4j-amp-parallel does that, beside which it serves the wrapper's
+ * network. Serializable: its settings travel, and the copy serves no network yet.
  *
  * <p>DL4J's training on Spark ({@code spark.setListeners}) is refused when {@code fit} sends its listeners to the
  * executors. {@code SparkAmp} of dl4j-amp-spark is for that.
@@ -92,7 +92,7 @@ public class AmpListener extends BaseTrainingListener implements ServesOneNetwor
     }
 
     /**
-     * The mixed precision of the network that this listener serves: plan, loss scale and counters.
+     * Returns the mixed precision of the network that this listener serves: plan, loss scale and counters.
      *
      * @return empty before training starts
      */
@@ -153,8 +153,8 @@ public class AmpListener extends BaseTrainingListener implements ServesOneNetwor
     }
 
     /**
-     * DL4J tells listeners of a network of each layer that it pretrains as if that were the model. Pretraining is in
-     * FP32.
+     * Returns whether a model is one layer of the network. DL4J notifies a network's listeners of each layer that it
+     * pretrains as if that were the model. Pretraining is in FP32.
      */
     private static boolean isLayerOfNetwork(Model model) {
         return model instanceof Layer && !(model instanceof MultiLayerNetwork);

@@ -3,15 +3,15 @@ package org.dl4jamp.listeners;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.policy.PrecisionPlan;
 
-/** The line that says what {@link AmpListener} found or turned on. */
+/** The log line of {@link AmpListener} when it attaches. */
 final class AttachReport {
     private AttachReport() {}
 
     /**
-     * The line.
+     * Returns the line.
      *
      * @param graph whether the network has vertices besides its layers
-     * @param already whether somebody else had enabled it
+     * @param already whether it was enabled before
      */
     static String of(MixedPrecision amp, boolean graph, boolean already) {
         PrecisionPlan plan = amp.plan();
@@ -31,7 +31,7 @@ final class AttachReport {
                 : inFloat(plan, amp.engine(), parts);
     }
 
-    /** Returns what is said where no layer computes in half precision. */
+    /** Returns the line for a network without layers in half precision. */
     static String inFloat(PrecisionPlan plan, String engine, String parts) {
         long computed =
                 plan.rows().stream().filter(row -> row.engine().equals(engine)).count();

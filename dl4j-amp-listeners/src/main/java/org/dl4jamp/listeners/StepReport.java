@@ -17,7 +17,7 @@ final class StepReport {
 
     /**
      * @param nanoTime the clock, as {@link System#nanoTime}
-     * @param skipped how many steps were skipped before the first that will be reported
+     * @param skipped number of skipped steps before the first that will be reported
      * @param scale the loss scale before it
      */
     StepReport(Logger log, LongSupplier nanoTime, long skipped, double scale) {

@@ -1,2 +1,2 @@
-/** What a person sees of mixed precision while a network trains: the listener that attaches it and reports on it. */
+/** The listener that attaches mixed precision to a network in training, and reports on it. */
 package org.dl4jamp.listeners;

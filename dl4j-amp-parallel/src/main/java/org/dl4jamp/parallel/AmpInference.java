@@ -21,7 +21,7 @@ import org.nd4j.linalg.factory.Nd4j;
  * </pre>
  *
  * <p>The network itself isn't one of the replicas, and stays as it is. With {@link InferenceMode#INPLACE} they compute
- * with its very parameters, and notice when these change as {@link org.dl4jamp.InferenceMode} says; in the other modes
+ * with its very parameters, and notice when these change as {@link org.dl4jamp.InferenceMode} does; in the other modes
  * with copies of them, until {@link ParallelInference#updateModel}.
  */
 public final class AmpInference {
@@ -64,8 +64,8 @@ public final class AmpInference {
         }
 
         /**
-         * The settings of all replicas, of which those for training have no meaning. Without this call those that the
-         * network is enabled with, or that its configuration carries, or the defaults.
+         * Sets the settings of all replicas, of which those for training have no meaning. Without this call those that
+         * the network is enabled with, or that its configuration carries, or the defaults.
          */
         public Builder config(AmpConfig config) {
             this.config = Optional.of(AmpException.ifNull(
@@ -91,13 +91,13 @@ public final class AmpInference {
             return this;
         }
 
-        /** In whose thread a request is computed, and whether requests become batches. */
+        /** Sets the thread in which a request is computed, and whether requests become batches. */
         public Builder inferenceMode(InferenceMode mode) {
             this.mode = AmpException.ifNull(mode, "inferenceMode", "SEQUENTIAL, BATCHED or INPLACE");
             return this;
         }
 
-        /** Which replica takes a request, with {@link InferenceMode#INPLACE}. */
+        /** Sets which replica takes a request, with {@link InferenceMode#INPLACE}. */
         public Builder loadBalanceMode(LoadBalanceMode loadBalanceMode) {
             this.loadBalanceMode = AmpException.ifNull(loadBalanceMode, "loadBalanceMode", "ROUND_ROBIN or FIFO");
             return this;

@@ -88,7 +88,7 @@ public final class AmpReplicas implements AutoCloseable {
     }
 
     /**
-     * More choices than {@code installIn} has.
+     * Returns a builder, which has more choices than {@code installIn}.
      *
      * @param wrapper one that has been built and not fitted yet
      */
@@ -97,8 +97,8 @@ public final class AmpReplicas implements AutoCloseable {
     }
 
     /**
-     * One entry per replica, in their order. Before the first fit there is none but replica 0. May be called at any
-     * time, by any thread; during a fit it's the state of that moment.
+     * Returns one entry per replica, in their order. Before the first fit there is none but replica 0. May be called at
+     * any time, by any thread; during a fit it's the state of that moment.
      */
     public List<ReplicaState> states() {
         return trainers.states();
@@ -138,7 +138,7 @@ public final class AmpReplicas implements AutoCloseable {
         }
 
         /**
-         * The settings of all replicas. Without this call those that the network is enabled with, or that its
+         * Sets the settings of all replicas. Without this call those that the network is enabled with, or that its
          * configuration carries, or the defaults.
          */
         public Builder config(AmpConfig config) {
@@ -148,8 +148,8 @@ public final class AmpReplicas implements AutoCloseable {
         }
 
         /**
-         * All replicas have one loss scale: at each averaging, or each exchange of gradients, all go on with the lowest
-         * of them. By default each has its own, which it finds for itself.
+         * Gives all replicas one loss scale: at each averaging, or each exchange of gradients, all go on with the
+         * lowest of them. By default each has its own, which it finds for itself.
          */
         public Builder agreedScale() {
             this.scaleAgreed = true;
@@ -172,10 +172,10 @@ public final class AmpReplicas implements AutoCloseable {
         /**
          * Installs it.
          *
-         * @throws AmpException if the wrapper has been fitted or stopped before, its trainers aren't DL4J's, its
-         *     network is enabled with other settings, the settings have one scaler for several networks, or groups of
-         *     micro-batches in the middle of which parameters would be averaged, or for the reasons of
-         *     {@link MixedPrecision#enable(Model, AmpConfig)}; wrapper and network are then as they were
+         * @throws AmpException if the wrapper has been fitted or stopped before, its trainers aren't DL4J's, or its
+         *     network is enabled with other settings. Also if the settings have one scaler for several networks, or
+         *     groups of micro-batches in the middle of which parameters would be averaged. Also for the reasons of
+         *     {@link MixedPrecision#enable(Model, AmpConfig)}. Wrapper and network are then as they were
          */
         public AmpReplicas install() {
             requireNew();

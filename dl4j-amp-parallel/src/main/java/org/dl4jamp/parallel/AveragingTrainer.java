@@ -30,8 +30,7 @@ final class AveragingTrainer extends DefaultTrainer {
         this.useMDS = multiDataSets;
         this.averagingFrequency = averagingFrequency;
         this.turn = turn;
-        // DL4J makes the queues when they are first asked for, in the trainer's thread or in that of fit, whichever is
-        // first.
+        // DL4J makes the queues at their first use, in the trainer's thread or in that of fit, whichever is first.
         setupIfNeccessary();
     }
 

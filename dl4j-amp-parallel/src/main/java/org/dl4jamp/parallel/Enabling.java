@@ -9,7 +9,7 @@ import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.AmpException;
 
-/** How replicas are enabled, and which models can be. */
+/** Enables replicas, and refuses models that can't be enabled. */
 final class Enabling {
     private Enabling() {}
 

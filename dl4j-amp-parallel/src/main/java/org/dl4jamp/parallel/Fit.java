@@ -4,12 +4,14 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * What the replicas of one call of {@code ParallelWrapper.fit} wait for together, and the first failure of any of them.
+ * The barriers of the replicas in one call of {@code ParallelWrapper.fit}, and the first failure of any of them.
  *
- * <p>Nobody trains before all replicas have copied the source network. For its updater they need the source's monitor
- * where the source has none yet, and whoever trains the source holds that, in {@code SHARED_GRADIENTS} until all have
- * given their update: DL4J alone waits for ever in the second fit. Nor does anybody train before all are in mixed
- * precision: so a replica that can't be is known before the first round ends.
+ * <p>Training begins when all replicas have copied the source network. For its updater they need the source's monitor
+ * if the source has none yet. The source's trainer holds that monitor, in {@code SHARED_GRADIENTS} until all have given
+ * their update: DL4J alone waits for ever in the second fit.
+ *
+ * <p>Training begins when all are in mixed precision, too, so that a replica that can't be is found before the first
+ * round ends.
  */
 final class Fit {
     private final CountDownLatch replicated;

@@ -5,14 +5,14 @@ import org.nd4j.nativeblas.NativeOps;
 import org.nd4j.nativeblas.NativeOpsHolder;
 
 /**
- * How many threads OpenMP takes for a thread's native work. It keeps that number for each thread that calls it. ND4J's
- * operations and oneDNN, which share one OpenMP, go by it; ND4J's matrix products are OpenBLAS's, which has threads of
- * its own.
+ * Sets the number of OpenMP's threads for a thread's native work. OpenMP keeps that number for each calling thread. It
+ * holds for ND4J's operations and oneDNN, which share one OpenMP. ND4J's matrix products are OpenBLAS's, which has
+ * threads of its own.
  */
 final class OpenMp {
     private OpenMp() {}
 
-    /** The number of the calling thread; 1 if the backend isn't one of CPUs. */
+    /** Returns the number of the calling thread; 1 if the backend isn't one of CPUs. */
     static int threads() {
         return isCpu() ? ops().ompGetMaxThreads() : 1;
     }

@@ -20,8 +20,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * DL4J's inference in threads of its own, in mixed precision. DL4J makes the replicas of all workers but the first in
- * their threads, where nobody gets at them; the first one's is the very network that it's given. So each replica here
- * has an inference of DL4J's to itself, with one worker, and a request goes to the one with the fewest.
+ * their threads, where they are out of reach; the first one's is the given network itself. So each replica here has an
+ * inference of DL4J's to itself, with one worker, and a request goes to the one with the fewest.
  */
 final class QueuedAmpInference extends ParallelInference {
     private final Optional<AmpConfig> config;

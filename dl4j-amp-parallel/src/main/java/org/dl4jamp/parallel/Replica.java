@@ -10,8 +10,8 @@ import org.dl4jamp.scale.LossScalerState;
 
 /**
  * The mixed precision of one replica. Its network is another one in each fit, but for replica 0, which is the source
- * network itself; scaler state and counters go on from fit to fit. May be asked by any thread, also by a listener of
- * the network while another thread waits to close it: so nothing of the network's is called with this monitor held.
+ * network itself; scaler state and counters go on from fit to fit. Any thread may call it, also a listener of the
+ * network while another thread waits to close it. So the network isn't called with this monitor held.
  */
 final class Replica {
     private final int index;
@@ -63,7 +63,7 @@ final class Replica {
         return Optional.ofNullable(amp);
     }
 
-    /** The state of now, or that of the end of the last fit; empty before the first. */
+    /** Returns the state of now, or that of the end of the last fit; empty before the first. */
     Optional<ReplicaState> state() {
         Optional<MixedPrecision> serving = serving();
         if (serving.isEmpty()) {
@@ -83,7 +83,7 @@ final class Replica {
         return serves;
     }
 
-    /** The loss scaler's state, without the copy of gradients that may be part of the whole state. */
+    /** Returns the loss scaler's state, without the copy of gradients that may be part of the whole state. */
     Optional<LossScalerState> scaler() {
         return serving().map(serving -> serving.lossScaler().state()).or(() -> lastKnown()
                 .map(state -> state.state().scaler()));
@@ -94,7 +94,7 @@ final class Replica {
         serving().ifPresent(serving -> serving.lossScaler().restore(scale));
     }
 
-    /** The end of a fit: of the source network's mixed precision nothing changes. */
+    /** Ends a fit: the source network's mixed precision stays as it is. */
     void fitEnds() {
         if (index != 0) {
             end();

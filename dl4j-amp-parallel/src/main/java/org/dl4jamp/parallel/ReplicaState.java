@@ -5,7 +5,7 @@ import org.dl4jamp.checkpoint.AmpState;
 import org.dl4jamp.precision.Precision;
 
 /**
- * What became of one replica, in all fits of its wrapper.
+ * The state of one replica after all fits of its wrapper.
  *
  * @param replica its index, from 0; replica 0 is the network that the wrapper was built with
  * @param precision the precision of its layers in lower precision
@@ -18,7 +18,7 @@ public record ReplicaState(int replica, Precision precision, String engine, AmpS
         return new ReplicaState(replica, amp.precision(), amp.engine(), amp.state());
     }
 
-    /** By how much the loss of the replica's next step is scaled. */
+    /** Returns the factor of the loss in the replica's next step. */
     public double lossScale() {
         return state.scaler().scale();
     }
@@ -33,7 +33,7 @@ public record ReplicaState(int replica, Precision precision, String engine, AmpS
         return state.stepsSkipped();
     }
 
-    /** One line, such as {@code replica 1: HALF on nd4j, loss scale 65536.0, 100 steps taken, 2 skipped}. */
+    /** Returns one line, such as {@code replica 1: HALF on nd4j, loss scale 65536.0, 100 steps taken, 2 skipped}. */
     @Override
     public String toString() {
         return "replica " + replica + ": " + precision + " on " + engine + ", loss scale " + lossScale() + ", "

@@ -52,7 +52,7 @@ final class ReplicaTrainers implements TrainerContext {
         return replaced instanceof SymmetricTrainerContext;
     }
 
-    /** Replica 0, the source network. */
+    /** Returns replica 0, the source network. */
     Replica source() {
         return replicas.get(0);
     }
@@ -90,8 +90,8 @@ final class ReplicaTrainers implements TrainerContext {
     /** Enables mixed precision on the source network, unless it is. */
     void enableSource() {
         Model model = wrapper.getModel();
-        // Each fit of a MultiLayerNetwork ends with the loss of its updater, in DL4J, too. Replicas ask for it, each in
-        // its thread.
+        // Each fit of a MultiLayerNetwork ends with the loss of its updater, in DL4J, too. Each replica makes it in its
+        // thread.
         if (model instanceof MultiLayerNetwork network) {
             network.getUpdater();
         } else {
@@ -135,9 +135,9 @@ final class ReplicaTrainers implements TrainerContext {
     }
 
     /**
-     * Has the fit end with this round, in the thread that waits for the round's end. What a trainer throws then DL4J
-     * wraps in exceptions of its own, but for what {@link Trainer#averagingRequired} throws. That is called at the end
-     * of a round whose number the averaging frequency divides, such as 0.
+     * Has the fit end with this round, in the thread that waits for the round's end. DL4J wraps a trainer's exceptions
+     * in its own then, but for what {@link Trainer#averagingRequired} throws. That is called at the end of a round
+     * whose number the averaging frequency divides, such as 0.
      */
     void endWithThisRound() {
         if (wrapper.getIterationsCounter().get() != 0) {
@@ -161,14 +161,14 @@ final class ReplicaTrainers implements TrainerContext {
      * @throws RuntimeException as {@link #roundEnds}
      */
     void roundBegins() {
-        // With shared gradients the accumulator has been told of this round, and waits for its end.
+        // With shared gradients the accumulator was notified of this round, and waits for its end.
         if (!sharesGradients()) {
             requireNoInterrupt();
         }
     }
 
     /**
-     * The end of a round, in the thread of {@code fit}, while no replica trains.
+     * Ends a round, in the thread of {@code fit}, while no replica trains.
      *
      * @throws RuntimeException what a replica has thrown, or that the thread was interrupted; the wrapper is closed
      *     then, as after a fit

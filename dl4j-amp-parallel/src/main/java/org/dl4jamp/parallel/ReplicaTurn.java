@@ -16,7 +16,7 @@ import org.dl4jamp.precision.AmpException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What a replica does in one fit beside what DL4J's trainers of either training mode do. */
+/** Runs a replica's part of one fit beside DL4J's trainers of either training mode. */
 final class ReplicaTurn {
     private static final Logger LOG = LoggerFactory.getLogger(ReplicaTurn.class);
     private static final long SECONDS_BETWEEN_LOOKS = 5;
@@ -32,8 +32,8 @@ final class ReplicaTurn {
 
     /**
      * @param first the state to begin with if it's the replica's first fit
-     * @param threads how many of OpenMP's threads the replica's native work takes
-     * @param inExchange tells whether a thread is where replicas wait for one another
+     * @param threads number of OpenMP's threads for the replica's native work
+     * @param inExchange tests whether a thread is where replicas wait for one another
      */
     ReplicaTurn(
             ReplicaTrainers trainers,
@@ -51,13 +51,12 @@ final class ReplicaTurn {
     }
 
     /**
-     * Runs DL4J's trainer until it's told to stop or fails. A failure is thrown by the thread that has called
-     * {@code fit}.
+     * Runs DL4J's trainer until it's stopped or fails. A failure is thrown by the thread that has called {@code fit}.
      *
-     * @param thrown what the trainer has noted as the cause of what it throws, or null
+     * @param thrown the cause that the trainer has kept of its exception, or null
      * @param releaseOthers wakes replicas that wait for this one
      */
-    // A fit that waits for a replica has to hear of errors as well.
+    // A fit that waits for a replica has to be notified of errors as well.
     @SuppressWarnings("CatchingThrowable")
     void run(Runnable trainer, Supplier<Exception> thrown, Runnable releaseOthers) {
         thread = Thread.currentThread();
@@ -93,7 +92,7 @@ final class ReplicaTurn {
         }
     }
 
-    /** The wrapper's listeners that the replica gets, too. */
+    /** Returns the wrapper's listeners that the replica gets, too. */
     Collection<TrainingListener> ofReplica(Collection<TrainingListener> ofWrapper) {
         return replica.index() == 0
                 ? ofWrapper
@@ -108,7 +107,7 @@ final class ReplicaTurn {
      * an interrupt ends the fit between two rounds.
      *
      * @param queue the trainer's, which is empty between two rounds
-     * @param running how much the trainer has been given and hasn't done yet
+     * @param running number of minibatches that the trainer hasn't done yet
      * @throws RuntimeException what a replica has thrown, or that the thread was interrupted; the wrapper is closed
      *     then, as after a fit
      */
@@ -139,7 +138,7 @@ final class ReplicaTurn {
         }
     }
 
-    /** The end of a round, if it isn't the replica's own thread that asks. */
+    /** Ends a round, unless the replica's own thread calls it. */
     void roundEnds() {
         if (Thread.currentThread() != thread) {
             trainers.roundEnds();
@@ -147,8 +146,8 @@ final class ReplicaTurn {
     }
 
     /**
-     * Waits until the state is kept and the wrappers are out: DL4J says that a trainer has stopped before that. An
-     * interrupt waits, too: the replica ends after the step that it's in.
+     * Waits until the state is kept and the wrappers are removed: DL4J reports a trainer as stopped before that. An
+     * interrupt waits, too: the replica ends after its current step.
      *
      * <p>After a failure a replica may wait for the one that has failed in a way that can't be ended, in an accumulator
      * of the user's own. It's left behind if it's found there twice; one that computes is waited for.

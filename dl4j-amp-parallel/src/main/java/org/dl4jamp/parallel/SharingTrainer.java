@@ -30,8 +30,7 @@ final class SharingTrainer extends SymmetricTrainer {
             ReplicaTurn turn) {
         super(source, uuid, index, mode, wrapper, multiDataSets);
         this.turn = turn;
-        // DL4J makes the queues when they are first asked for, in the trainer's thread or in that of fit, whichever is
-        // first.
+        // DL4J makes the queues at their first use, in the trainer's thread or in that of fit, whichever is first.
         setupIfNeccessary();
     }
 
@@ -79,8 +78,8 @@ final class SharingTrainer extends SymmetricTrainer {
     }
 
     /**
-     * The others wait for this replica's update, for ever. An update that the accumulator can't add is all that makes
-     * it tell them.
+     * Releases the others, which wait for this replica's update, for ever. The accumulator only does so when it gets an
+     * update that it can't add.
      */
     private void releaseOthers() {
         try {

@@ -25,7 +25,7 @@ final class DriverWatch extends SparkListener {
 
     private static final Map<SparkContext, DriverWatch> OF_CONTEXTS = new WeakHashMap<>();
 
-    /** Where DL4J's masters run the job of a fit, or of one of its splits. */
+    /** Methods in which DL4J's masters run the job of a fit, or of one of its splits. */
     private static final String TRAINING = "TrainingMaster.processResults(";
 
     private final Set<Integer> reportedStages = new HashSet<>();
@@ -37,7 +37,7 @@ final class DriverWatch extends SparkListener {
 
     private DriverWatch() {}
 
-    /** The one of a context that runs. */
+    /** Returns the watch of a running context. */
     static DriverWatch of(JavaSparkContext context) {
         synchronized (OF_CONTEXTS) {
             return OF_CONTEXTS.computeIfAbsent(context.sc(), spark -> {
@@ -49,7 +49,7 @@ final class DriverWatch extends SparkListener {
         }
     }
 
-    /** Warns from now on: a hook or a listener of the context is in a program's hands. */
+    /** Warns from now on: a program has got a hook or a listener of the context. */
     synchronized void expectReports() {
         reportsExpected = true;
     }

@@ -3,16 +3,16 @@ package org.dl4jamp.spark;
 import org.dl4jamp.precision.Precision;
 
 /**
- * What one executor did in mixed precision.
+ * The work of one executor in mixed precision.
  *
  * @param executor Spark's name of it
- * @param host where it runs, or ran
- * @param engine what computes there
- * @param precision what layers in lower precision compute in there
- * @param lossScale by how much its last task scaled the loss in the end
+ * @param host its host
+ * @param engine name of its engine
+ * @param precision the precision of its layers in lower precision
+ * @param lossScale the loss scale at the end of its last task
  * @param stepsTaken steps that changed parameters
  * @param stepsSkipped steps that were skipped because something wasn't finite
- * @param tasks how many tasks they were done in
+ * @param tasks number of tasks that took these steps
  */
 public record ExecutorReport(
         String executor,

@@ -12,9 +12,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The driver's book of what tasks did. A stage that Spark runs again, since an executor and results on it were lost,
- * reports again: the later report of the same part of the same stage takes the place of the earlier one, as its results
- * do. Old stages are summed up, so that the book doesn't grow with training.
+ * The driver's ledger of task reports. A stage that Spark runs again, since an executor and its results were lost,
+ * reports again. The later report of the same part of the same stage replaces the earlier one, as its results do. Old
+ * stages are summed up, so that the ledger doesn't grow with training.
  */
 final class Ledger {
     private static final Logger LOG = LoggerFactory.getLogger(SparkAmp.class);
@@ -39,7 +39,7 @@ final class Ledger {
     /**
      * An empty book.
      *
-     * @param begin where training begins
+     * @param begin the state in which training begins
      */
     Ledger(StageEnd begin) {
         closedEnd = begin;
@@ -94,8 +94,8 @@ final class Ledger {
     }
 
     /**
-     * After each of the last stages, in their order: a stage begins with the last end before it, also when it's run
-     * again and some of its own reports are here.
+     * Returns the ends of the last stages, in their order. A stage begins with the last end before it, also when it's
+     * run again and some of its own reports are here.
      */
     synchronized List<StageEnd> ends() {
         List<StageEnd> ends = new ArrayList<>(List.of(closedEnd));

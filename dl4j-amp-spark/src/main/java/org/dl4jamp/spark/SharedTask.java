@@ -79,7 +79,7 @@ final class SharedTask implements TaskCompletionListener {
         return unreachable != null || context.isInterrupted();
     }
 
-    /** That of the calling thread; empty if it isn't one of Spark's. */
+    /** Returns the task of the calling thread; empty if it isn't one of Spark's. */
     static Optional<SharedTask> running() {
         return Optional.ofNullable(TaskContext.get()).map(context -> RUNNING.get(context.taskAttemptId()));
     }
@@ -103,8 +103,9 @@ final class SharedTask implements TaskCompletionListener {
             amp = now;
             begin = now.state();
         }
-        // Each task makes a network that isn't trained, shares the configuration of the one that is, and sets its
-        // iteration to what the executor has last heard of from others: Adam would count neither its steps nor theirs.
+        // Each task makes a network that isn't trained but shares the configuration of the trained one. It sets the
+        // configuration's iteration to the last one received from other executors: Adam would count neither its steps
+        // nor theirs.
         Integer iterations = ITERATIONS.get(now);
         if (iterations != null) {
             TaskAmp.setIterations(model, iterations);

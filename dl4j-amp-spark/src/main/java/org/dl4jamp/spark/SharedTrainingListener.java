@@ -21,8 +21,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * Mixed precision in every executor of shared gradients, from its first iteration. DL4J's training master for them
- * refuses hooks, but sends listeners along. Each task brings one; the executor's network, which lives on from task to
- * task, keeps that of its first task, whose way to the driver ends with it: so what is heard goes to the
+ * refuses hooks, but sends listeners along, one with each task. The executor's network lives on from task to task and
+ * keeps the listener of its first task, which can't reach the driver after that task. So its calls go to the
  * {@link SharedTask} that runs.
  */
 final class SharedTrainingListener extends BaseTrainingListener implements ServesOneNetwork, Serializable {
@@ -100,7 +100,7 @@ final class SharedTrainingListener extends BaseTrainingListener implements Serve
         requireEnabled(model);
     }
 
-    /** A training step that no epoch was announced for is in FP32, and mixed precision can't begin within it. */
+    /** Refuses a step that no epoch was announced for: it's in FP32, and mixed precision can't begin within it. */
     private void requireEnabled(Model model) {
         if (MixedPrecision.of(model).isPresent()) {
             return;

@@ -57,9 +57,9 @@ final class SharedWrapper {
     }
 
     /**
-     * Lets another task train after one that has ended outside of {@code fit}, which DL4J has no way out of: each later
-     * task, Spark's retry too, would take the ended one for the one that trains, and wait for it for ever. The network
-     * stays, with its connections, if they were made.
+     * Lets another task train after one that has ended outside of {@code fit}. DL4J has no way out of that: each later
+     * task, Spark's retry too, would wait for the ended one for ever. The network stays, with its connections, if they
+     * were made.
      */
     static void repairAfterTask() {
         if (!((AtomicBoolean) get("isFirst")).get()) {

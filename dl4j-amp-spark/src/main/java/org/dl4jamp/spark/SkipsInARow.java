@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * How many of the last steps were skipped in a row, at the end of a stage. Each part of the data and each executor has
- * a number of its own: one that skips every step is found, though all others train.
+ * The number of last steps that were skipped in a row, at the end of a stage. Each part of the data and each executor
+ * has a number of its own: one that skips every step is found, though all others train.
  *
  * @param ofAll the number that all tasks of the last stage have reached
  * @param ofPartitions by Spark's number of the part; empty where networks live on in their executors
@@ -24,13 +24,13 @@ record SkipsInARow(int ofAll, Map<Integer, Integer> ofPartitions, Map<String, In
         ofExecutors = Map.copyOf(ofExecutors);
     }
 
-    /** The same number for all, as a training begins with that goes on from a state. */
+    /** Returns the same number for all, as a training begins with that goes on from a state. */
     static SkipsInARow ofAll(int skips) {
         return new SkipsInARow(skips, Map.of(), Map.of());
     }
 
     /**
-     * After one stage more.
+     * Returns the numbers after one more stage.
      *
      * @param last the last report of each worker
      */
@@ -48,7 +48,7 @@ record SkipsInARow(int ofAll, Map<Integer, Integer> ofPartitions, Map<String, In
         return report.end().consecutiveSkips();
     }
 
-    /** The number that a task begins with: that of its part of the data, or of its executor if it's larger. */
+    /** Returns the number that a task begins with: that of its part of the data, or of its executor if it's larger. */
     int of(int partition, String executor) {
         return Math.max(ofPartitions.getOrDefault(partition, ofAll), ofExecutors.getOrDefault(executor, ofAll));
     }

@@ -26,10 +26,10 @@ import org.slf4j.LoggerFactory;
  * <p>With a {@code SharedTrainingMaster}, which takes no hooks: {@code spark.setListeners(List.of(amp.listener()))}.
  *
  * <p>Every task trains in mixed precision from its first iteration, with the settings given here, or those that the
- * network's configuration carries, or the defaults. DL4J makes a new network in each task of parameter averaging; the
- * loss scale goes on from the lowest that the tasks of the split before it ended with, on replacements of lost
- * executors, too, and Adam counts the steps that were taken. Each executor takes the engine and, with
- * {@code Precision.AUTO}, the precision that suit its machine; where they differ the log says so once.
+ * network's configuration carries, or the defaults. DL4J makes a new network in each task of parameter averaging. Its
+ * loss scale is the lowest at the end of the split before it, on replacements of lost executors, too, and Adam counts
+ * the steps that were taken. Each executor takes the engine and, with {@code Precision.AUTO}, the precision that suit
+ * its machine; one log line reports where they differ.
  *
  * <p>One for each network and each context: several on one context are independent. Thread-safe.
  */
@@ -47,7 +47,8 @@ public final class SparkAmp {
     }
 
     /**
-     * For a network whose training begins, with the settings that its configuration carries, or the defaults.
+     * Creates the mixed precision of a network whose training begins, with the settings that its configuration carries,
+     * or the defaults.
      *
      * @throws AmpException if the context is null or stopped
      */
@@ -56,7 +57,8 @@ public final class SparkAmp {
     }
 
     /**
-     * For a network whose training begins, with these settings. Tasks fail if its configuration carries others.
+     * Creates the mixed precision of a network whose training begins, with these settings. Tasks fail if its
+     * configuration carries others.
      *
      * @throws AmpException if the context is null or stopped, or the settings are null or nothing for tasks: they
      *     accumulate, share a loss scaler, or hold code, which can't travel
@@ -67,9 +69,9 @@ public final class SparkAmp {
     }
 
     /**
-     * For a network whose training goes on, with the settings, the loss scale and the counts of a state that
-     * {@link #state()} or {@link org.dl4jamp.MixedPrecision#state()} returned. Tasks fail if the network's
-     * configuration carries other settings. What {@link #report()} counts begins at zero.
+     * Creates the mixed precision of a network whose training goes on, with the settings, the loss scale and the counts
+     * of a state that {@link #state()} or {@link org.dl4jamp.MixedPrecision#state()} returned. Tasks fail if the
+     * network's configuration carries other settings. {@link #report()} begins to count at zero.
      *
      * @throws AmpException if the context is null or stopped, the state is null, micro-batches wait in it, or its
      *     settings are nothing for tasks, as in {@link #on(JavaSparkContext, AmpConfig)}
@@ -92,7 +94,7 @@ public final class SparkAmp {
     }
 
     /**
-     * The hook for {@code ParameterAveragingTrainingMaster.Builder.trainingHooks}.
+     * Returns the hook for {@code ParameterAveragingTrainingMaster.Builder.trainingHooks}.
      *
      * @throws AmpException if the context is stopped
      */
@@ -101,12 +103,12 @@ public final class SparkAmp {
     }
 
     /**
-     * The listener for {@code SparkDl4jMultiLayer.setListeners} and {@code SparkComputationGraph.setListeners} of a
-     * network that a {@code SharedTrainingMaster} trains, which takes no hooks. Say {@code workersPerNode(1)}: with
-     * more workers in an executor, which DL4J has by default where there are eight cores and more, a listener can't
-     * enable them before their first step, and {@code fit} ends with an exception that says so. Tasks of an executor
-     * take turns. Give the master's builder {@code repartitioner(new EqualRepartitioner())} and each fit as much data
-     * as there is: between tasks DL4J drops gradients, and a warning says so where tasks are short.
+     * Returns the listener for {@code SparkDl4jMultiLayer.setListeners} and {@code SparkComputationGraph.setListeners}
+     * of a network that a {@code SharedTrainingMaster} trains, which takes no hooks. Set {@code workersPerNode(1)}:
+     * DL4J has more workers in an executor by default where there are eight cores and more. A listener can't enable
+     * those before their first step, and {@code fit} ends with an exception that explains it. Tasks of an executor take
+     * turns. Give the master's builder {@code repartitioner(new EqualRepartitioner())} and each fit as much data as
+     * there is: between tasks DL4J drops gradients. Short tasks are warned of.
      *
      * @throws AmpException if the context is stopped
      */
@@ -146,9 +148,9 @@ public final class SparkAmp {
 
     /**
      * Enables mixed precision on the trained network here on the driver, to go on training it on this machine from
-     * {@link #state()}: with the loss scale, and with an Adam that counts the steps that were taken. Where DL4J hasn't
-     * counted iterations on the driver, with a {@code SharedTrainingMaster}, the network's count is set to those of an
-     * average worker.
+     * {@link #state()}. The loss scale is kept, and Adam counts the steps that were taken. Where DL4J hasn't counted
+     * iterations on the driver, with a {@code SharedTrainingMaster}, the network's count is set to those of an average
+     * worker.
      *
      * @param network {@code spark.getNetwork()}
      * @throws AmpException before a task has ended, or as {@link MixedPrecision#enable(Model, AmpState)}; the network

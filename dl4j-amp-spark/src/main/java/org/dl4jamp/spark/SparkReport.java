@@ -7,9 +7,9 @@ import java.util.Locale;
 import java.util.stream.IntStream;
 
 /**
- * What the executors of a cluster did in mixed precision; its text is a table.
+ * The work of a cluster's executors in mixed precision; its text is a table.
  *
- * @param executors each that has ended a task, lost ones too, in the order in which they are first heard of
+ * @param executors each that has ended a task, lost ones too, in the order of their first reports
  */
 public record SparkReport(List<ExecutorReport> executors) {
     private static final String[] TITLES = {
@@ -30,7 +30,7 @@ public record SparkReport(List<ExecutorReport> executors) {
         return executors.stream().mapToLong(ExecutorReport::stepsSkipped).sum();
     }
 
-    /** A table with a line for each executor and one for all. */
+    /** Returns a table with a line for each executor and one for all. */
     @Override
     public String toString() {
         List<String[]> lines = new ArrayList<>();

@@ -12,13 +12,13 @@ import org.dl4jamp.checkpoint.AmpState;
 import org.dl4jamp.scale.LossScalerState;
 
 /**
- * How far training was when all tasks of a stage had ended. What the tasks of the next stage begin with.
+ * The state of training when all tasks of a stage had ended. The tasks of the next stage begin with it.
  *
  * @param stage Spark's number of the stage
  * @param scalers by kind of loss scaler, for executors may differ, the state with the lowest scale
  * @param taken steps that an average worker has taken since training began
  * @param skipped steps that an average worker has skipped since training began
- * @param consecutiveSkips how many of them were the last ones
+ * @param consecutiveSkips number of them at the end, in a row
  * @param withoutStep iterations before this training whose gradients were only added up; there are none on Spark
  */
 record StageEnd(
@@ -36,7 +36,7 @@ record StageEnd(
         scalers = Map.copyOf(scalers);
     }
 
-    /** Before the first stage of a training that goes on from a state. */
+    /** Returns the end before the first stage of a training that goes on from a state. */
     static StageEnd of(AmpState state) {
         return new StageEnd(
                 BEGINNING.stage(),
@@ -48,7 +48,7 @@ record StageEnd(
     }
 
     /**
-     * The end that a stage begins with.
+     * Returns the end that a stage begins with.
      *
      * @param ends in the order of their stages, perhaps with that of the stage itself, which is run again, among them
      */
@@ -59,7 +59,7 @@ record StageEnd(
                 .orElse(BEGINNING);
     }
 
-    /** After one stage more, of one task for each worker or, where a network lives on, of several. */
+    /** Returns the end after one more stage, of one task for each worker or, where a network lives on, of several. */
     StageEnd then(int next, Collection<TaskReport> reports) {
         Collection<TaskReport> last = reports.stream()
                 .collect(Collectors.toMap(
@@ -84,7 +84,7 @@ record StageEnd(
         return reports.stream().mapToLong(steps).sum();
     }
 
-    /** The lowest scale of all kinds of scalers that scale at all, as the state of one machine that goes on. */
+    /** Returns the lowest scale of all kinds of scalers that scale at all, as the state of one machine that goes on. */
     LossScalerState lowestScaler() {
         return scalers.values().stream()
                 .filter(state -> state.scale() != 1)

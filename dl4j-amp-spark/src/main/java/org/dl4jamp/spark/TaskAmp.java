@@ -20,10 +20,10 @@ final class TaskAmp {
     private TaskAmp() {}
 
     /**
-     * Enables mixed precision for the rest of a task. DL4J tells its hooks nothing after the last step, so the report
-     * is made when Spark completes the task: parameters and updater state are on their way by then.
+     * Enables mixed precision for the rest of a task. DL4J doesn't call its hooks after the last step, so the report is
+     * made when Spark completes the task: parameters and updater state are on their way by then.
      *
-     * @param training where it is, and the way for the report
+     * @param training the state of training, and the accumulator for the report
      */
     static void begin(Model model, TaskContext task, TrainingSoFar training) {
         MixedPrecision amp = enable(model, task, training);
@@ -45,7 +45,7 @@ final class TaskAmp {
         if (scalers.isEmpty()) {
             return amp;
         }
-        // Which kind of scaler this executor has is known only now: its precision may be another than that of those
+        // The kind of this executor's scaler is only available now: its precision may be another than that of those
         // that reported.
         AmpState fresh = amp.state();
         LossScalerState scaler = scalers.getOrDefault(fresh.scaler().kind(), fresh.scaler());
@@ -67,7 +67,7 @@ final class TaskAmp {
                         fresh.config(), scaler, taken, ofWorker, consecutive, end.withoutStep(), Optional.empty()));
     }
 
-    /** Returns how many iterations a network says that it has done. */
+    /** Returns the count of iterations that a network reports. */
     static int iterations(Model model) {
         return model instanceof MultiLayerNetwork network
                 ? network.getIterationCount()

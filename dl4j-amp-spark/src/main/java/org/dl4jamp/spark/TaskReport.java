@@ -8,16 +8,16 @@ import org.dl4jamp.checkpoint.AmpState;
 import org.dl4jamp.precision.Precision;
 
 /**
- * What the mixed precision of one task did.
+ * The report of one task's mixed precision.
  *
  * @param stage Spark's number of the stage, the same when a stage is run again
  * @param partition which part of the stage's work it was
  * @param worker which of the stage's workers it was: a worker has one network at a time
  * @param livesOn whether the worker's network goes on with the next task, as with shared gradients
  * @param executor Spark's name of the executor
- * @param host where it runs
- * @param precision what layers in lower precision compute in
- * @param engine what computes
+ * @param host its host
+ * @param precision the precision of layers in lower precision
+ * @param engine the engine's name
  * @param end the state at its end
  * @param taken steps that this task took
  * @param skipped steps that this task skipped

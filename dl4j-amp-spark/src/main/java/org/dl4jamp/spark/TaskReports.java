@@ -29,7 +29,7 @@ final class TaskReports extends AccumulatorV2<TaskReport, List<TaskReport>> {
         return pending.isEmpty();
     }
 
-    /** For Spark, which sends copies to tasks: they know of no ledger. */
+    /** Returns a copy without ledger, which Spark sends to tasks. */
     @Override
     public synchronized TaskReports copy() {
         TaskReports copy = new TaskReports(null, null);
@@ -65,7 +65,7 @@ final class TaskReports extends AccumulatorV2<TaskReport, List<TaskReport>> {
         return List.copyOf(pending);
     }
 
-    /** The driver's ledger; null in a task. */
+    /** Returns the driver's ledger; null in a task. */
     Ledger ledger() {
         return ledger;
     }

@@ -12,7 +12,7 @@ import org.dl4jamp.precision.AmpException;
 /**
  * The settings that {@link SparkAmp} was given, which travel to the tasks with its hook and its listener.
  *
- * @param given null if a network's configuration alone says them
+ * @param given null if they are in a network's configuration alone
  */
 record TaskSettings(AmpConfig given) implements Serializable {
     /** Those that the network's configuration carries, or the defaults. */
@@ -39,7 +39,7 @@ record TaskSettings(AmpConfig given) implements Serializable {
         return new TaskSettings(config);
     }
 
-    /** DL4J calls no hook before it takes a task's parameters, so nothing could make a step of the rest. */
+    /** Refuses groups: DL4J calls no hook before it takes a task's parameters, so the rest couldn't be a step. */
     private static void requireSteps(AmpConfig config, String argument) {
         if (config.accumulate() > 1) {
             throw new AmpException(argument + ": accumulate(" + config.accumulate()

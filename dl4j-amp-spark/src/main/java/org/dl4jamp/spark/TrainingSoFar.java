@@ -7,9 +7,8 @@ import java.util.List;
 import org.apache.spark.api.java.JavaSparkContext;
 
 /**
- * What a task is given: where training is, and the way for its own report. Spark serializes it again for each job, and
- * it takes along what the driver knows at that moment; what is serialized for a stage that is run again begins where
- * that stage began.
+ * The input of a task: the state of training, and the accumulator for its report. Spark serializes it again for each
+ * job, with the driver's state of that moment. For a stage that is run again it's the state in which that stage began.
  */
 final class TrainingSoFar implements Serializable {
     private static final long serialVersionUID = 1L;
@@ -42,7 +41,7 @@ final class TrainingSoFar implements Serializable {
         }
     }
 
-    /** Returns what tells the trainings of an application from one another. */
+    /** Returns the identity of this training among those of an application. */
     long id() {
         return reports.id();
     }
@@ -52,12 +51,12 @@ final class TrainingSoFar implements Serializable {
         return settings;
     }
 
-    /** In a task: the end that its stage begins with. */
+    /** Returns, in a task, the end that its stage begins with. */
     StageEnd before(int stage) {
         return StageEnd.before(stage, ends);
     }
 
-    /** Tells the driver of a task, with its result. */
+    /** Reports a task to the driver, with its result. */
     void report(TaskReport report) {
         reports.add(report);
     }

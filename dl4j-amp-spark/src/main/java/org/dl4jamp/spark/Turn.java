@@ -12,12 +12,12 @@ import org.apache.spark.TaskKilledException;
 import org.dl4jamp.precision.AmpException;
 
 /**
- * A task's turn to train in this executor, which has one network. Left to themselves, DL4J has one of the tasks that
- * run at the same time train with the data of all, while the others wait for it: for ever, if a task adds its data at
- * the moment at which that one has come to the end of its own.
+ * A task's turn to train in this executor, which has one network. DL4J alone trains in one of the tasks that run at the
+ * same time, with the data of all, while the others wait for it. They wait for ever if a task adds its data just when
+ * the training one has come to the end of its own.
  *
- * <p>A task that Spark has given up is interrupted if it doesn't end: it may wait for ever for data that DL4J's reading
- * thread, which Spark's exception has ended, won't bring.
+ * <p>A task that Spark has given up is interrupted if it doesn't end. It may wait for ever for data of DL4J's reading
+ * thread, which Spark's exception has ended.
  */
 final class Turn implements AutoCloseable {
     private static final Semaphore FREE = new Semaphore(1, true);
@@ -29,7 +29,7 @@ final class Turn implements AutoCloseable {
     /** Until the tasks that wait fail, if one that has been given up doesn't end whatever interrupts it. */
     private static final long PATIENCE_NANOSECONDS = TimeUnit.SECONDS.toNanos(60);
 
-    /** Whose turn it is, or was last. */
+    /** The current turn, or the last one. */
     private static volatile Turn current;
 
     private static final ScheduledExecutorService WATCH = Executors.newSingleThreadScheduledExecutor(run -> {
@@ -54,9 +54,9 @@ final class Turn implements AutoCloseable {
     /**
      * Waits for the turn of the calling thread's task.
      *
-     * @param givenUp whether Spark has given up the task; any thread may ask
+     * @param givenUp whether Spark has given up the task; any thread may call it
      * @throws TaskKilledException if Spark gives up the task meanwhile
-     * @throws AmpException if the task whose turn it is was given up a minute ago and hasn't ended
+     * @throws AmpException if the task of the current turn was given up a minute ago and hasn't ended
      */
     static Turn await(BooleanSupplier givenUp) {
         return await(givenUp, PATIENCE_NANOSECONDS);

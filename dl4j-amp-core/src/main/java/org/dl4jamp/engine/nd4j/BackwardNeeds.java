@@ -15,9 +15,9 @@ import org.deeplearning4j.nn.conf.layers.wrapper.BaseWrapperLayer;
 import org.dl4jamp.twin.Twin.Retention;
 
 /**
- * What DL4J's layers need of their forward pass when they run backward. Those listed here read their input again and
- * compute the rest anew, so that the wrapper can keep that input in half precision. All others, and whatever users have
- * written, get the FP32 array back that they saw in the forward pass.
+ * Tells what DL4J's layers need of their forward pass in the backward pass. Those listed here read their input again
+ * and compute the rest anew, so that the wrapper can keep that input in half precision. All others, and users' classes,
+ * get the FP32 array of the forward pass back.
  */
 final class BackwardNeeds {
     private static final Set<Class<? extends Layer>> INPUT_ONLY = Set.of(
@@ -111,7 +111,7 @@ final class BackwardNeeds {
         return layer.getIDropout() != null && !isEmbedding(layer);
     }
 
-    /** DL4J's embeddings ignore their dropout. */
+    /** Returns whether a layer is an embedding: DL4J's ignore their dropout. */
     static boolean isEmbedding(Layer layer) {
         return layer instanceof EmbeddingLayer || layer instanceof EmbeddingSequenceLayer;
     }

@@ -20,10 +20,10 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.ops.transforms.Transforms;
 
 /**
- * Batch normalization that needs nothing but its input to run backward: of the forward pass it keeps mean and standard
- * deviation per channel, where DL4J's layer keeps two FP32 copies of all activations outside workspaces. Statistics,
- * parameters and arithmetic are FP32; input is {@code [minibatch, features]}, {@code [minibatch, channels, height,
- * width]} or {@code [minibatch, height, width, channels]}.
+ * Batch normalization that needs nothing but its input to run backward. It keeps mean and standard deviation per
+ * channel, where DL4J's layer keeps two FP32 copies of all activations outside workspaces. Statistics, parameters and
+ * arithmetic are FP32; input is {@code [minibatch, features]}, {@code [minibatch, channels, height, width]} or
+ * {@code [minibatch, height, width, channels]}.
  *
  * <p>The formulas are those of Ioffe and Szegedy 2015; running statistics are updated as DL4J does, through gradients
  * that are updates.
@@ -98,12 +98,12 @@ final class BatchNormTwin extends BatchNormalization {
         return getParam(BatchNormalizationParamInitializer.GLOBAL_MEAN);
     }
 
-    /** A new array. */
+    /** Returns a new array. */
     private INDArray runningDeviation() {
         return Transforms.sqrt(runningVariance().addi(layerConf().getEps()), false);
     }
 
-    /** A new array. */
+    /** Returns a new array. */
     private INDArray runningVariance() {
         if (!layerConf().isUseLogStd()) {
             return getParam(BatchNormalizationParamInitializer.GLOBAL_VAR).dup();

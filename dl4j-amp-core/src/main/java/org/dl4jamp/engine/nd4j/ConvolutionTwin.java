@@ -18,10 +18,10 @@ import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A two-dimensional convolution over HALF weights that takes HALF {@code [minibatch, nIn, height, width]} and returns
- * HALF {@code [minibatch, nOut, height, width]}, as a view of memory with channels last, which a 1×1 convolution can
- * take as it is. Products are summed, and bias and activation applied, in FP32; the result is rounded once. Gradients
- * of the parameters are FP32. What lies under the kernel is copied for one slice of the minibatch after the other.
+ * A two-dimensional convolution over HALF weights, from HALF {@code [minibatch, nIn, height, width]} to HALF
+ * {@code [minibatch, nOut, height, width]}. The result is a view of memory with channels last, which a 1×1 convolution
+ * can take as it is. Products are summed, and bias and activation applied, in FP32; the result is rounded once.
+ * Gradients of the parameters are FP32. Patches are copied (im2col) for one slice of the minibatch after the other.
  *
  * <p>DL4J's {@code NHWC} format, weight noise and dropout aren't supported, nor activation functions that don't work
  * element by element.
@@ -29,7 +29,9 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 final class ConvolutionTwin extends ConvolutionLayer {
     private static final long serialVersionUID = 1L;
 
-    /** How much the patches of a slice, and their gradients, may take, beyond those of one example. */
+    /**
+     * Upper bound of the memory that the patches of a slice, and their gradients, take, unless one example needs more.
+     */
     static final long SLICE_BYTES = 1L << 28;
 
     private final transient Products products;
@@ -105,7 +107,7 @@ final class ConvolutionTwin extends ConvolutionLayer {
         return whole.rowsToImages(output);
     }
 
-    /** FLOAT {@code [minibatch * outHeight * outWidth, nOut]}. */
+    /** Returns FLOAT {@code [minibatch * outHeight * outWidth, nOut]}. */
     private INDArray beforeActivation(INDArray patches, WorkingMemory memory) {
         INDArray weights = weights(patches.size(1));
         INDArray z = memory.create(DataType.FLOAT, 'c', patches.size(0), weights.size(0));
@@ -116,7 +118,7 @@ final class ConvolutionTwin extends ConvolutionLayer {
         return z;
     }
 
-    /** HALF {@code [nOut, nIn * kernelHeight * kernelWidth]}. */
+    /** Returns HALF {@code [nOut, nIn * kernelHeight * kernelWidth]}. */
     private INDArray weights(long columns) {
         INDArray weights = getParam(ConvolutionParamInitializer.WEIGHT_KEY);
         return weights.reshape('c', weights.size(0), columns);
@@ -141,7 +143,7 @@ final class ConvolutionTwin extends ConvolutionLayer {
     }
 
     /**
-     * The backward pass of a slice; gradients of parameters add up.
+     * Runs the backward pass of a slice; gradients of parameters add up.
      *
      * @param next takes the gradient of the input, {@code [minibatch, height, width, nIn]}
      */

@@ -43,7 +43,7 @@ final class DenseTwin extends DenseLayer {
         return Casts.cast(activations, DataType.HALF, workspaceMgr, ArrayType.ACTIVATIONS);
     }
 
-    /** FLOAT {@code [minibatch, nOut]}. */
+    /** Returns FLOAT {@code [minibatch, nOut]}. */
     private INDArray beforeActivation(WorkingMemory memory) {
         INDArray weights = getParam(DefaultParamInitializer.WEIGHT_KEY);
         if (input.rank() != 2 || input.size(1) != weights.size(0)) {

@@ -16,7 +16,7 @@ import org.nd4j.linalg.activations.impl.ActivationSigmoid;
 import org.nd4j.linalg.activations.impl.ActivationSoftmax;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** Which layers have a twin that multiplies HALF matrices as they are, and the making of it. */
+/** Makes the twins that multiply HALF matrices, for the layers that have one. */
 final class HalfProductTwins {
     private static final Set<Class<? extends IActivation>> GATES =
             Set.of(ActivationSigmoid.class, ActivationHardSigmoid.class);

@@ -9,9 +9,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.convolution.Convolution;
 
 /**
- * What of an image lies under the kernel of a convolution, for each place of the kernel: a matrix with a row for each
- * place, {@code [minibatch * outHeight * outWidth, channels * kernelHeight * kernelWidth]}, so that a convolution is a
- * matrix product.
+ * The im2col matrix of a convolution, with a row for each place of the kernel: {@code [minibatch * outHeight *
+ * outWidth, channels * kernelHeight * kernelWidth]}. With it a convolution is a matrix product.
  */
 final class Im2Col {
     private final long minibatch;
@@ -28,7 +27,7 @@ final class Im2Col {
 
     /**
      * @param convolution for kernel, stride, padding and dilation
-     * @param mode how borders are treated
+     * @param mode treatment of borders
      * @param image {@code [minibatch, channels, height, width]}, for its shape
      */
     Im2Col(ConvolutionLayer convolution, ConvolutionMode mode, INDArray image) {
@@ -63,7 +62,7 @@ final class Im2Col {
     }
 
     /**
-     * The patches of an image.
+     * Returns the patches of an image.
      *
      * @param image HALF {@code [minibatch, channels, height, width]}
      * @return HALF {@code [rows, columns]}

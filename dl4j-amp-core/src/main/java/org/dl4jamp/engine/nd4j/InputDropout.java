@@ -13,9 +13,8 @@ import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 
 /**
- * Which layers apply the dropout of their configuration to their whole input, so that the wrapper can do it for them
- * and keep the result in half precision. Others don't apply it at all although it's configured, as embeddings, or apply
- * it to something else.
+ * Finds the layers that apply their configured dropout to their whole input: the wrapper can do it for them and keep
+ * the result in half precision. Others ignore it, as embeddings, or apply it to something else.
  */
 final class InputDropout {
     private static final Set<Class<? extends Layer>> APPLY = Set.of(

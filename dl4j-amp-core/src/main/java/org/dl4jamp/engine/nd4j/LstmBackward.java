@@ -88,7 +88,7 @@ final class LstmBackward {
         }
     }
 
-    /** FLOAT, of the bias's length. */
+    /** Returns FLOAT, of the bias's length. */
     INDArray biasGradient() {
         return forward.columns()
                 .get(all(), all(), interval(firstStep, forward.steps()))
@@ -113,7 +113,7 @@ final class LstmBackward {
         cell.products().multiply(forward.previousActivationRows().transpose(), rows(deltas), gradient, 0, memory);
     }
 
-    /** The gradient of the input: FLOAT {@code [minibatch, nIn, time]}. */
+    /** Returns the gradient of the input: FLOAT {@code [minibatch, nIn, time]}. */
     INDArray inputGradient() {
         long size = cell.inputWeights().size(0);
         INDArray product = memory.create(DataType.FLOAT, 'f', forward.minibatch() * forward.steps(), size);

@@ -8,9 +8,8 @@ import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * What makes up an LSTM without peepholes. Columns of weights and bias belong, a quarter each, to the input (what is
- * written into the cell), the forget gate, the output gate and the input gate: DL4J's order, in which it calls the last
- * one "input modulation gate".
+ * The cell of an LSTM without peepholes. Columns of weights and bias belong, a quarter each, to the cell input, the
+ * forget gate, the output gate and the input gate. This is DL4J's order; it calls the last one "input modulation gate".
  *
  * <pre>
  * i, f, o, g = x W + h[t-1] R + b
@@ -23,7 +22,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * @param bias HALF {@code [1, 4 * n]}
  * @param activation the layer's activation function
  * @param gate the activation function of the gates, which works element by element
- * @param products how matrices are multiplied
+ * @param products multiplies matrices
  */
 record LstmCell(
         INDArray inputWeights,
@@ -38,7 +37,7 @@ record LstmCell(
     static final int INPUT_GATE = 3;
 
     /**
-     * What goes from one time step to the next.
+     * The state between two time steps.
      *
      * @param activation h, FLOAT {@code [minibatch, n]}; null for zeros
      * @param memory c, FLOAT {@code [minibatch, n]}; null for zeros
@@ -51,29 +50,29 @@ record LstmCell(
         return recurrentWeights.size(0);
     }
 
-    /** One of the four blocks of columns. */
+    /** Returns one of the four blocks of columns. */
     INDArray block(INDArray columns, int which) {
         return columns.get(all(), interval(which * units(), (which + 1) * units()));
     }
 
-    /** The blocks of the three gates, which lie next to each other. */
+    /** Returns the blocks of the three gates, which lie next to each other. */
     INDArray gates(INDArray columns) {
         return columns.get(all(), interval(FORGET * units(), 4 * units()));
     }
 
-    /** One time step of {@code [minibatch, size, time]}. */
+    /** Returns one time step of {@code [minibatch, size, time]}. */
     static INDArray step(INDArray sequence, long time) {
         return sequence.get(all(), all(), point(time));
     }
 
-    /** One time step of {@code [minibatch, time, size]}. */
+    /** Returns one time step of {@code [minibatch, time, size]}. */
     static INDArray row(INDArray sequence, long time) {
         return sequence.get(all(), point(time), all());
     }
 
     /**
-     * All time steps below each other, for one product over all of them: an 'f'-ordered {@code [minibatch, time, size]}
-     * as a matrix.
+     * Returns all time steps below each other, for one product over all of them: an 'f'-ordered {@code [minibatch,
+     * time, size]} as a matrix.
      */
     static INDArray rows(INDArray sequence) {
         return sequence.reshape('f', sequence.size(0) * sequence.size(1), sequence.size(2));

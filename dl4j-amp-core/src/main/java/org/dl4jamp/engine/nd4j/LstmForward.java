@@ -63,7 +63,7 @@ final class LstmForward {
      *
      * @param input HALF {@code [minibatch, nIn, time]}
      * @param mask {@code [minibatch, time]}, what activations and memory cells are multiplied by; may be null
-     * @param output where the activations go: HALF {@code [minibatch, n, time]}
+     * @param output receives the activations: HALF {@code [minibatch, n, time]}
      */
     static LstmForward run(
             LstmCell cell,
@@ -96,7 +96,7 @@ final class LstmForward {
         return forward;
     }
 
-    /** Input times weights plus bias for all time steps: FLOAT {@code [minibatch, 4 * n, time]}. */
+    /** Returns input times weights plus bias for all time steps: FLOAT {@code [minibatch, 4 * n, time]}. */
     private INDArray inputColumns() {
         long width = cell.inputWeights().size(1);
         INDArray product = memory.create(DataType.FLOAT, 'f', inputRows.size(0), width);
@@ -106,7 +106,7 @@ final class LstmForward {
                 .assign(product.reshape('f', minibatch, steps, width).permute(0, 2, 1));
     }
 
-    /** Where the HALF activations of a time step are. */
+    /** Access to the HALF activations of a time step. */
     private interface Activations {
         INDArray at(long time);
     }
@@ -127,7 +127,7 @@ final class LstmForward {
         }
     }
 
-    /** FLOAT {@code [minibatch, n]}. */
+    /** Returns FLOAT {@code [minibatch, n]}. */
     private INDArray activation(long time, INDArray previous, WorkingMemory ofStep) {
         INDArray before = step(columns, time);
         if (previous != null) {
@@ -179,37 +179,37 @@ final class LstmForward {
         return steps;
     }
 
-    /** HALF, all time steps of the input below each other: {@code [time * minibatch, nIn]}. */
+    /** Returns HALF, all time steps of the input below each other: {@code [time * minibatch, nIn]}. */
     INDArray inputRows() {
         return inputRows;
     }
 
-    /** HALF, the activations of the time step before each, below each other: {@code [time * minibatch, n]}. */
+    /** Returns HALF, the activations of the time step before each, below each other: {@code [time * minibatch, n]}. */
     INDArray previousActivationRows() {
         return rows(previousActivations);
     }
 
-    /** FLOAT {@code [minibatch, 4 * n, time]}, before the activation functions. */
+    /** Returns FLOAT {@code [minibatch, 4 * n, time]}, before the activation functions. */
     INDArray columns() {
         return columns;
     }
 
-    /** FLOAT {@code [minibatch, 4 * n]} after the activation functions. */
+    /** Returns FLOAT {@code [minibatch, 4 * n]} after the activation functions. */
     INDArray activatedColumns(long time) {
         return step(activatedColumns, time);
     }
 
-    /** c, FLOAT {@code [minibatch, n]}. */
+    /** Returns c, FLOAT {@code [minibatch, n]}. */
     INDArray memory(long time) {
         return step(memories, keeps ? time : 0);
     }
 
-    /** c of the time step before; null for zeros. */
+    /** Returns c of the time step before; null for zeros. */
     INDArray memoryBefore(long time) {
         return time == 0 ? initial.memory() : memory(time - 1);
     }
 
-    /** The activation function of c, FLOAT {@code [minibatch, n]}. */
+    /** Returns the activation function of c, FLOAT {@code [minibatch, n]}. */
     INDArray activatedMemory(long time) {
         return step(activatedMemories, keeps ? time : 0);
     }

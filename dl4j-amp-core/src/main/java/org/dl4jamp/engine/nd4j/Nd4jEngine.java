@@ -68,7 +68,7 @@ public final class Nd4jEngine implements ComputeEngine {
         return Nd4jSession.ofInference(Products.fast());
     }
 
-    /** What half precision is worth where ND4J runs. */
+    /** The benefit of half precision where ND4J runs. */
     enum Worth {
         /** HALF matrices are multiplied as they are. */
         FAST_PRODUCTS(Precision.HALF, "ND4J runs on CUDA"),
@@ -107,7 +107,7 @@ public final class Nd4jEngine implements ComputeEngine {
 
         /**
          * @param cuda whether ND4J runs on a GPU
-         * @param fast what it multiplies HALF matrices with there; asked only there
+         * @param fast products of HALF matrices on the GPU; only called there
          */
         static Worth of(boolean cuda, Supplier<Optional<Products>> fast) {
             if (!cuda) {

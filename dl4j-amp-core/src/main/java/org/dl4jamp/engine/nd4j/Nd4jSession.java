@@ -34,7 +34,7 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
     /**
      * @param largestLayer the number of parameters of the largest layer
      * @param masterWeights whether parameters keep their FP32 digits
-     * @param halfProducts how twins over HALF weights multiply; empty to do without such twins
+     * @param halfProducts products of twins over HALF weights; empty to do without such twins
      */
     Nd4jSession(long largestLayer, boolean masterWeights, Optional<Products> halfProducts) {
         this(largestLayer, masterWeights, halfProducts, false);
@@ -48,7 +48,7 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
         this.halfProducts = halfProducts;
     }
 
-    /** For inference, where each layer keeps its rounded weights. */
+    /** Returns a session for inference, where each layer keeps its rounded weights. */
     static Nd4jSession ofInference(Optional<Products> halfProducts) {
         return new Nd4jSession(0, true, halfProducts, true);
     }
@@ -136,7 +136,8 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
     }
 
     /**
-     * Memory for the rounded weights of one layer at a time, or of this layer alone, in the shape of its parameters.
+     * Returns memory for the rounded weights of one layer at a time, or of this layer alone, in the shape of its
+     * parameters.
      */
     private INDArray scratch(INDArray parameters) {
         if (keepsWeights) {

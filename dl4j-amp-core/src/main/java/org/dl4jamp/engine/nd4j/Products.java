@@ -37,7 +37,7 @@ interface Products {
         return Nd4jEngine.onCuda() ? OnCuda.HALF_PRODUCTS : Optional.empty();
     }
 
-    /** What this process's GPU was found to compute. */
+    /** The result of the check on this process's GPU. */
     final class OnCuda {
         private static final Optional<Products> HALF_PRODUCTS = tried();
 
@@ -59,7 +59,7 @@ interface Products {
      * @param a HALF {@code [m, k]}
      * @param b HALF {@code [k, n]}
      * @param result FLOAT {@code [m, n]}, rows or columns contiguous
-     * @param kept what the result's present content is multiplied by; 0 to overwrite it, whatever it is
+     * @param kept factor of the result's present content; 0 to overwrite it, whatever it is
      * @param memory for casts
      */
     void multiply(INDArray a, INDArray b, INDArray result, double kept, WorkingMemory memory);

@@ -13,8 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Whether products come out right on this machine. Releases of ND4J differ in what they do with mixed types, and for
- * GPUs older than compute capability 6.0 their CUDA code writes HALF numbers where FLOAT ones belong.
+ * Checks that products come out right on this machine. Releases of ND4J differ in what they do with mixed types, and
+ * for GPUs older than compute capability 6.0 their CUDA code writes HALF numbers where FLOAT ones belong.
  */
 final class ProductsCheck {
     private static final Logger LOG = LoggerFactory.getLogger(ProductsCheck.class);
@@ -79,7 +79,7 @@ final class ProductsCheck {
         return true;
     }
 
-    /** Small whole numbers, which HALF has. */
+    /** Returns small whole numbers, which HALF has. */
     private static float[][] numbers(int rows, int columns, int modulus) {
         float[][] numbers = new float[rows][columns];
         for (int row = 0; row < rows; row++) {

@@ -16,8 +16,8 @@ final class RoundedWeights implements Twin.Weights {
     /**
      * @param master the layer's FP32 parameters
      * @param precision HALF or BFLOAT16
-     * @param scratch where the rounded weights are put in FP32; null if nobody computes with them in FP32. Other layers
-     *     may use it too
+     * @param scratch receives the rounded weights in FP32; null if they aren't used in FP32. Other layers may use it,
+     *     too
      * @param keepsMaster whether the FP32 parameters keep their digits
      */
     RoundedWeights(INDArray master, DataType precision, INDArray scratch, boolean keepsMaster) {

@@ -8,9 +8,9 @@ import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Where a layer puts the arrays that it needs no longer than its turn lasts.
+ * The workspace for arrays that a layer needs no longer than its turn lasts.
  *
- * @param manager what DL4J handed to the layer
+ * @param manager given by DL4J
  * @param place which of its workspaces
  */
 record WorkingMemory(LayerWorkspaceMgr manager, ArrayType place) {
@@ -23,8 +23,8 @@ record WorkingMemory(LayerWorkspaceMgr manager, ArrayType place) {
     }
 
     /**
-     * Memory that is taken back after each part of a layer's turn, such as a time step, to be {@linkplain #open opened}
-     * for each.
+     * Returns memory that is taken back after each part of a layer's turn, such as a time step, to be {@linkplain #open
+     * opened} for each.
      */
     WorkingMemory ofPart() {
         return new WorkingMemory(
@@ -39,12 +39,12 @@ record WorkingMemory(LayerWorkspaceMgr manager, ArrayType place) {
         return manager.notifyScopeEntered(place);
     }
 
-    /** An array with arbitrary content. */
+    /** Returns an array with arbitrary content. */
     INDArray create(DataType type, char order, long... shape) {
         return allocator().createUninitialized(place, type, shape, order);
     }
 
-    /** An array of zeros. */
+    /** Returns an array of zeros. */
     INDArray zeros(DataType type, char order, long... shape) {
         return allocator().create(place, type, shape, order);
     }
@@ -53,7 +53,7 @@ record WorkingMemory(LayerWorkspaceMgr manager, ArrayType place) {
         return manager.hasConfiguration(place) ? manager : LayerWorkspaceMgr.noWorkspaces();
     }
 
-    /** The array itself if it has the type, else a contiguous copy. */
+    /** Returns the array itself if it has the type, else a contiguous copy. */
     INDArray cast(INDArray array, DataType type) {
         return Casts.cast(array, type, manager, place);
     }

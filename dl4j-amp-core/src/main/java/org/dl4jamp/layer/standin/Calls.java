@@ -7,7 +7,7 @@ import java.lang.invoke.MethodType;
 import net.bytebuddy.asm.Advice;
 import org.dl4jamp.twin.Substitute;
 
-/** What the methods of a stand-in call besides the wrapper. Public because classes made at run time refer to it. */
+/** Methods that a stand-in's methods call besides the wrapper. Public because classes made at run time refer to it. */
 public final class Calls {
     private Calls() {}
 

@@ -11,14 +11,15 @@ import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
 import org.dl4jamp.dl4j.RecurrentStateMaps;
 
 /**
- * The fields that a user's class of layers declares, held the same in a stand-in and the master: nobody hears of a
- * field that is read or written, so before and after each call a value that has changed in one of them is given to the
- * other. If another layer of that class computes in the master's place, it takes part with its numbers, truth values,
- * texts and constants, but not with arrays, which may be parameters of another precision, nor with what may hold some.
+ * Keeps the fields that a user's class of layers declares the same in a stand-in and the master. Reads and writes of
+ * fields can't be intercepted, so before and after each call a value that has changed in one of them is copied to the
+ * other.
  *
- * <p>DL4J's own classes need none of this, because nothing in DL4J reads a field of a network's layer but that layer
- * itself. The state of DL4J's recurrent layers is in maps that methods of users' subclasses may read: all have the same
- * maps.
+ * <p>If another layer of that class computes in the master's place, its numbers, truth values, texts and constants are
+ * shared, too. Arrays, which may be parameters of another precision, and objects that may hold some aren't.
+ *
+ * <p>DL4J's own classes need none of this, because in DL4J only a layer itself reads its fields. The state of DL4J's
+ * recurrent layers is in maps that methods of users' subclasses may read: all have the same maps.
  */
 public final class SharedFields {
     private static final String DL4J = "org.deeplearning4j.";
@@ -69,7 +70,7 @@ public final class SharedFields {
         /**
          * Gives a new stand-in the master's fields, all of them, for code of their class that isn't reached by calls.
          *
-         * @param computing what computes in the master's place, or the master
+         * @param computing computes in the master's place, or is the master
          */
         SharedFields share(Object standIn, Object master, Object computing) {
             copy(all, master, standIn);

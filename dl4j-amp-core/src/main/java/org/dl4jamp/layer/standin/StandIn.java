@@ -5,19 +5,19 @@ package org.dl4jamp.layer.standin;
  * have long names because any class of layer must be able to have them beside its own.
  */
 public interface StandIn {
-    /** The wrapper. */
+    /** Returns the wrapper. */
     Object mixedPrecisionWrapper();
 
-    /** The network's own layer or vertex. */
+    /** Returns the network's own layer or vertex. */
     Object mixedPrecisionMaster();
 
-    /** The fields of the layer's class that it shares with the network's own. */
+    /** Returns the fields of the layer's class that it shares with the network's own. */
     SharedFields mixedPrecisionFields();
 
     /**
-     * Returns what works in a network where this stands: the wrapper if it's a stand-in, else the object itself.
+     * Returns the object that works in a network in this place: the wrapper if it's a stand-in, else the object itself.
      *
-     * @param handedOut a layer or vertex as a network hands it out; may be null
+     * @param handedOut a layer or vertex from a network's getter; may be null
      */
     static Object behind(Object handedOut) {
         return handedOut instanceof StandIn standIn ? standIn.mixedPrecisionWrapper() : handedOut;

@@ -51,7 +51,7 @@ final class StandInBytes {
     /**
      * @param type the layer's class
      * @param role the interface that the wrapper has in common with it
-     * @param tellsFields whether its {@link SharedFields} are to hear of each call
+     * @param tellsFields whether each call notifies its {@link SharedFields}
      */
     StandInBytes(Class<?> type, Class<?> role, boolean tellsFields) {
         this.type = type;
@@ -59,7 +59,7 @@ final class StandInBytes {
         this.tellsFields = tellsFields;
     }
 
-    /** The class's bytes. A rule that comes later has precedence. */
+    /** Returns the class's bytes. A rule that comes later has precedence. */
     byte[] write(String name) throws NoSuchMethodException {
         ElementMatcher.Junction<MethodDescription> layers = isVirtual().and(not(isDeclaredBy(Object.class)));
         DynamicType.Builder<?> builder = new ByteBuddy(ClassFileVersion.JAVA_V17)

@@ -13,8 +13,8 @@ final class StandInLoader extends ClassLoader {
     }
 
     /**
-     * This library's classes are those that have asked for the stand-in, whatever else the layer's loader may see under
-     * their names.
+     * Returns this library's classes from the loader that requested the stand-in, whatever else the layer's loader
+     * finds under their names.
      */
     @Override
     protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {

@@ -33,10 +33,14 @@ public final class StandIns {
     private StandIns() {}
 
     /**
-     * Returns what a network is to hand out in place of a layer's wrapper: an object of the master's class or, where
-     * there can't be one, the wrapper itself. There can't be one of a final class; of a layer that wraps another and is
-     * DL4J's {@link BaseWrapperLayer}, because networks look through that class at the layer inside; of a layer that
-     * plays roles which the wrapper doesn't play.
+     * Returns the object that a network's getters return in place of a layer's wrapper. It's of the master's class, or
+     * the wrapper itself where that's impossible:
+     *
+     * <ul>
+     *   <li>for a final class,
+     *   <li>for DL4J's {@link BaseWrapperLayer}, because networks look through that class at the layer inside,
+     *   <li>for a layer with interfaces that the wrapper doesn't have.
+     * </ul>
      *
      * @param wrapper also a {@link Layer}
      */
@@ -45,7 +49,7 @@ public final class StandIns {
     }
 
     /**
-     * Returns what a graph is to hand out in place of a vertex's wrapper, see {@link #layer}.
+     * Returns the object that a graph's getters return in place of a vertex's wrapper, see {@link #layer}.
      *
      * @param wrapper also a {@link GraphVertex}
      */
@@ -67,7 +71,7 @@ public final class StandIns {
                 && !(IOutputLayer.class.isAssignableFrom(type) && RecurrentLayer.class.isAssignableFrom(type));
     }
 
-    /** The interface that a wrapper has in common with a layer's or vertex's class. */
+    /** Returns the interface that a wrapper has in common with a layer's or vertex's class. */
     private static Class<?> role(Class<?> type) {
         if (GraphVertex.class.isAssignableFrom(type)) {
             return GraphVertex.class;
@@ -87,7 +91,7 @@ public final class StandIns {
         return known.map(found -> found.create(wrapper)).orElse(wrapper);
     }
 
-    // A class that nobody has foreseen mustn't keep a network from training.
+    // An unforeseen class mustn't keep a network from training.
     private static Optional<StandInClass> make(Class<?> type) {
         try {
             SharedFields.OfClass fields = new SharedFields.OfClass(type);

@@ -78,7 +78,7 @@ class ProductsTest {
         assertFalse(ProductsCheck.isRight(forgettingTheResult));
     }
 
-    /** What BLAS libraries leave undefined, or backends were seen to get wrong. */
+    /** Cases that BLAS libraries leave undefined, or that backends get wrong. */
     @Test
     void theCheckBeforeUseTriesWhatLayersDo() {
         Products multiplyingNaNByZero = (a, b, result, kept, memory) -> {

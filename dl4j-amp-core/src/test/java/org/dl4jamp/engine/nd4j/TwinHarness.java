@@ -84,7 +84,7 @@ final class TwinHarness {
                 : new TwinLayer(master, twin, DataType.HALF, DataType.HALF, LayerContext.CHAIN, unscaled, NO_STEP);
     }
 
-    /** What a forward and a backward pass give. */
+    /** The results of a forward and a backward pass. */
     record Result(INDArray output, Gradient gradient, INDArray inputGradient) {
         INDArray gradient(String parameter) {
             return gradient.getGradientFor(parameter);

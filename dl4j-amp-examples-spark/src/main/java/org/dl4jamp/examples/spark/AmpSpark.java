@@ -84,7 +84,7 @@ public final class AmpSpark implements Callable<Integer> {
         System.exit(AmpCommand.commandLine(new AmpSpark()).execute(withoutName(args)));
     }
 
-    /** The arguments behind the command's own name, with which Windows' launcher hands them on. */
+    /** Returns the arguments after the command's own name, which Windows' launcher passes along. */
     static String[] withoutName(String[] args) {
         return args.length > 0 && args[0].equals("spark") ? Arrays.copyOfRange(args, 1, args.length) : args;
     }
@@ -145,7 +145,7 @@ public final class AmpSpark implements Callable<Integer> {
         return graph;
     }
 
-    /** A driver on a cluster, as soon as all its executors are there. */
+    /** Connects a driver to a cluster, as soon as all its executors are there. */
     static JavaSparkContext connect(LoopbackCluster cluster) throws IOException {
         SparkConf configuration = cluster.configuration().setAppName("amp spark");
         JavaSparkContext context = new JavaSparkContext(configuration);

@@ -15,7 +15,7 @@ import org.dl4jamp.examples.digits.Digits;
 import org.dl4jamp.examples.digits.DigitsNetworks;
 import org.nd4j.linalg.dataset.DataSet;
 
-/** What the model of a cluster's costs is made of, measured on the cluster and without training on it. */
+/** Measures the parameters of a cluster's cost model on the cluster, without training on it. */
 final class Calibration {
     private static final int SPLITS = 5;
     private static final int WARM_UP_STEPS = 20;
@@ -30,11 +30,11 @@ final class Calibration {
     }
 
     /**
-     * The time of a split that computes nothing: DL4J's jobs of one, which count, shuffle, send the state to all
-     * executors and add up what comes back.
+     * Returns the time of a split that computes nothing: DL4J's jobs of one, which count, shuffle, send the state to
+     * all executors and add up what comes back.
      *
      * @param stateBytes bytes of the state
-     * @param objects how many objects are shuffled
+     * @param objects number of shuffled objects
      */
     double splitSeconds(long stateBytes, int objects) {
         float[] state = new float[Math.toIntExact(stateBytes / Float.BYTES)];
@@ -71,7 +71,7 @@ final class Calibration {
     }
 
     /**
-     * The time of a training step while all workers train, each a network of its own.
+     * Returns the time of a training step while all workers train, each a network of its own.
      *
      * @param config settings, or null for FP32 in DL4J
      */

@@ -7,9 +7,9 @@ import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A process of the cluster on loopback: Spark's master or a worker, which ends with the process that started it,
- * whatever ended that: standard input, the other end of which that process holds, ends then. A worker that ends takes
- * its executors along.
+ * A process of the cluster on loopback: Spark's master or a worker. It ends with the process that started it, however
+ * that one ended: its standard input ends then, because the starting process holds the other end. A worker that ends
+ * takes its executors along.
  */
 final class ClusterProcess {
     /** The process that ends last where its starter couldn't end the others, and removes what they leave. */
@@ -36,7 +36,7 @@ final class ClusterProcess {
     private static void endWithStarter(Path folder, boolean last) {
         try {
             while (System.in.read() >= 0) {
-                // Nobody writes; it's the end that is waited for.
+                // Nothing is written; the thread waits for the end.
             }
         } catch (IOException e) {
             // An end as well.

@@ -33,14 +33,14 @@ final class DigitsOnSpark {
     private final DataSet test;
 
     /**
-     * What became of a training.
+     * The results of a training.
      *
      * @param accuracy part of the test images that were recognized, from 0 to 1
      * @param loss of the test images
      * @param seconds time of all epochs
-     * @param bytes what {@link SentBytes} counted
-     * @param splits how often was averaged
-     * @param steps steps of all workers that DL4J was to do
+     * @param bytes counted by {@link SentBytes}
+     * @param splits number of averagings
+     * @param steps planned steps of all workers
      */
     record Figures(double accuracy, double loss, double seconds, long bytes, int splits, long steps) {}
 
@@ -67,7 +67,7 @@ final class DigitsOnSpark {
     /**
      * Trains in FP32, as DL4J does.
      *
-     * @param epochDone told of each epoch, from 0 on
+     * @param epochDone called after each epoch, from 0 on
      */
     Figures inFp32(int epochs, IntConsumer epochDone) {
         return train(DigitsNetworks.residual(), master().build(), epochs, epochDone);

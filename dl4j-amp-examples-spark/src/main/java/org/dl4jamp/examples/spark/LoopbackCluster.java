@@ -74,7 +74,7 @@ final class LoopbackCluster implements AutoCloseable {
         }
     }
 
-    /** A jar that holds nothing but the names of others: command lines have limits. */
+    /** Writes a jar that holds only the names of others: command lines have limits. */
     private void writeClassPath() throws IOException {
         Manifest manifest = new Manifest();
         manifest.getMainAttributes().put(Attributes.Name.MANIFEST_VERSION, "1.0");
@@ -136,7 +136,7 @@ final class LoopbackCluster implements AutoCloseable {
                 .set("spark.stage.maxConsecutiveAttempts", "8");
     }
 
-    /** The processes of executors: what workers have started. */
+    /** Returns the processes of executors: what workers have started. */
     List<ProcessHandle> executors() {
         synchronized (processes) {
             return processes.stream().flatMap(Process::children).toList();
@@ -191,7 +191,7 @@ final class LoopbackCluster implements AutoCloseable {
         return folder;
     }
 
-    /** The master's process and the workers'. */
+    /** Returns the master's process and the workers'. */
     List<ProcessHandle> processes() {
         synchronized (processes) {
             return processes.stream().map(Process::toHandle).toList();

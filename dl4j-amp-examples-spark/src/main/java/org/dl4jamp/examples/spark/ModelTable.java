@@ -3,11 +3,10 @@ package org.dl4jamp.examples.spark;
 import java.io.PrintWriter;
 import java.util.Locale;
 
-/** What {@code amp spark --model} prints: a workload on clusters of 1 to 1,024 executors. */
+/** The table of {@code amp spark --model}: a workload on clusters of 1 to 1,024 executors. */
 final class ModelTable {
     /**
-     * What {@code amp spark} measures for a split of nothing on two cores: 0.5 seconds. Clusters of many executors take
-     * longer.
+     * The time of an empty split on two cores, measured by {@code amp spark}. Clusters of many executors take longer.
      */
     static final double OVERHEAD_SECONDS = 0.5;
 

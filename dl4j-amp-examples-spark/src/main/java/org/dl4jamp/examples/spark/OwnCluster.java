@@ -33,7 +33,7 @@ final class OwnCluster {
                 .setJars(jars.toArray(String[]::new));
     }
 
-    /** Returns whether a jar is one of what every Spark brings: it came after what the program asks for by itself. */
+    /** Returns whether a jar is part of every Spark installation. */
     private static boolean isClusters(Path jar) {
         String path = jar.toString().replace(File.separatorChar, '/');
         return Stream.of(

@@ -6,8 +6,8 @@ import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.storage.BlockUpdatedInfo;
 
 /**
- * Counts what goes from machine to machine: parts of broadcasts that executors receive (parameters and updater state,
- * and the tasks themselves), results of tasks, and shuffled data that came from another executor. Data that a driver
+ * Counts the bytes between machines: parts of broadcasts that executors receive, results of tasks, and shuffled data
+ * from another executor. Broadcasts are parameters and updater state, and the tasks themselves. Data that a driver
  * sends within a task, as {@code parallelize} does, isn't among it.
  */
 final class SentBytes extends SparkListener {

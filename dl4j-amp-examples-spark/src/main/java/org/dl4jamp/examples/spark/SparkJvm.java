@@ -4,12 +4,12 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** What Spark wants of a JVM. */
+/** The requirements of Spark for a JVM. */
 final class SparkJvm {
     /** The first JDK whose {@code Subject.getSubject}, which Spark's Hadoop calls when a context starts, throws. */
     private static final int FIRST_WITHOUT_SUBJECT = 23;
 
-    /** What Spark opens for itself where its own scripts start it. */
+    /** The options with which Spark's own scripts start a JVM, to open packages for it. */
     static final List<String> OPTIONS = Stream.concat(
                     Stream.of(
                                     "lang",
@@ -29,7 +29,7 @@ final class SparkJvm {
 
     private SparkJvm() {}
 
-    /** Why Spark doesn't start on a JDK of a release, with what to do, empty if it does. */
+    /** Returns the reason why Spark doesn't start on a JDK of a release, with a remedy; empty if it does. */
     static Optional<String> refusal(int release) {
         return release < FIRST_WITHOUT_SUBJECT
                 ? Optional.empty()

@@ -31,17 +31,17 @@ enum Workload {
         return parameters * Float.BYTES * (1 + updaterValues);
     }
 
-    /** A step in stock DL4J. */
+    /** Returns the time of a step in stock DL4J. */
     double dl4jSeconds() {
         return dl4jMillis / 1000;
     }
 
-    /** A step in FP32 on the oneDNN engine. */
+    /** Returns the time of a step in FP32 on the oneDNN engine. */
     double floatSeconds() {
         return floatMillis / 1000;
     }
 
-    /** A step in BFLOAT16 on the oneDNN engine. */
+    /** Returns the time of a step in BFLOAT16 on the oneDNN engine. */
     double halfSeconds() {
         return halfMillis / 1000;
     }

@@ -70,7 +70,10 @@ final class Witness extends BaseTrainingListener implements TrainingHook, Serial
         assertTrue(skipped.values().stream().anyMatch(count -> count > 0), skipped::toString);
     }
 
-    /** Returns what the residual graph computes in with these settings, in this process, whose CPU is that of the executors. */
+    /**
+     * Returns what the residual graph computes in with these settings, in this process, whose CPU is that of the
+     * executors.
+     */
     static String describe(AmpConfig config) {
         ComputationGraph graph = new ComputationGraph(DigitsNetworks.residual());
         graph.init();
