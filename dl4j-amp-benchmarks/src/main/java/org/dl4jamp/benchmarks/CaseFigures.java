@@ -12,12 +12,11 @@ import org.dl4jamp.benchmarks.side.Schedule;
 import org.dl4jamp.benchmarks.side.Task;
 
 /**
- * What {@code --json} writes for a case.
+ * The output of {@code --json} for a case.
  *
  * @param name of the case
  * @param description what it is
- * @param machine where it was measured
- * @param method how it was measured
+ * @param machine the machine of the measurement @param method the method of measurement
  * @param sides by key
  */
 @JsonPropertyOrder({"case", "description", "machine", "method", "sides"})
@@ -28,14 +27,14 @@ record CaseFigures(
         Method method,
         Map<String, SideFigures> sides) {
     /**
-     * How it was measured.
+     * The method of measurement.
      *
      * @param repetitions processes per side
      * @param threads of the native libraries
      * @param task training or inference
      * @param minibatch examples of a step or pass
      * @param schedule of a repetition
-     * @param lossStep the step whose loss is shown, null in inference
+     * @param lossStep the step of the loss that is shown, null in inference
      */
     @JsonInclude(JsonInclude.Include.NON_NULL)
     record Method(int repetitions, int threads, Task task, int minibatch, Schedule schedule, Integer lossStep) {
@@ -58,7 +57,7 @@ record CaseFigures(
         return method.task();
     }
 
-    /** Of PyTorch's sides the fastest; empty if none was measured. */
+    /** Returns the fastest of PyTorch's sides; empty if none was measured. */
     Optional<Side> fastestOfPyTorch() {
         return Arrays.stream(Side.values())
                 .filter(side -> side.isPyTorch() && measured(side).isPresent())

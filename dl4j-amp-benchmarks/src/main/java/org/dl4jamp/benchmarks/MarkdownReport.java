@@ -10,7 +10,7 @@ import java.util.stream.Collectors;
 
 /** Figures as Markdown, alone or in a page that has places for them, each between two marks with its name. */
 final class MarkdownReport {
-    /** A place: marks are lines of their own, so that a sentence may speak of them. */
+    /** A place: marks are lines of their own, so that a sentence may mention them. */
     private static final Pattern PLACE =
             Pattern.compile("(?ms)^<!-- amp bench (\\S+): begin -->$(.*?)^<!-- amp bench \\1: end -->$");
 

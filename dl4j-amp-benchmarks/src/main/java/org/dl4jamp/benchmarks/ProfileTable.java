@@ -8,7 +8,7 @@ import org.dl4jamp.benchmarks.side.Profile;
 import org.dl4jamp.benchmarks.side.Task;
 import org.dl4jamp.engine.WorkEvent;
 
-/** Where the time of a step or pass goes, by kind and by what is most expensive. */
+/** The time of a step or pass by kind of work, and its most expensive parts. */
 final class ProfileTable {
     private static final int MOST_EXPENSIVE = 12;
     private static final int LONGEST = 140;

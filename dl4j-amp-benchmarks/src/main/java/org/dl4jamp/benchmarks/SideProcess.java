@@ -28,7 +28,7 @@ final class SideProcess {
     /**
      * @param threads of all native libraries
      * @param limit the most time for one repetition
-     * @param profile whether ND4J's operations are to be seen in flight recordings
+     * @param profile whether flight recordings contain ND4J's operations
      */
     SideProcess(ClassPaths classPaths, int threads, Duration limit, boolean profile) {
         this.classPaths = classPaths;

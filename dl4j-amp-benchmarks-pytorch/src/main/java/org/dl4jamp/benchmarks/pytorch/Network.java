@@ -44,7 +44,7 @@ final class Network {
         }
     }
 
-    /** One whose FP32 parameters are trained. */
+    /** Makes a network that trains its FP32 parameters. */
     static Network training(Model model) {
         return new Network(model, true, ScalarType.Float);
     }

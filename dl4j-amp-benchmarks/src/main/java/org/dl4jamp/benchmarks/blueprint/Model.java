@@ -22,7 +22,7 @@ public record Model(Blueprint blueprint, Tensors tensors) {
         tensors.write(folder.resolve(TENSORS));
     }
 
-    /** Reads what {@link #write} wrote; the folder has to stay as long as tensors are asked for. */
+    /** Reads what {@link #write} wrote; the folder has to stay as long as tensors are read. */
     public static Model read(Path folder) throws IOException {
         return new Model(readBlueprint(folder), Tensors.read(folder.resolve(TENSORS)));
     }

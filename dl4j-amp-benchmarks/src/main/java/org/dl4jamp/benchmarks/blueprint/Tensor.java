@@ -2,7 +2,7 @@ package org.dl4jamp.benchmarks.blueprint;
 
 import java.util.Arrays;
 
-/** Numbers in FP32, the last axis contiguous. Not copied: who makes it and who reads it leaves the arrays alone. */
+/** Numbers in FP32, the last axis contiguous. The arrays aren't copied, and must not be changed. */
 public final class Tensor {
     private final long[] shape;
     private final float[] values;

@@ -5,12 +5,12 @@ import org.dl4jamp.benchmarks.side.Schedule;
 import org.dl4jamp.benchmarks.side.Task;
 import org.nd4j.linalg.dataset.DataSet;
 
-/** A network and a batch, both the same each time they are asked for. */
+/** A network and a batch, both the same at each call. */
 public interface BenchmarkCase {
     /** Its name on the command line. */
     String name();
 
-    /** The network and its batch, in a few words. */
+    /** Returns a short description of the network and its batch. */
     String description();
 
     /** Returns what moves its parameters in training, in a word or two. */
@@ -28,7 +28,7 @@ public interface BenchmarkCase {
     /** The same case with another number of examples. */
     BenchmarkCase ofBatch(int examples);
 
-    /** Returns how long a repetition is if nobody says otherwise. */
+    /** Returns the default length of a repetition. */
     Schedule schedule();
 
     /** Returns how it infers. */

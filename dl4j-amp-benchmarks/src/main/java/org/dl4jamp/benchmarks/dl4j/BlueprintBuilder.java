@@ -43,8 +43,7 @@ import org.nd4j.linalg.learning.config.IUpdater;
 import org.nd4j.linalg.learning.config.Nesterovs;
 
 /**
- * Reads a blueprint and its numbers off a DL4J network, so that nobody writes a network twice. Refuses what blueprints
- * don't have.
+ * Makes a blueprint and its numbers from a DL4J network, so that each network is written once. Refuses layers that blueprints don't have.
  */
 public final class BlueprintBuilder {
     private final List<Operation> operations = new ArrayList<>();
@@ -75,8 +74,7 @@ public final class BlueprintBuilder {
     }
 
     /**
-     * The model with what stock DL4J infers, from which all sides' outputs are told to differ. Leaves the network in no
-     * other state.
+     * Returns the model with stock DL4J's output, which all sides' outputs are compared with. The network's state stays the same.
      *
      * @throws IllegalArgumentException if a blueprint can't describe it; the message names the layer
      */

@@ -9,8 +9,7 @@ import org.bytedeco.dnnl.primitive_desc;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 
 /**
- * A product with weights, on rows, on images as they lie there, or on each step of a sequence; with ReLU if that
- * follows.
+ * A product with weights, on rows, on images in their order, or on each step of a sequence; with ReLU if that follows.
  */
 final class DensePart extends ProductPart {
     private final Tape tape;

@@ -7,7 +7,7 @@ import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 
-/** What flows between operations: activations forward, their gradients backward. */
+/** The data between operations: activations forward, their gradients backward. */
 final class Flow {
     private final Tape tape;
     private final long[] shape;
@@ -47,12 +47,12 @@ final class Flow {
         return new Flow(tape, shape, description, description, value, false);
     }
 
-    /** The output of an operation, with gradients of the same type. */
+    /** Makes the output of an operation, with gradients of the same type. */
     static Flow output(Tape tape, memory.desc description, long... shape) {
         return new Flow(tape, shape, description, description, tape.memory(description), true);
     }
 
-    /** The output of an operation whose gradients are of another type. */
+    /** Makes the output of an operation, with gradients of another type. */
     static Flow output(Tape tape, memory.desc description, memory.desc gradient, long... shape) {
         return new Flow(tape, shape, description, gradient, tape.memory(description), true);
     }

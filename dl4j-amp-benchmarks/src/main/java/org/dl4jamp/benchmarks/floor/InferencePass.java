@@ -39,7 +39,7 @@ final class InferencePass {
         this.step = step;
     }
 
-    /** Adds all of them and says what comes out. */
+    /** Adds all of them and returns the output. */
     Flow add(Flow features) {
         flows.put(Blueprint.INPUT, features);
         Flow last = features;
@@ -53,8 +53,7 @@ final class InferencePass {
     }
 
     /**
-     * What was read for the last time makes room for what comes. Some outputs are in the memory of what they were made
-     * of.
+     * Frees the memory of inputs after their last read. Some outputs are in the memory of their inputs.
      */
     private void giveBack(Stage stage, List<Stage> later) {
         for (String input : stage.inputs()) {

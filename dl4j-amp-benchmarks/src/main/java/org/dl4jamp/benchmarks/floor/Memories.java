@@ -8,8 +8,7 @@ import org.bytedeco.dnnl.memory;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 
 /**
- * The memory of inference: weights, of which all time steps have one copy, and activations, which take the place of
- * those that nobody reads any more.
+ * The memory of inference: weights, with one copy for all time steps, and activations, which overwrite those that aren't read any more.
  */
 final class Memories {
     private final Tape tape;

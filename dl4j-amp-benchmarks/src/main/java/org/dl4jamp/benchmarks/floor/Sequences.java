@@ -4,7 +4,7 @@ import org.dl4jamp.benchmarks.blueprint.Blueprint;
 import org.dl4jamp.benchmarks.blueprint.Operation;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 
-/** oneDNN's recurrent primitives want time as the first axis; blueprints have the minibatch there. */
+/** oneDNN's recurrent primitives have time as the first axis; blueprints have the minibatch there. */
 final class Sequences {
     private final boolean recurrent;
 

@@ -11,13 +11,13 @@ import org.dl4jamp.benchmarks.blueprint.Blueprint;
 import org.dl4jamp.benchmarks.blueprint.Operation;
 
 /**
- * What one primitive computes in inference: an operation with what can be fused into it.
+ * The work of one primitive in inference: an operation with those that are fused into it.
  *
  * @param head the operation
- * @param normalization whose scale and shift are in the head's weights and bias
- * @param summand the output that is added to the head's, in the memory where that is
+ * @param normalization the batch normalization that is folded into the head's weights and bias
+ * @param summand the output that is added to the head's, in its own memory
  * @param relu whether ReLU comes last
- * @param output the operation whose output this is
+ * @param output the operation that this output belongs to
  */
 record Stage(
         Operation head,
@@ -120,8 +120,7 @@ record Stage(
         }
 
         /**
-         * Of a sum's two inputs the later, if a product makes it that can write where the earlier one is: nothing else
-         * reads that from then on.
+         * Returns the later of a sum's two inputs, if it's a product that can overwrite the earlier one: nothing else reads that from then on.
          */
         private Optional<String> laterProduct(Operation.Add sum) {
             String first = sum.inputs().get(0);

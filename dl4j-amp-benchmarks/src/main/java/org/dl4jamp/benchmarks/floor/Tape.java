@@ -13,7 +13,7 @@ import org.dl4jamp.benchmarks.blueprint.Tensor;
 
 /** Primitives with their arguments, in the order in which they run, and the memory that they use. */
 final class Tape {
-    /** What a primitive takes: one of oneDNN's argument numbers and a memory. */
+    /** An argument of a primitive: one of oneDNN's argument numbers and a memory. */
     record Argument(int index, memory of) {}
 
     private record Entry(primitive compiled, IntMemoryMap arguments) {}
@@ -80,7 +80,7 @@ final class Tape {
         return new memory.desc(shape, memory.data_type.f32, tag);
     }
 
-    /** Memory that holds a tensor's numbers, rounded and reordered as a primitive wants them. */
+    /** Returns memory with a tensor's numbers, rounded and reordered for a primitive. */
     memory filled(Tensor tensor, memory.desc plain, memory.desc wanted) {
         memory source = memory(plain);
         new FloatPointer(source.get_data_handle()).put(tensor.values());

@@ -1,8 +1,7 @@
 package org.dl4jamp.benchmarks.side;
 
 /**
- * How long a repetition is. Steps and seconds are both at least: a fast side makes more steps, so that its JVM has
- * compiled what it will compile and the median has something to stand on.
+ * The length of a repetition. Steps and seconds are both minimums. A fast side makes more steps, so that its JVM has compiled and the median is of many steps.
  *
  * @param warmUpSteps steps that aren't measured, at least
  * @param warmUpSeconds time in which steps aren't measured, at least; it goes on for up to {@link #PATIENCE} times as
@@ -11,7 +10,7 @@ package org.dl4jamp.benchmarks.side;
  * @param seconds time in which steps are measured, at least
  */
 public record Schedule(int warmUpSteps, double warmUpSeconds, int steps, double seconds) {
-    /** How many times {@link #warmUpSeconds} steps aren't measured, at most. */
+    /** The limit of the warm-up, in multiples of {@link #warmUpSeconds}. */
     static final int PATIENCE = 6;
 
     /**
@@ -23,7 +22,7 @@ public record Schedule(int warmUpSteps, double warmUpSeconds, int steps, double 
         return new Schedule(warmUpSteps, 15, steps, 5);
     }
 
-    /** The step, counted from 1, whose loss all sides report, since all of them make it. */
+    /** Returns the step, counted from 1, of the loss that all sides report, since all of them make it. */
     public int lossStep() {
         return warmUpSteps + steps;
     }

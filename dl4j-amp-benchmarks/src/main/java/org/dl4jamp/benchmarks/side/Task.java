@@ -1,6 +1,6 @@
 package org.dl4jamp.benchmarks.side;
 
-/** What a side does again and again. */
+/** The task that a side repeats. */
 public enum Task {
     /** Forward, backward, update. */
     TRAINING,

@@ -10,7 +10,7 @@ import java.nio.file.StandardOpenOption;
 import picocli.CommandLine;
 import picocli.CommandLine.ParameterException;
 
-/** Files that commands write at their end and that must be known to be writable at their start. */
+/** Output files of commands, which are checked at the start and written at the end. */
 public final class OutputFile {
     private static final ObjectMapper JSON = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
 

@@ -14,7 +14,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 
-/** The options that say what mixed precision is to be. */
+/** The options for precision and engine. */
 public final class PrecisionOptions {
     private static final String ND4J_ENGINE = "nd4j";
 
@@ -37,7 +37,7 @@ public final class PrecisionOptions {
     private String engine;
 
     /**
-     * What a network will be trained with.
+     * The precision and engine that a network is trained with.
      *
      * @param config settings for {@link MixedPrecision#enable}, with a precision by name
      * @param precision the precision of the layers in lower precision
@@ -54,7 +54,7 @@ public final class PrecisionOptions {
             return precision.isHalf() ? "mixed precision on engine " + engine : "FP32 on engine " + engine;
         }
 
-        /** Returns what a person should know about this choice on this machine; empty if there is nothing to say. */
+        /** Returns a note about this choice on this machine; empty if there is none. */
         public String note() {
             boolean portable = engine.equals(ND4J_ENGINE);
             if (!precision.isHalf()) {

@@ -20,7 +20,7 @@ import org.nd4j.linalg.dataset.api.iterator.DataSetIterator;
 import org.nd4j.linalg.learning.config.IUpdater;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** What most examples train: networks that read handwritten digits. Ordinary DL4J, without mixed precision. */
+/** The task of most examples: networks that read handwritten digits. Ordinary DL4J, without mixed precision. */
 final class DigitsTask {
     private static final int TEST_IMAGES = 450;
     private static final Digits ALL = Digits.load().shuffled(1);
@@ -41,7 +41,7 @@ final class DigitsTask {
         return ALL.range(ALL.size() - TEST_IMAGES, ALL.size()).toDataSet();
     }
 
-    /** Which part of the other images a network recognizes. */
+    /** Returns the fraction of the other images that a network recognizes. */
     static double accuracy(MultiLayerNetwork net) {
         return net.evaluate(new SingletonDataSetIterator(others())).accuracy();
     }

@@ -12,7 +12,7 @@ import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** The network that learns the sinusoid: 1×1 convolutions, so that each point of the grid is seen by itself. */
+/** The network that learns the sinusoid: 1×1 convolutions, which compute each point of the grid by itself. */
 final class SineNetwork {
     private static final long SEED = 20260101;
     private static final double LEARNING_RATE = 1e-3;

@@ -21,11 +21,9 @@ record SineTraining(MultiLayerConfiguration configuration, INDArray initialParam
     private static final int WARM_UP_ITERATIONS = 3;
 
     /**
-     * What became of a training.
-     *
-     * @param training what it took
-     * @param figures what is reported of it
-     * @param output [1, 1, size, size]: what the trained network says for each point of the grid
+     * The result of a training. @param training its time and memory
+     * @param figures the reported figures
+     * @param output [1, 1, size, size]: the trained network's output for each point of the grid
      */
     record Outcome<F>(MeasuredTraining training, F figures, INDArray output) {}
 

@@ -10,7 +10,7 @@ import org.nd4j.linalg.activations.IActivation;
  * them at once.
  */
 public interface CellFunction extends AutoCloseable {
-    /** oneDNN's, if it knows the function and can tell the derivative from the value; else ND4J's. */
+    /** oneDNN's, if it has the function and computes the derivative from the value; else ND4J's. */
     static CellFunction of(IActivation activation, OneDnnContext context, String layer, SequenceShape shape) {
         return EltwiseFunction.algorithm(activation)
                 .<CellFunction>map(eltwise -> EltwiseFunction.make(context, layer, eltwise, shape))

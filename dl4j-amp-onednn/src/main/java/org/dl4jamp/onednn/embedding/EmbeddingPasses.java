@@ -14,10 +14,7 @@ import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/**
- * What embeddings share: rows of the table, plus the bias, through the activation function, times the mask, all in
- * FP32.
- */
+/** The passes of all embeddings, in FP32: rows of the table plus bias, activation function, mask. */
 final class EmbeddingPasses implements AutoCloseable {
     private static final String TABLE = DefaultParamInitializer.WEIGHT_KEY;
     private static final String BIAS = DefaultParamInitializer.BIAS_KEY;

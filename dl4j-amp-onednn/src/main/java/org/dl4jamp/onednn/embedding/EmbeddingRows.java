@@ -28,11 +28,11 @@ final class EmbeddingRows {
     }
 
     /**
-     * Which rows, in order.
+     * The rows to look up, in order.
      *
      * @param indices of the rows, of any type: from 2^24 on FLOAT hasn't every number, INT and LONG have
-     * @param mask what each of them is multiplied by; null for nothing
-     * @throws DL4JInvalidInputException if there isn't a number in the mask for each of them
+     * @param mask the factor of each row; null for none
+     * @throws DL4JInvalidInputException if the mask hasn't one number for each row
      */
     static EmbeddingRows of(INDArray indices, INDArray mask) {
         if (mask != null && mask.length() != indices.length()) {

@@ -19,14 +19,13 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * The numbers of an FP32 array that lie one after the other in memory, for loops in Java: these copy a chunk that fits
- * into the CPU's first cache into arrays, compute in vector instructions, which the compiler makes of loops over arrays
- * only, and copy back.
+ * The contiguous numbers of an FP32 array, for loops in Java. Such a loop copies chunks into arrays that fit into the
+ * CPU's first cache, and back. The compiler vectorizes loops over arrays only.
  */
 public final class FlatFloats {
     /**
-     * How many numbers are copied at once: HotSpot's copies of 4 KB and more are slower (15 instead of 11 ms for three
-     * times 25 million).
+     * Numbers in a copied chunk. HotSpot's copies of 4 KB and more are slower: 15 instead of 11 ms for three times 25
+     * million numbers.
      */
     public static final int CHUNK = 256;
 
@@ -36,7 +35,7 @@ public final class FlatFloats {
      */
     private static final int RANGE = 1024 * CHUNK;
 
-    /** What a single thread has done before another one wakes up. */
+    /** The length that a single thread completes before another one wakes up. */
     private static final int ALONE = 512 * CHUNK;
 
     private static final int THREADS = ForkJoinPool.getCommonPoolParallelism() + 1;
@@ -107,7 +106,7 @@ public final class FlatFloats {
                 + array.offset() * array.dataType().width();
     }
 
-    /** Where the first number is. */
+    /** Returns the address of the first number. */
     long address() {
         return address;
     }
@@ -139,29 +138,29 @@ public final class FlatFloats {
         return memory.capacity(length).position(start).limit(start + size).asByteBuffer();
     }
 
-    /** Where something is. Nobody's to free. */
+    /** An address whose memory isn't freed here. */
     private static final class Memory extends Pointer {
         Memory(long address) {
             this.address = address;
         }
     }
 
-    /** Something that is done to a range of up to some hundred thousand numbers, from {@code start} on. */
+    /** An operation on a range of up to some hundred thousand numbers, from {@code start} on. */
     interface RangeTask {
         void run(long start, int size);
     }
 
-    /** Something that is asked about a range. */
+    /** A predicate of a range. */
     interface RangeQuestion {
         boolean test(long start, int size);
     }
 
-    /** Something that is computed of a range. */
+    /** A number computed from a range. */
     public interface RangeNumber {
         double of(long start, int size);
     }
 
-    /** Something that is done to all numbers of a length. */
+    /** An operation on all numbers of a length. */
     record Pass(long length, RangeTask task) {
         private Stream<Runnable> pieces() {
             return LongStream.iterate(0, start -> start < length, start -> start + RANGE)
@@ -170,8 +169,7 @@ public final class FlatFloats {
     }
 
     /**
-     * Passes over different numbers, in any order: each thread takes the next range of any of them as soon as it's done
-     * with one.
+     * Runs passes over different numbers, in any order. A thread that completes a range takes the next one of any pass.
      */
     static void runAll(List<Pass> passes) {
         try {
@@ -195,7 +193,7 @@ public final class FlatFloats {
         });
     }
 
-    /** Something that is computed of all numbers of a length: the sum of a number for each of its ranges. */
+    /** A number computed from all numbers of a length: the sum over its ranges. */
     record Sum(long length, RangeNumber number) {
         private Stream<DoubleSupplier> pieces() {
             return LongStream.iterate(0, start -> start < length, start -> start + RANGE)
@@ -229,7 +227,7 @@ public final class FlatFloats {
         return DoubleStream.of(results).sum();
     }
 
-    /** Returns whether the answer is yes for all ranges of a length. */
+    /** Returns whether the predicate holds for all ranges of a length. */
     static boolean allRanges(long length, RangeQuestion question) {
         Ranges ranges = Ranges.of(length);
         try {

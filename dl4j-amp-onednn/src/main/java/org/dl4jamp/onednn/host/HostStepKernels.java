@@ -42,8 +42,8 @@ public final class HostStepKernels implements StepKernels {
     }
 
     /**
-     * Makes negative what belongs to numbers whose exponent is the largest, which is that of infinities and NaN. One
-     * result for each place of a chunk, since the compiler makes no vector instructions of a loop with a single one.
+     * Writes a negative result for numbers with the largest exponent, that of infinities and NaN. There is one result
+     * for each place of a chunk: the compiler doesn't vectorize a loop with a single result.
      */
     private static void addOverflows(int[] numbers, int[] overflows, int size) {
         int exponent = 0x7f800000;

@@ -68,8 +68,8 @@ public final class Magnitudes {
     }
 
     /**
-     * Of two magnitudes. HotSpot of Java 17 makes no vector instructions of a maximum of integers, which takes five
-     * times as long.
+     * Returns the larger of two magnitudes. HotSpot of Java 17 doesn't vectorize a maximum of integers, which takes
+     * five times as long.
      */
     private static int larger(int one, int other) {
         int more = one - other;

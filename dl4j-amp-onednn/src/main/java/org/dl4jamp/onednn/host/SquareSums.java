@@ -8,7 +8,7 @@ import java.util.List;
  * a loop that widens floats to doubles. Before digits are lost the floats are added up in double precision.
  */
 final class SquareSums {
-    /** How many squares a float takes: 32 of them are off by 2e-6 at most, and by 3e-7 as a rule. */
+    /** Squares that one float sums: the sum of 32 is off by 2e-6 at most, and by 3e-7 as a rule. */
     private static final int CHUNKS = 32;
 
     /** Below, the squares may have been below FP32's range by as much as this is above it. */

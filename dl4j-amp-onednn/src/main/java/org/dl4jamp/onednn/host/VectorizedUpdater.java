@@ -58,9 +58,7 @@ abstract class VectorizedUpdater {
      */
     abstract Step step(int iteration, int epoch, float divisor);
 
-    /**
-     * Returns what has to be done for an update; empty if numbers are scattered in memory, which is ND4J's business.
-     */
+    /** Returns the passes of an update; empty if numbers are scattered in memory, where ND4J updates. */
     final Optional<FlatFloats.Pass> pass(StepKernels.Update update) {
         List<INDArray> arrays = state();
         Optional<FlatFloats> g = FlatFloats.of(update.gradients());

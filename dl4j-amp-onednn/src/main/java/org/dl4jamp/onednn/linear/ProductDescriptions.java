@@ -43,7 +43,7 @@ record ProductDescriptions<F extends primitive_desc>(
                 : new memory.desc();
     }
 
-    /** Returns how the network's weights, and their gradients, lie in memory. */
+    /** Returns the layout of the network's weights, and of their gradients. */
     memory.desc network() {
         return networks().descriptor();
     }

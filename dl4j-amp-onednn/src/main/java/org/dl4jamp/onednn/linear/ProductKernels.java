@@ -19,19 +19,19 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * The primitives of a layer that multiplies by weights, for one shape of its input, over copies of the weights in the
- * type and order that they want. Weights and bias are given, and their gradients returned, in FP32; products are summed
- * in FP32.
+ * type and order of the primitives. Weights and bias are given, and their gradients returned, in FP32; products are
+ * summed in FP32.
  */
 public final class ProductKernels implements AutoCloseable {
     /**
-     * What they are made for.
+     * The layer and the shapes that kernels are made for.
      *
      * @param layer for error messages
-     * @param input how the input lies in memory
-     * @param weights how the master weights lie in memory, {@code [nOut, nIn, ...]} or {@code [groups, nOut, nIn,
-     *     ...]}, which is also how their gradients do
+     * @param input the layout of the input
+     * @param weights the layout of the master weights and their gradients, {@code [nOut, nIn, ...]} or {@code [groups,
+     *     nOut, nIn, ...]}
      * @param hasBias whether there is a bias
-     * @param output how the output lies in memory
+     * @param output the layout of the output
      * @param sum whether another array may be added before the activation function is applied
      * @param function the activation function that is applied to the output; null if there is none
      */
@@ -202,9 +202,9 @@ public final class ProductKernels implements AutoCloseable {
     }
 
     /**
-     * Takes the FP32 master weights over for the forward pass.
+     * Copies the FP32 master weights for the forward pass.
      *
-     * @param training whether a backward pass is to follow, which then uses the weights of this forward pass
+     * @param training whether a backward pass with the same weights follows
      */
     public void takeWeights(INDArray masters, boolean training) {
         networks = masters;

@@ -5,7 +5,7 @@ import org.bytedeco.dnnl.memory;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** How the numbers of an array lie in memory: type, shape and strides. */
+/** The layout of an array in memory: type, shape and strides. */
 public final class Layout {
     private static final int LARGEST_RANK = 6;
 
@@ -36,7 +36,7 @@ public final class Layout {
         return new Layout(type, shape, strides);
     }
 
-    /** That of an array. */
+    /** Returns the layout of an array. */
     public static Layout of(INDArray array) {
         long[] shape = array.shape();
         Layout channelsLast = channelsLast(array.dataType(), shape);
@@ -47,7 +47,7 @@ public final class Layout {
         return dense.isThatOf(array) ? dense : new Layout(array.dataType(), shape, array.stride());
     }
 
-    /** Returns whether oneDNN can read an array as it lies there. */
+    /** Returns whether oneDNN can read an array with this layout in place. */
     public static boolean isReadable(INDArray array) {
         if (array.isEmpty() || array.rank() == 0 || array.rank() > LARGEST_RANK || !isKnown(array.dataType())) {
             return false;
@@ -127,12 +127,12 @@ public final class Layout {
         return strides.clone();
     }
 
-    /** As oneDNN describes it. */
+    /** Returns oneDNN's description. */
     public memory.desc descriptor() {
         return new memory.desc(shape, typeOf(type), strides);
     }
 
-    /** Type and shape, in whatever order oneDNN likes best. */
+    /** Returns a description of type and shape that leaves the order to oneDNN. */
     public static memory.desc any(DataType type, long... shape) {
         return new memory.desc(shape, typeOf(type), memory.format_tag.any);
     }

@@ -19,10 +19,7 @@ public final class Views {
         return permuted(matrix, 1, 0);
     }
 
-    /**
-     * The numbers of an array, in ND4J's order {@code c}, in another shape; a copy of them if they don't lie in that
-     * order.
-     */
+    /** Returns an array in another shape, in ND4J's order {@code c}; a copy if the array isn't in that order. */
     public static INDArray reshaped(INDArray array, long... shape) {
         return Layout.dense(array.dataType(), array.shape()).isThatOf(array)
                 ? ArrayShapes.array(array.data(), Layout.dense(array.dataType(), shape))

@@ -12,11 +12,11 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.INDArrayIndex;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 
-/** ND4J arrays as oneDNN wants them, in DL4J's workspaces. */
+/** ND4J arrays in oneDNN's layouts, in DL4J's workspaces. */
 public final class Workspaces {
     private Workspaces() {}
 
-    /** Where the first number of an array is. The memory is there as long as the array is reachable. */
+    /** Returns the address of an array's first number. It's valid as long as the array is reachable. */
     public static long address(INDArray array) {
         return array.data().pointer().address()
                 + array.offset() * array.dataType().width();
@@ -89,7 +89,7 @@ public final class Workspaces {
         return array.get(indices);
     }
 
-    /** The reverse of {@link #contiguous}: a view whose second axis is the last of an array. */
+    /** Reverses {@link #contiguous}: returns a view whose second axis is the last of an array. */
     static INDArray lastAxisSecond(INDArray array) {
         int rank = array.rank();
         if (rank < 3) {

@@ -29,7 +29,7 @@ final class BatchNormKernels implements AutoCloseable {
     record Channels(long scale, long shift, long mean, long variance) {}
 
     /**
-     * Where FP32 numbers per channel go.
+     * The places of FP32 numbers per channel.
      *
      * @param gamma the address of gamma's gradient
      * @param beta the address of beta's gradient

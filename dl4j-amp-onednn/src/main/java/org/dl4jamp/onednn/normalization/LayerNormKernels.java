@@ -81,7 +81,7 @@ public final class LayerNormKernels implements AutoCloseable {
     }
 
     /**
-     * Normalizes rows, and remembers their means and variances.
+     * Normalizes rows, and keeps their means and variances.
      *
      * @param bias null if there is none
      */

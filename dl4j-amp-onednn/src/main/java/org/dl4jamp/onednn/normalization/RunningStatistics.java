@@ -73,8 +73,8 @@ final class RunningStatistics {
     }
 
     /**
-     * A power of ten, by a function that takes a third of the time of the power of any number, as the natural logarithm
-     * does of the decimal one.
+     * Returns a power of ten. The exponential function takes a third of the time of a general power, like the natural
+     * logarithm of the decimal one.
      */
     private static double variance(double logDeviation) {
         return Math.exp(2 * LOG_OF_TEN * logDeviation);

@@ -23,12 +23,12 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.lossfunctions.ILossFunction;
 
 /**
- * What output layers share: products of rows {@code [rows, nIn]} by the weights, with sums in FP32, and the loss of the
- * sums, in FP32: {@link SoftmaxCrossEntropy}, or ND4J's.
+ * The passes of output layers: products of rows {@code [rows, nIn]} by the weights, with FP32 sums, and their FP32
+ * loss, which is {@link SoftmaxCrossEntropy} or ND4J's.
  */
 final class OutputPasses implements AutoCloseable {
     /**
-     * What the outputs are compared with.
+     * The labels that the outputs are compared with.
      *
      * @param labels in the order of the rows
      * @param mask in the order of the rows; null if there is none
@@ -87,9 +87,9 @@ final class OutputPasses implements AutoCloseable {
     }
 
     /**
-     * Returns what comes before the activation function, in FP32.
+     * Returns the FP32 sums before the activation function.
      *
-     * @param rows the input as the kernels want it
+     * @param rows the input in the type and order of the kernels
      * @param training whether a backward pass follows
      * @param place where the result goes
      */
@@ -115,7 +115,7 @@ final class OutputPasses implements AutoCloseable {
         return sums;
     }
 
-    /** Rows as the kernels want them: of their type, and one after the other in memory. */
+    /** Returns rows in the type of the kernels, one after the other in memory. */
     INDArray rows(INDArray rows, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
         return context.copies().channelsLast(rows, type, workspaceMgr, working);
     }
@@ -131,9 +131,9 @@ final class OutputPasses implements AutoCloseable {
     }
 
     /**
-     * Loss and gradients. Those of the parameters go into their views.
+     * Computes loss and gradients. Those of the parameters go into their views.
      *
-     * @param rows the input as the kernels want it
+     * @param rows the input in the type and order of the kernels
      * @param gradients the views
      * @return the gradient of the rows
      */
@@ -168,7 +168,7 @@ final class OutputPasses implements AutoCloseable {
         return function.computeGradient(targets.labels(), sums, conf.getActivationFn(), targets.mask());
     }
 
-    /** Parameters, or views of their gradients, as the kernels want them. */
+    /** Returns parameters, or views of their gradients, in the kernels' order of axes. */
     static ProductPasses.Parameters parameters(Map<String, INDArray> table) {
         return new ProductPasses.Parameters(
                 Views.transposed(table.get(DefaultParamInitializer.WEIGHT_KEY)),

@@ -101,7 +101,7 @@ final class RnnOutputTwin extends RnnOutputLayer
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         if (input.rank() != 3) {
-            // DL4J's layer says so.
+            // DL4J's layer throws.
             return super.activate(training, workspaceMgr);
         }
         INDArray sums = preOutput(training, workspaceMgr, ArrayType.ACTIVATIONS);
@@ -136,7 +136,7 @@ final class RnnOutputTwin extends RnnOutputLayer
     @Override
     public void setMaskArray(INDArray mask) {
         if (mask == null || mask.rank() < 2 || mask.rank() > 3) {
-            // Nothing to order, or DL4J's layer says what is wrong.
+            // There is nothing to order, or DL4J's layer throws.
             super.setMaskArray(mask);
             return;
         }
@@ -151,7 +151,7 @@ final class RnnOutputTwin extends RnnOutputLayer
     @Override
     public INDArray computeScoreForExamples(double fullNetRegTerm, LayerWorkspaceMgr workspaceMgr) {
         if (input == null || labels == null) {
-            // DL4J's layer says so.
+            // DL4J's layer throws.
             return super.computeScoreForExamples(fullNetRegTerm, workspaceMgr);
         }
         INDArray scores = layerConf()

@@ -83,10 +83,10 @@ public final class PoolingKernels implements AutoCloseable {
     }
 
     /**
-     * Kernels for a shape.
+     * Makes the kernels for a shape.
      *
      * @param layer for error messages
-     * @param in how the input lies in memory, its channels as the second axis
+     * @param in the layout of the input, its channels as the second axis
      */
     static PoolingKernels make(OneDnnContext context, String layer, PoolingForm form, Layout in) {
         long[] shape = in.shape();
@@ -95,12 +95,12 @@ public final class PoolingKernels implements AutoCloseable {
     }
 
     /**
-     * Kernels for a shape.
+     * Makes the kernels for a shape.
      *
      * @param layer for error messages
      * @param kind of oneDNN's pooling
-     * @param addsUpGradients whether the backward pass adds up more than one gradient, which is to be done in FP32
-     * @param in how the input lies in memory, its channels as the second axis
+     * @param addsUpGradients whether the backward pass adds up several gradients, in FP32
+     * @param in the layout of the input, its channels as the second axis
      */
     public static PoolingKernels make(
             OneDnnContext context,
@@ -124,7 +124,7 @@ public final class PoolingKernels implements AutoCloseable {
         return outputShape.clone();
     }
 
-    /** Memory to remember where each maximum was found; null for averages. */
+    /** Memory for the place of each maximum; null for averages. */
     INDArray places(LayerWorkspaceMgr workspaceMgr, ArrayType where) {
         return placesBytes == 0 ? null : Workspaces.dense(workspaceMgr, where, DataType.UINT8, placesBytes);
     }

@@ -9,7 +9,8 @@ import java.util.Properties;
 import org.bytedeco.javacpp.Loader;
 
 /**
- * What oneDNN needs on the class path: says in one line what is missing and which dependency brings it.
+ * The requirements of oneDNN on the class path. A message names in one line what is missing and which dependency brings
+ * it.
  *
  * <p>It looks for files only: a class that failed to load must not be touched again.
  */
@@ -39,7 +40,7 @@ final class ClassPathNeeds {
                                 + ": add " + coordinates("javacpp") + ", without and with the classifier " + platform));
     }
 
-    /** Why loading oneDNN or making its engine ended in an error. */
+    /** Returns why loading oneDNN or making its engine ended in an error. */
     String missing(Throwable error) {
         if (!has("org/bytedeco/dnnl/global/dnnl.class")) {
             return withBom("oneDNN's binding is not on the class path: add " + coordinates("dnnl"));
@@ -70,7 +71,7 @@ final class ClassPathNeeds {
         return "org.bytedeco:" + artifact + ":" + built.getProperty(artifact);
     }
 
-    /** Empty where JavaCPP was repackaged without its Maven files: nothing is known about it then. */
+    /** Empty where JavaCPP was repackaged without its Maven files: its version is then unknown. */
     private static Optional<String> javaCppRelease() {
         try {
             return Optional.ofNullable(Loader.getVersion("org.bytedeco", "javacpp", Loader.class));

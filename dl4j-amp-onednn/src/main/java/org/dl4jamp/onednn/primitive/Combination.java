@@ -19,11 +19,11 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * network's kernels share.
  */
 public final class Combination implements AutoCloseable {
-    /** What one pass takes: two arrays, and all but a few of the 32 operations on their result that oneDNN allows. */
+    /** The limit of one pass: two arrays, and all but a few of the 32 operations on their result that oneDNN allows. */
     static final int MOST_ARRAYS = 24;
 
     /**
-     * What it computes.
+     * The operation to compute.
      *
      * @param operation applied to the first two arrays, then to the result and the third, and so on
      * @param arrays how many there are

@@ -39,7 +39,7 @@ public final class Kernel implements AutoCloseable {
     private static final class Argument {
         private final memory buffer;
         private final long bytes;
-        /** What keeps the memory of the buffer until the primitive has returned. */
+        /** Keeps the memory of the buffer until the primitive has returned. */
         private Object owner;
 
         Argument(memory buffer, long bytes) {
@@ -173,7 +173,7 @@ public final class Kernel implements AutoCloseable {
         }
     }
 
-    /** What oneDNN is given of a primitive that was freed is a crash of the process. */
+    /** Passing a freed primitive to oneDNN crashes the process. */
     private void requireOpen() {
         if (closed) {
             throw new AmpException(what + " is closed, as is the mixed precision that it belongs to");

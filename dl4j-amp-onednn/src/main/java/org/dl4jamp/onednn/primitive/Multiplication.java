@@ -59,7 +59,7 @@ public final class Multiplication {
         return Work.ofProducts(products);
     }
 
-    /** The order in which it wants the weights, if they may be in any. */
+    /** Returns the order of the weights that oneDNN chooses, if they may be in any. */
     public memory.desc weightsOrder() {
         return work().withItsThreads(() -> describe().weights_desc());
     }

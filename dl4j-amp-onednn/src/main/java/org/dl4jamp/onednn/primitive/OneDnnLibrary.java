@@ -5,21 +5,21 @@ import org.bytedeco.dnnl.engine;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.javacpp.Loader;
 
-/** oneDNN's native library, loaded at the first question about it. */
+/** oneDNN's native library, loaded at the first use of this class. */
 public final class OneDnnLibrary {
     private OneDnnLibrary() {}
 
-    /** Why the library can't be used in this process, empty if it can. */
+    /** Returns why the library can't be used in this process; empty if it can. */
     public static Optional<String> failure() {
         return Attempt.FAILURE;
     }
 
-    /** The CPU; to be asked for only if there is no {@link #failure}. */
+    /** Returns oneDNN's engine for the CPU; only to be called if there is no {@link #failure}. */
     static engine cpu() {
         return Cpu.ENGINE;
     }
 
-    /** How well a CPU computes BFLOAT16. */
+    /** A CPU's support of BFLOAT16. */
     public enum Bfloat16 {
         /** With instructions for products of BFLOAT16 numbers: AVX512_BF16 and AMX. */
         NATIVE,

@@ -67,7 +67,7 @@ public final class TimeStepKernels implements AutoCloseable {
                 .argument(dnnl.DNNL_ARG_TO, target);
     }
 
-    /** {@code product = one * other}; the product may take the place of a factor. */
+    /** Computes {@code product = one * other}; the product may overwrite a factor. */
     public void multiply(Slab one, Slab other, Slab product) {
         run(multiply, one, other, product);
     }

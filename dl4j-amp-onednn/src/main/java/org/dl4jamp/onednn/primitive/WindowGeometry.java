@@ -2,7 +2,7 @@ package org.dl4jamp.onednn.primitive;
 
 import java.util.Arrays;
 
-/** How a window moves over an array, as oneDNN counts it: one number for each axis along which it moves. */
+/** The geometry of a window over an array, in oneDNN's terms: one number for each axis along which it moves. */
 public final class WindowGeometry {
     private final long[] kernel;
     private final long[] strides;
@@ -40,7 +40,7 @@ public final class WindowGeometry {
         return strides.clone();
     }
 
-    /** Returns how many numbers lie between two that the window sees: DL4J's dilation less one. */
+    /** Returns how many numbers are between two that the window covers: DL4J's dilation less one. */
     public long[] gaps() {
         return gaps.clone();
     }

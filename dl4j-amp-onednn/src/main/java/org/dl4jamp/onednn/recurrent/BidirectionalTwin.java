@@ -29,8 +29,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Two recurrent twins, one of which is given its sequences the wrong way round. What the two hand on is rounded already
- * when it's merged, and the result of adding or multiplying it is rounded again.
+ * Two recurrent twins, one of which reads its sequences reversed. Their outputs are rounded before they're merged, and
+ * a sum or product of them is rounded again.
  */
 final class BidirectionalTwin extends BidirectionalLayer implements KeptWeights.Keeper, AutoCloseable {
     private static final long serialVersionUID = 1L;

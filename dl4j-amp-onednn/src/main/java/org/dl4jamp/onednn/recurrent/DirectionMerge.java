@@ -17,8 +17,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * What becomes of the outputs of a bidirectional layer's two directions, and of the gradient of that. Arrays are
- * {@code [time, minibatch, size]}.
+ * The merge of the outputs of a bidirectional layer's two directions, and its gradient. Arrays are {@code [time,
+ * minibatch, size]}.
  */
 final class DirectionMerge implements AutoCloseable {
     private final Bidirectional.Mode mode;
@@ -75,7 +75,9 @@ final class DirectionMerge implements AutoCloseable {
         return mode != Bidirectional.Mode.MUL || forwardOutputs != null;
     }
 
-    /** Keeps the outputs of the two directions for {@link #backward}. Like DL4J's layer: outside workspaces. */
+    /**
+     * Keeps the outputs of the two directions for {@link #backward}. As in DL4J's layer, they're outside workspaces.
+     */
     void keep(INDArray one, INDArray other) {
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             forwardOutputs = one.dup();

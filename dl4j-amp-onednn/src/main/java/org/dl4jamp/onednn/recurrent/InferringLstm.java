@@ -115,11 +115,11 @@ final class InferringLstm implements AutoCloseable {
     }
 
     /**
-     * A forward pass.
+     * Runs a forward pass.
      *
      * @param x {@code [steps, minibatch, nIn]}
      * @param outputs where the outputs go: {@code [steps, minibatch, units]}
-     * @param lastState takes the state after the last time step; null if nobody wants it
+     * @param lastState takes the state after the last time step; null if unused
      */
     void run(
             INDArray x, RecurrentParameters parameters, RecurrentState initial, INDArray outputs, LastState lastState) {

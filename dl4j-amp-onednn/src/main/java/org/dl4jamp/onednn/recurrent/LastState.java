@@ -2,7 +2,7 @@ package org.dl4jamp.onednn.recurrent;
 
 import java.util.Optional;
 
-/** Where the state after a sequence goes. */
+/** The destination of the state after a sequence. */
 @FunctionalInterface
 interface LastState {
     /** Takes it, in arrays outside workspaces. */

@@ -3,9 +3,9 @@ package org.dl4jamp.onednn.recurrent;
 import org.dl4jamp.onednn.memory.Slab;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** What a recurrent layer computes, for one shape of its input. */
+/** The arithmetic of a recurrent layer, for one shape of its input. */
 interface RecurrentCell extends AutoCloseable {
-    /** What a forward pass leaves. */
+    /** The trace of a forward pass. */
     interface Trace {
         /** The outputs: {@code [steps + 1, minibatch, units]}, the state before the first step in front. */
         INDArray outputs();
@@ -30,12 +30,12 @@ interface RecurrentCell extends AutoCloseable {
     }
 
     /**
-     * A forward pass.
+     * Runs a forward pass.
      *
      * @param x {@code [steps, minibatch, nIn]}
-     * @param mask FLOAT {@code [steps, minibatch]}, what outputs and state are multiplied by; null for none
+     * @param mask FLOAT {@code [steps, minibatch]}, factors of outputs and state; null for none
      * @param keeps whether the trace is to hold all that {@link #backward} needs
-     * @param truncates whether the backward pass is known to end after the first time step
+     * @param truncates whether the backward pass ends after the first time step for sure
      * @param working where what is needed meanwhile goes
      * @param lasting where the trace goes
      */
@@ -51,7 +51,7 @@ interface RecurrentCell extends AutoCloseable {
             SequenceMemory lasting);
 
     /**
-     * A backward pass.
+     * Runs a backward pass.
      *
      * @param trace that kept everything; it's used up
      * @param error the gradient of the outputs, FLOAT {@code [steps, minibatch, units]}; it's used up
@@ -63,13 +63,13 @@ interface RecurrentCell extends AutoCloseable {
     void backward(Trace trace, INDArray error, INDArray mask, long firstStep, INDArray deltas, SequenceMemory memory);
 
     /**
-     * A backward pass over all time steps with all gradients, where the forward pass was such that the cell has one; it
-     * takes the place of {@link #backward} and of what is computed of the deltas.
+     * Runs a backward pass over all time steps with all gradients, if the cell has one for this forward pass. It
+     * replaces {@link #backward} and the products of the deltas.
      *
      * @param x {@code [steps, minibatch, nIn]}
      * @param error the gradient of the outputs, FLOAT {@code [steps, minibatch, units]}; it's used up
      * @param gradients where the gradients of the parameters go
-     * @param inputGradient where that of the input goes, {@code [steps, minibatch, nIn]}; null if nobody wants it
+     * @param inputGradient where that of the input goes, {@code [steps, minibatch, nIn]}; null if unused
      * @param memory where what is needed meanwhile goes
      * @return whether it was done
      */
@@ -84,7 +84,7 @@ interface RecurrentCell extends AutoCloseable {
         return false;
     }
 
-    /** Its products, for what is computed of the deltas. */
+    /** Returns its products, for what is computed from the deltas. */
     SequenceProducts products();
 
     @Override

@@ -8,7 +8,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Where a recurrent layer's arrays go.
+ * The memory for a recurrent layer's arrays.
  *
  * @param workspaceMgr DL4J's workspaces
  * @param place one of them

@@ -41,7 +41,7 @@ final class SimpleRnnCell implements RecurrentCell {
     }
 
     /**
-     * What a forward pass leaves.
+     * The trace of a forward pass.
      *
      * @param kept FLOAT: the function's values, or its arguments if it needs them; in the layer's type: its arguments;
      *     {@code [1, steps * minibatch * units]}

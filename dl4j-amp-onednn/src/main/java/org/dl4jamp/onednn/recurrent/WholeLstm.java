@@ -44,12 +44,12 @@ final class WholeLstm implements AutoCloseable {
     private final long keptNumbers;
 
     /**
-     * What a forward pass leaves.
+     * The trace of a forward pass.
      *
      * @param outputs {@code [steps + 1, minibatch, units]}
      * @param memories before the first and after the last time step: {@code [2, minibatch, units]}
      * @param biases in oneDNN's order
-     * @param kept what oneDNN keeps for itself
+     * @param kept oneDNN's workspace
      * @param last the state after the last time step
      */
     record Trace(INDArray outputs, INDArray memories, INDArray biases, INDArray kept, RecurrentState last)

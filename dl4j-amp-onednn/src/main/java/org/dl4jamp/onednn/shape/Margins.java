@@ -15,11 +15,11 @@ import org.nd4j.linalg.indexing.INDArrayIndex;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 
 /**
- * What one of DL4J's layers adds around arrays, as zeros, or cuts off.
+ * The zeros that one of DL4J's layers adds around arrays, or the margins that it cuts off.
  *
  * @param adds whether it adds
  * @param sizes before and after the numbers of each axis
- * @param channels where the layer's arrays have their channels
+ * @param channels the axis of the layer's arrays that holds the channels
  */
 record Margins(boolean adds, List<Integer> sizes, ChannelAxis channels) {
     static Margins of(Layer layer) {

@@ -44,8 +44,8 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
     }
 
     /**
-     * Has it hand on, in inference, what the head of a group has added. If that couldn't be, it adds, and applies the
-     * group's function.
+     * Makes it return, in inference, the sum from the head of a group. If the head couldn't add, this vertex adds and
+     * applies the group's function.
      *
      * @param summand number of the input that isn't the head's
      */

@@ -13,7 +13,7 @@ import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.GroupSum;
 
-/** Which vertices are computed by this engine. */
+/** The vertices that this engine computes. */
 public final class VertexCoverage {
     /** Makes what stands for a vertex. */
     private interface Maker {

@@ -20,7 +20,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 
-/** Computes in place of one of DL4J's vertices, which it asks for what is rare or wrong. */
+/** A vertex that computes in place of DL4J's, and delegates rare and wrong calls to it. */
 public abstract class VertexTwin extends DelegatingVertex implements AutoCloseable {
     private static final long serialVersionUID = 1L;
 
@@ -43,10 +43,7 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
         return request;
     }
 
-    /**
-     * Returns whether it computes inputs of these shapes. If not, DL4J's vertex computes or says what is wrong with
-     * them.
-     */
+    /** Returns whether it computes inputs of these shapes. If not, DL4J's vertex computes or throws. */
     abstract boolean covers(INDArray[] inputs);
 
     /** The activations, in {@link ArrayType#ACTIVATIONS}. */
@@ -170,7 +167,7 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
         return Workspaces.channelsLast(workspaceMgr, place, request.type(), shape);
     }
 
-    /** Returns how an array of a shape lies in memory if {@link #create} made it. */
+    /** Returns the layout that {@link #create} gives an array of a shape. */
     final Layout layout(long... shape) {
         return Layout.channelsLast(request.type(), shape);
     }

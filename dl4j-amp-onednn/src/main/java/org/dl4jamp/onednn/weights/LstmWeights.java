@@ -6,8 +6,8 @@ import org.bytedeco.dnnl.memory;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 
 /**
- * An LSTM's copies of its weights for inference: one for each pair of orders in memory that primitives want, whatever
- * the number of shapes.
+ * An LSTM's copies of its weights for inference: one for each pair of orders that primitives read, whatever the number
+ * of shapes.
  */
 public final class LstmWeights implements AutoCloseable {
     private final List<LstmWeightCopy> copies = new ArrayList<>();
@@ -25,7 +25,7 @@ public final class LstmWeights implements AutoCloseable {
         return copy;
     }
 
-    /** Says that the parameters have changed. */
+    /** Marks them as stale, after a change of parameters. */
     public void outdate() {
         copies.forEach(LstmWeightCopy::outdate);
     }
