@@ -35,7 +35,8 @@ final class Agreement {
     }
 
     /**
-     * Returns the sides with another loss than the first trained side. Floors don't train: for these the first loss counts.
+     * Returns the sides with another loss than the first trained side. Floors don't train: for these the first loss
+     * counts.
      */
     private static List<String> ofLosses(CaseFigures figures) {
         List<String> found = new ArrayList<>();

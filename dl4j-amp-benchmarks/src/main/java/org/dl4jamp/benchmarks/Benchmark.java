@@ -14,7 +14,8 @@ import org.dl4jamp.benchmarks.side.Schedule;
 import org.dl4jamp.benchmarks.side.Task;
 
 /**
- * Measures cases: each side's first repetition, then each side's second, and so on. So the machine's other load and its temperature affect all sides alike.
+ * Measures cases: each side's first repetition, then each side's second, and so on. So the machine's other load and its
+ * temperature affect all sides alike.
  */
 final class Benchmark {
     private final SideProcess processes;

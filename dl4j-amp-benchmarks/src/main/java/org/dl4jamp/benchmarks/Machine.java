@@ -20,7 +20,8 @@ import org.bytedeco.dnnl.global.dnnl;
  * @param cores number of the JVM's processors
  * @param memoryBytes physical memory
  * @param instructionSet the one that oneDNN finds and may use, such as avx512_core_bf16
- * @param maxCpuIsa oneDNN's limit in all processes by the environment variable {@code ONEDNN_MAX_CPU_ISA}, null if it isn't set
+ * @param maxCpuIsa oneDNN's limit in all processes by the environment variable {@code ONEDNN_MAX_CPU_ISA}, null if it
+ *     isn't set
  * @param os name and version
  * @param jdk vendor and version
  * @param dl4j version

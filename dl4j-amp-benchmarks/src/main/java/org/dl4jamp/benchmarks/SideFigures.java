@@ -15,7 +15,8 @@ import org.dl4jamp.benchmarks.side.Repetition;
  * @param spread the largest of the repetitions' medians minus the smallest, in seconds
  * @param repetitions number of repetitions @param steps number of measured steps in all repetitions
  * @param firstLoss mean loss at the initial weights, null in inference
- * @param loss mean loss after the same number of steps on all sides; a floor's first, since its weights stay; null in inference
+ * @param loss mean loss after the same number of steps on all sides; a floor's first, since its weights stay; null in
+ *     inference
  * @param difference the largest of outputs from stock DL4J's in all repetitions, in fractions of the largest output;
  *     null in training
  * @param peakRssBytes the most memory of a process of this side

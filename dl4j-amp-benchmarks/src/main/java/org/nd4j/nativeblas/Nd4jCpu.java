@@ -1,7 +1,9 @@
 package org.nd4j.nativeblas;
 
 /**
- * A delegate for the side dl4j-helpers-fp32. Before DL4J 1.0.0-M2.1 uses its oneDNN helpers, it calls a class of this name, which returns whether ND4J was built with oneDNN. ND4J has moved that class to another package, so that this release's helpers are always off. This class delegates to the moved one.
+ * A delegate for the side dl4j-helpers-fp32. Before DL4J 1.0.0-M2.1 uses its oneDNN helpers, it calls a class of this
+ * name, which returns whether ND4J was built with oneDNN. ND4J has moved that class to another package, so that this
+ * release's helpers are always off. This class delegates to the moved one.
  */
 public final class Nd4jCpu {
     private Nd4jCpu() {}

@@ -24,7 +24,8 @@ public record Blueprint(String name, List<Operation> operations, Loss loss, Upda
 
     /**
      * Stock DL4J's output in inference, in {@link Tensors}: heights {@code [minibatch, channels, height, width]}, or
-     * probabilities of classes {@code [minibatch, classes]} or {@code [minibatch, time, classes]}. Only for cases with inference.
+     * probabilities of classes {@code [minibatch, classes]} or {@code [minibatch, time, classes]}. Only for cases with
+     * inference.
      */
     public static final String OUTPUT = "output";
 

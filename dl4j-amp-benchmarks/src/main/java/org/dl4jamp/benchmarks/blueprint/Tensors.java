@@ -18,8 +18,8 @@ import java.util.function.Supplier;
  * Tensors by name: initial weights and a batch.
  *
  * <p>In a file: the number of tensors, then of each its name, its rank, its shape and its numbers, all as
- * {@link DataOutputStream} writes them (big-endian). Numbers are read at each call and not kept, so that a
- * side's memory isn't filled with copies of its weights.
+ * {@link DataOutputStream} writes them (big-endian). Numbers are read at each call and not kept, so that a side's
+ * memory isn't filled with copies of its weights.
  */
 public final class Tensors {
     private static final int CHUNK = 1 << 14;

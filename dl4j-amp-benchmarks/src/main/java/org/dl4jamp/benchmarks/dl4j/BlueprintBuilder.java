@@ -43,7 +43,8 @@ import org.nd4j.linalg.learning.config.IUpdater;
 import org.nd4j.linalg.learning.config.Nesterovs;
 
 /**
- * Makes a blueprint and its numbers from a DL4J network, so that each network is written once. Refuses layers that blueprints don't have.
+ * Makes a blueprint and its numbers from a DL4J network, so that each network is written once. Refuses layers that
+ * blueprints don't have.
  */
 public final class BlueprintBuilder {
     private final List<Operation> operations = new ArrayList<>();
@@ -74,7 +75,8 @@ public final class BlueprintBuilder {
     }
 
     /**
-     * Returns the model with stock DL4J's output, which all sides' outputs are compared with. The network's state stays the same.
+     * Returns the model with stock DL4J's output, which all sides' outputs are compared with. The network's state stays
+     * the same.
      *
      * @throws IllegalArgumentException if a blueprint can't describe it; the message names the layer
      */

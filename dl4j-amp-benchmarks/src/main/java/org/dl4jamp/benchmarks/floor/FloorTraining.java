@@ -17,7 +17,9 @@ import org.dl4jamp.benchmarks.blueprint.Tensors;
 import org.dl4jamp.benchmarks.side.Training;
 
 /**
- * The primitives of a training step, on channels-last plain memory. ReLU is fused into the operation before it, and there is no gradient of the features where oneDNN can leave it out. Before the first step weights are in each primitive's own order. No weight changes, so that the loss is the same in each step.
+ * The primitives of a training step, on channels-last plain memory. ReLU is fused into the operation before it, and
+ * there is no gradient of the features where oneDNN can leave it out. Before the first step weights are in each
+ * primitive's own order. No weight changes, so that the loss is the same in each step.
  */
 public final class FloorTraining implements Training {
     private final Tape tape;

@@ -52,9 +52,7 @@ final class InferencePass {
         return last;
     }
 
-    /**
-     * Frees the memory of inputs after their last read. Some outputs are in the memory of their inputs.
-     */
+    /** Frees the memory of inputs after their last read. Some outputs are in the memory of their inputs. */
     private void giveBack(Stage stage, List<Stage> later) {
         for (String input : stage.inputs()) {
             Flow read = flows.get(input);

@@ -8,7 +8,8 @@ import org.bytedeco.dnnl.memory;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 
 /**
- * The memory of inference: weights, with one copy for all time steps, and activations, which overwrite those that aren't read any more.
+ * The memory of inference: weights, with one copy for all time steps, and activations, which overwrite those that
+ * aren't read any more.
  */
 final class Memories {
     private final Tape tape;

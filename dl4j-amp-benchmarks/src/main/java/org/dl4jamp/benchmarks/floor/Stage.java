@@ -120,7 +120,8 @@ record Stage(
         }
 
         /**
-         * Returns the later of a sum's two inputs, if it's a product that can overwrite the earlier one: nothing else reads that from then on.
+         * Returns the later of a sum's two inputs, if it's a product that can overwrite the earlier one: nothing else
+         * reads that from then on.
          */
         private Optional<String> laterProduct(Operation.Add sum) {
             String first = sum.inputs().get(0);

@@ -15,7 +15,8 @@ import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
 
 /**
- * A flight recording of this process's work events. It has to start before the warm-up: HotSpot compiles code with events again once they're recorded.
+ * A flight recording of this process's work events. It has to start before the warm-up: HotSpot compiles code with
+ * events again once they're recorded.
  */
 final class FlightRecording implements AutoCloseable {
     /** The name of dl4j-amp's events, with the fields kind and what. */

@@ -5,6 +5,8 @@ public interface Inference extends Workload {
     /** One pass over the batch. */
     void pass();
 
-    /** Returns what one more pass computes, in the order of {@link org.dl4jamp.benchmarks.blueprint.Blueprint#OUTPUT}. */
+    /**
+     * Returns what one more pass computes, in the order of {@link org.dl4jamp.benchmarks.blueprint.Blueprint#OUTPUT}.
+     */
     float[] outputs();
 }

@@ -1,7 +1,8 @@
 package org.dl4jamp.benchmarks.side;
 
 /**
- * The length of a repetition. Steps and seconds are both minimums. A fast side makes more steps, so that its JVM has compiled and the median is of many steps.
+ * The length of a repetition. Steps and seconds are both minimums. A fast side makes more steps, so that its JVM has
+ * compiled and the median is of many steps.
  *
  * @param warmUpSteps steps that aren't measured, at least
  * @param warmUpSeconds time in which steps aren't measured, at least; it goes on for up to {@link #PATIENCE} times as

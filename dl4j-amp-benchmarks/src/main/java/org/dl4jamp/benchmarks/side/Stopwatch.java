@@ -11,9 +11,7 @@ public final class Stopwatch {
     /** Readings of HotSpot's compilation time in the shortest warm-up. */
     private static final int WINDOWS = 5;
 
-    /**
-     * Steps shorter than this share a reading of the clock: reading and storing it take time, too.
-     */
+    /** Steps shorter than this share a reading of the clock: reading and storing it take time, too. */
     private static final double SHORTEST_READING = 1e-3;
 
     private final LongSupplier nanoTime;

@@ -4,6 +4,7 @@ import java.util.List;
 
 /**
  * The output of {@code amp parallel --json}. @param workers number of replicas
+ *
  * @param mode DL4J's training mode
  * @param fp32 in FP32, as DL4J trains
  * @param amp in mixed precision

@@ -9,9 +9,12 @@ import org.nd4j.linalg.api.memory.enums.AllocationKind;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * The bytes that ND4J holds, in workspaces and outside, on the device of the calling thread. That is host memory with the CPU backend, device memory with the CUDA backend. A baseline is subtracted: memory from before isn't part of a training.
+ * The bytes that ND4J holds, in workspaces and outside, on the device of the calling thread. That is host memory with
+ * the CPU backend, device memory with the CUDA backend. A baseline is subtracted: memory from before isn't part of a
+ * training.
  *
- * <p>Arrays outside workspaces are counted by libnd4j's own counter, workspaces by their size. Arrays that spill out of a workspace before it has its final size aren't counted. After the first iterations nothing spills.
+ * <p>Arrays outside workspaces are counted by libnd4j's own counter, workspaces by their size. Arrays that spill out of
+ * a workspace before it has its final size aren't counted. After the first iterations nothing spills.
  */
 public final class HeldMemory {
     private static final long SAMPLE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
@@ -36,9 +39,7 @@ public final class HeldMemory {
         return baseline(() -> held(device));
     }
 
-    /**
-     * Makes the same with another count. @param held the bytes that are held; called by any thread
-     */
+    /** Makes the same with another count. @param held the bytes that are held; called by any thread */
     static HeldMemory baseline(LongSupplier held) {
         Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
         settle(held);
@@ -51,7 +52,8 @@ public final class HeldMemory {
     }
 
     /**
-     * Returns the most bytes above the baseline while something runs, sampled each millisecond. Garbage from before is collected first: ND4J frees an array outside workspaces only when Java's garbage collector finds it.
+     * Returns the most bytes above the baseline while something runs, sampled each millisecond. Garbage from before is
+     * collected first: ND4J frees an array outside workspaces only when Java's garbage collector finds it.
      */
     public long peakDuring(Runnable work) {
         settle(held);

@@ -22,6 +22,7 @@ record SineTraining(MultiLayerConfiguration configuration, INDArray initialParam
 
     /**
      * The result of a training. @param training its time and memory
+     *
      * @param figures the reported figures
      * @param output [1, 1, size, size]: the trained network's output for each point of the grid
      */
