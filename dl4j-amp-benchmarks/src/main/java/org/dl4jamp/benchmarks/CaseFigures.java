@@ -16,7 +16,8 @@ import org.dl4jamp.benchmarks.side.Task;
  *
  * @param name of the case
  * @param description what it is
- * @param machine the machine of the measurement @param method the method of measurement
+ * @param machine the machine of the measurement
+ * @param method the method of measurement
  * @param sides by key
  */
 @JsonPropertyOrder({"case", "description", "machine", "method", "sides"})
@@ -48,7 +49,7 @@ record CaseFigures(
         sides = new LinkedHashMap<>(sides);
     }
 
-    /** The case, and in inference, for which some are measured with several, the batch. */
+    /** Returns the case, and in inference, for which some are measured with several, the batch. */
     String title() {
         return task().isInference() ? name + ", batch " + method.minibatch() : name;
     }
@@ -64,7 +65,7 @@ record CaseFigures(
                 .min(Comparator.comparing(side -> measured(side).orElseThrow().secondsPerStep()));
     }
 
-    /** Those of a side, if it was measured. */
+    /** Returns those of a side, if it was measured. */
     Optional<SideFigures> measured(Side side) {
         return Optional.ofNullable(sides.get(side.key())).filter(SideFigures::isAvailable);
     }

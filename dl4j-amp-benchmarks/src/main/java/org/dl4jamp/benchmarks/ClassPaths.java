@@ -35,7 +35,11 @@ record ClassPaths(String own, Path pytorch, Path helpers) {
         return name == null ? null : Path.of(name);
     }
 
-    /** Returns the class path of a side. @throws UnavailableException if a part of it is missing */
+    /**
+     * Returns the class path of a side.
+     *
+     * @throws UnavailableException if a part of it is missing
+     */
     String of(Side side) throws IOException {
         if (side.isPyTorch()) {
             return ofPyTorch();

@@ -24,7 +24,7 @@ final class ProfileTable {
 
     private ProfileTable() {}
 
-    /** The profiles of a case's sides. */
+    /** Returns the profiles of a case's sides. */
     static String text(CaseFigures figures) {
         StringBuilder text = new StringBuilder();
         figures.sides().forEach((side, measured) -> {
@@ -64,7 +64,7 @@ final class ProfileTable {
         return text.append(System.lineSeparator()).toString();
     }
 
-    /** Without the middle, if it's long: the layer comes first, the direction last. */
+    /** Cuts the middle out, if it's long: the layer comes first, the direction last. */
     private static String abbreviated(String what) {
         return what.length() <= LONGEST
                 ? what

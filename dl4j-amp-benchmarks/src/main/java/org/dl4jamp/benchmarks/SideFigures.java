@@ -13,7 +13,8 @@ import org.dl4jamp.benchmarks.side.Repetition;
  *
  * @param secondsPerStep of a step or pass: the median of the repetitions' medians
  * @param spread the largest of the repetitions' medians minus the smallest, in seconds
- * @param repetitions number of repetitions @param steps number of measured steps in all repetitions
+ * @param repetitions number of repetitions
+ * @param steps number of measured steps in all repetitions
  * @param firstLoss mean loss at the initial weights, null in inference
  * @param loss mean loss after the same number of steps on all sides; a floor's first, since its weights stay; null in
  *     inference
@@ -43,7 +44,7 @@ record SideFigures(
         return new SideFigures(null, null, null, null, null, null, null, null, null, null, null, reason);
     }
 
-    /** From all repetitions of a side, one at least. */
+    /** Computes the figures from all repetitions of a side, one at least. */
     static SideFigures of(List<Repetition> repetitions) {
         List<Double> medians = repetitions.stream()
                 .map(each -> Statistics.median(each.seconds()))

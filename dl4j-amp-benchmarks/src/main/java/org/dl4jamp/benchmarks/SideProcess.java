@@ -38,10 +38,10 @@ final class SideProcess {
     }
 
     /**
-     * One repetition.
+     * Runs one repetition.
      *
      * @param folder with the case's model and job
-     * @return what the process saw; if it failed or took too long, why, with the end of what it wrote
+     * @return the process's figures; if it failed or took too long, why, with the end of what it wrote
      */
     Repetition run(Side side, Path folder) throws IOException, InterruptedException {
         Path result = folder.resolve("result.json");

@@ -14,7 +14,7 @@ public final class Nd4jCpu {
 
         private Environment() {}
 
-        /** The one instance. */
+        /** Returns the one instance. */
         public static Environment getInstance() {
             return INSTANCE;
         }

@@ -44,7 +44,7 @@ public final class AmpCommand implements Runnable {
         return commandLine(new AmpCommand());
     }
 
-    /** The command line of a command, with the messages and exit codes of {@code amp}. */
+    /** Returns the command line of a command, with the messages and exit codes of {@code amp}. */
     public static CommandLine commandLine(Object command) {
         return new CommandLine(command)
                 .setUsageHelpAutoWidth(true)

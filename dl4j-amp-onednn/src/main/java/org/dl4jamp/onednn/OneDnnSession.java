@@ -76,7 +76,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         return new OneDnnSession(portable, masterWeights, false);
     }
 
-    /** The twins that copy weights only once. */
+    /** Makes a session with twins that copy weights only once. */
     static OneDnnSession ofInference(ComputeEngine.EngineSession portable) {
         return new OneDnnSession(portable, true, true);
     }

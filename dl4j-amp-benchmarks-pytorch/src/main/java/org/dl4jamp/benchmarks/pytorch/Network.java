@@ -50,7 +50,7 @@ final class Network {
     }
 
     /**
-     * One that normalizes by running statistics.
+     * Returns a network that normalizes by running statistics.
      *
      * @param type of the parameters
      */
@@ -63,13 +63,13 @@ final class Network {
         return List.copyOf(parameters);
     }
 
-    /** The output of the last operation. LSTMs begin with a state of zeros. */
+    /** Returns the output of the last operation. LSTMs begin with a state of zeros. */
     Tensor forward(Tensor features) {
         states.clear();
         return next(features);
     }
 
-    /** The same of what follows in sequences: LSTMs begin with the state that they left. */
+    /** Returns the output for the next part of the sequences: LSTMs begin with the state after the last part. */
     Tensor next(Tensor features) {
         Map<String, Tensor> outputs = new HashMap<>();
         outputs.put(Blueprint.INPUT, features);

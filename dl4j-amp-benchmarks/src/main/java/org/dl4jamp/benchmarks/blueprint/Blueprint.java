@@ -7,7 +7,8 @@ import java.util.List;
  *
  * @param name of the case
  * @param operations in an order in which each comes after its inputs; the last one's output goes into the loss
- * @param loss the loss that is minimized @param updater the updater of the parameters
+ * @param loss the loss that is minimized
+ * @param updater the updater of the parameters
  */
 public record Blueprint(String name, List<Operation> operations, Loss loss, Updater updater) {
     /** The input's name for operations that take the features. */

@@ -37,7 +37,7 @@ public final class Tensors {
         }
     }
 
-    /** The one of that name, which has to exist. */
+    /** Returns the tensor of a name, which has to exist. */
     public Tensor get(String name) {
         Supplier<Tensor> found = tensors.get(name);
         if (found == null) {
@@ -46,7 +46,7 @@ public final class Tensors {
         return found.get();
     }
 
-    /** An operation's parameter, which has to exist. */
+    /** Returns an operation's parameter, which has to exist. */
     public Tensor get(Operation operation, Parameter parameter) {
         return get(Blueprint.parameter(operation, parameter));
     }

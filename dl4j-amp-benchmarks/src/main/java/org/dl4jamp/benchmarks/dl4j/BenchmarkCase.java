@@ -7,7 +7,7 @@ import org.nd4j.linalg.dataset.DataSet;
 
 /** A network and a batch, both the same at each call. */
 public interface BenchmarkCase {
-    /** Its name on the command line. */
+    /** Returns its name on the command line. */
     String name();
 
     /** Returns a short description of the network and its batch. */
@@ -16,16 +16,16 @@ public interface BenchmarkCase {
     /** Returns what moves its parameters in training, in a word or two. */
     String updater();
 
-    /** The network with its initial weights. */
+    /** Returns the network with its initial weights. */
     NeuralNetwork network();
 
-    /** The batch of each step or pass. */
+    /** Returns the batch of each step or pass. */
     DataSet batch();
 
     /** Examples in the batch. */
     int minibatch();
 
-    /** The same case with another number of examples. */
+    /** Returns the same case with another number of examples. */
     BenchmarkCase ofBatch(int examples);
 
     /** Returns the default length of a repetition. */

@@ -62,7 +62,7 @@ public final class BlueprintBuilder {
     }
 
     /**
-     * The model that a network and its batch are.
+     * Returns the model that a network and its batch are.
      *
      * @throws IllegalArgumentException if a blueprint can't describe it; the message names the layer
      */

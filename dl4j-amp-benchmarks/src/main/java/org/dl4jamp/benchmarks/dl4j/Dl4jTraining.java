@@ -32,12 +32,12 @@ public final class Dl4jTraining implements Training {
         this.amp = amp;
     }
 
-    /** Stock DL4J. */
+    /** Returns the workload in stock DL4J. */
     public static Dl4jTraining stock(NeuralNetwork network, DataSet batch, Loss loss) {
         return new Dl4jTraining(network, batch, loss, null);
     }
 
-    /** The same network with this project's CPU engine. */
+    /** Returns the same network with this project's CPU engine. */
     public static Dl4jTraining amp(NeuralNetwork network, DataSet batch, Loss loss, Precision precision) {
         return amp(
                 network,
@@ -49,7 +49,7 @@ public final class Dl4jTraining implements Training {
                         .build());
     }
 
-    /** The same network with what this project chooses for it. */
+    /** Returns the same network with what this project chooses for it. */
     public static Dl4jTraining auto(NeuralNetwork network, DataSet batch, Loss loss) {
         return amp(network, batch, loss, AmpConfig.defaults());
     }

@@ -39,7 +39,7 @@ public final class RunningStatistics {
                 });
     }
 
-    /** The variances of a layer, which DL4J keeps as decimal logarithms of deviations. */
+    /** Returns the variances of a layer, which DL4J keeps as decimal logarithms of deviations. */
     static float[] variances(INDArray logDeviations) {
         float[] variances = logDeviations.dup('c').data().asFloat();
         for (int channel = 0; channel < variances.length; channel++) {

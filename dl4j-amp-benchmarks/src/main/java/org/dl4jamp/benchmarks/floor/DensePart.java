@@ -62,7 +62,7 @@ final class DensePart extends ProductPart {
         return Flow.output(tape, tape.activations(memory.format_tag.ab, shape), shape);
     }
 
-    /** The steps of sequences one by one. */
+    /** Returns the steps of sequences one by one. */
     static memory.desc asRows(Flow input, memory.desc description) {
         return input.rank() == 3 ? description.reshape(new long[] {rows(input), input.size(2)}) : description;
     }

@@ -32,7 +32,7 @@ final class Flow {
         this.needsGradient = needsGradient;
     }
 
-    /** The features, which need no gradient, with the channels of images last. */
+    /** Returns the features, which need no gradient, with the channels of images last. */
     static Flow features(Tape tape, Tensor features) {
         long[] shape = features.shape();
         boolean images = shape.length == 4;
@@ -98,12 +98,12 @@ final class Flow {
         return gradient;
     }
 
-    /** Another consumer's contribution, in memory that others may read too. */
+    /** Adds another consumer's contribution, in memory that others may read too. */
     void addGradient(memory gradient) {
         gradients.add(gradient);
     }
 
-    /** The gradient, when all consumers have contributed: their sum. */
+    /** Returns the gradient, when all consumers have contributed: their sum. */
     memory gradient() {
         memory sum = gradients.get(0);
         for (memory next : gradients.subList(1, gradients.size())) {

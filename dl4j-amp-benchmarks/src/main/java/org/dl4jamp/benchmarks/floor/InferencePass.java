@@ -134,7 +134,7 @@ final class InferencePass {
         return output;
     }
 
-    /** In the summand's memory if there is one. */
+    /** Returns the output, in the summand's memory if there is one. */
     private Flow output(Stage stage, memory.desc description, long... shape) {
         memory value = stage.summand().map(name -> flows.get(name).value()).orElseGet(() -> memories.take(description));
         return Flow.withoutGradient(tape, value, description, shape);
@@ -205,7 +205,7 @@ final class InferencePass {
         return output;
     }
 
-    /** FP32 probabilities of the classes that rows of outputs stand for. */
+    /** Returns FP32 probabilities of the classes that rows of outputs stand for. */
     static Flow softmax(Tape tape, Flow rows) {
         memory.desc probabilities = tape.floats(memory.format_tag.ab, rows.shape());
         softmax_forward.primitive_desc description = new softmax_forward.primitive_desc(

@@ -20,7 +20,7 @@ final class Memories {
         this.tape = tape;
     }
 
-    /** One that holds a tensor's numbers, the same each time. */
+    /** Returns memory with a tensor's numbers, the same at each call. */
     memory filled(String name, Tensor tensor, memory.desc plain, memory.desc wanted) {
         memory filled = kept.computeIfAbsent(name, key -> tape.filled(tensor, plain, wanted));
         if (!filled.get_desc().equals(wanted)) {
@@ -29,12 +29,12 @@ final class Memories {
         return filled;
     }
 
-    /** One of that name, the same each time. */
+    /** Returns the memory of a name, the same at each call. */
     memory named(String name, memory.desc description) {
         return kept.computeIfAbsent(name, key -> tape.memory(description));
     }
 
-    /** One for activations. */
+    /** Returns memory for activations. */
     memory take(memory.desc description) {
         Deque<memory> sameSize = free.get(description.get_size());
         return sameSize == null || sameSize.isEmpty()

@@ -26,8 +26,8 @@ final class Sequences {
     }
 
     /**
-     * [minibatch, time] or [minibatch, time, features] as [time, minibatch, ...]; of a network without sequences the
-     * tensor itself.
+     * Returns [minibatch, time] or [minibatch, time, features] as [time, minibatch, ...]; of a network without
+     * sequences the tensor itself.
      */
     Tensor timeFirst(Tensor tensor) {
         if (!recurrent) {

@@ -25,7 +25,7 @@ record Stage(
         Optional<String> summand,
         boolean relu,
         String output) {
-    /** Outputs that it reads. */
+    /** Returns the outputs that it reads. */
     List<String> inputs() {
         List<String> inputs = new ArrayList<>(head.inputs());
         summand.ifPresent(inputs::add);
@@ -57,7 +57,7 @@ record Stage(
     }
 
     /**
-     * The stages of a network.
+     * Returns the stages of a network.
      *
      * @throws IllegalArgumentException if it has batch normalization or ReLU that can't be fused; the message names it
      */
@@ -113,7 +113,7 @@ record Stage(
                             + operation.name());
         }
 
-        /** The stage that makes an output, if one thing only reads that. */
+        /** Returns the stage that makes an output, if one thing only reads that. */
         private Optional<Stage> readOnce(String input) {
             boolean only = readers.get(input) == 1 && !input.equals(Blueprint.INPUT) && places.containsKey(input);
             return only ? Optional.of(stages.get(places.get(input))) : Optional.empty();

@@ -45,7 +45,7 @@ final class Tape {
         entries.add(new Entry(compiled, map));
     }
 
-    /** More arguments for the last one. */
+    /** Adds arguments to the last primitive. */
     void addArguments(Argument... arguments) {
         IntMemoryMap map = entries.get(entries.size() - 1).arguments();
         for (Argument argument : arguments) {
@@ -70,12 +70,12 @@ final class Tape {
         return new memory(description, cpu);
     }
 
-    /** Activations of a shape, which oneDNN takes in the order of a tag. */
+    /** Returns activations of a shape, which oneDNN takes in the order of a tag. */
     memory.desc activations(memory.format_tag tag, long... shape) {
         return new memory.desc(shape, type, tag);
     }
 
-    /** FP32 numbers of a shape. */
+    /** Returns FP32 numbers of a shape. */
     memory.desc floats(memory.format_tag tag, long... shape) {
         return new memory.desc(shape, memory.data_type.f32, tag);
     }
@@ -90,7 +90,7 @@ final class Tape {
         return target;
     }
 
-    /** The numbers in a memory, as FP32 in the order of a tag. */
+    /** Returns the numbers in a memory, as FP32 in the order of a tag. */
     float[] read(memory source, memory.format_tag tag, long... shape) {
         memory target = memory(floats(tag, shape));
         new reorder(source, target).execute(queue, source, target);

@@ -2,7 +2,7 @@ package org.dl4jamp.benchmarks.side;
 
 /** A network of one side in inference mode, ready for its first pass. */
 public interface Inference extends Workload {
-    /** One pass over the batch. */
+    /** Runs one pass over the batch. */
     void pass();
 
     /**

@@ -23,7 +23,7 @@ public record Profile(double secondsPerStep, List<Part> parts) {
         parts = List.copyOf(parts);
     }
 
-    /** The time per step of all parts of a kind. */
+    /** Returns the time per step of all parts of a kind. */
     public double secondsOf(String kind) {
         return parts.stream()
                 .filter(part -> part.kind().equals(kind))

@@ -22,7 +22,7 @@ public record SideJob(
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String FILE = "job.json";
 
-    /** Makes what a side is measured at, in the side's own process. */
+    /** A factory of a side's work, in the side's own process. */
     public interface Factory {
         /**
          * Makes a training.

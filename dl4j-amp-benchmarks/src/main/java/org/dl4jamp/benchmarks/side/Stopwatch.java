@@ -25,7 +25,8 @@ public final class Stopwatch {
      * The measured steps.
      *
      * @param secondsPerStep by each reading
-     * @param steps number of steps @param seconds time of all steps
+     * @param steps number of steps
+     * @param seconds time of all steps
      */
     private record Steps(List<Double> secondsPerStep, int steps, double seconds) {}
 
@@ -84,7 +85,10 @@ public final class Stopwatch {
         }
     }
 
-    /** A network of many layers keeps HotSpot busy for a minute, at the cost of the native libraries' threads. */
+    /**
+     * Runs steps until HotSpot is idle: a network of many layers keeps it busy for a minute, at the cost of the native
+     * libraries' threads.
+     */
     private void warmUp(Runnable step, Schedule schedule) {
         long begin = nanoTime.getAsLong();
         repeat(step, schedule.warmUpSteps(), schedule.warmUpSeconds());

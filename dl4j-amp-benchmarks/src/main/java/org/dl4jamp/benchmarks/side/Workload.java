@@ -10,7 +10,7 @@ public interface Workload extends AutoCloseable {
         return OptionalLong.empty();
     }
 
-    /** Precision and engine where those are the framework's own choice, empty where they were given. */
+    /** Returns precision and engine where those are the framework's own choice, empty where they were given. */
     default Optional<String> chosen() {
         return Optional.empty();
     }

@@ -111,7 +111,7 @@ public final class PrecisionOptions {
         }
     }
 
-    /** {@link MixedPrecision#enable} for what DL4J calls a network of either kind where it is to be trained. */
+    /** Calls {@link MixedPrecision#enable} for a network of either kind. */
     public static MixedPrecision enable(NeuralNetwork network, AmpConfig config) {
         return MixedPrecision.enable((Model) network, config);
     }

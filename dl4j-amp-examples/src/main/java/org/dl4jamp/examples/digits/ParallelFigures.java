@@ -3,8 +3,9 @@ package org.dl4jamp.examples.digits;
 import java.util.List;
 
 /**
- * The output of {@code amp parallel --json}. @param workers number of replicas
+ * The output of {@code amp parallel --json}.
  *
+ * @param workers number of replicas
  * @param mode DL4J's training mode
  * @param fp32 in FP32, as DL4J trains
  * @param amp in mixed precision

@@ -92,7 +92,7 @@ final class ParallelTraining {
         }
     }
 
-    /** Images per second, measured after one fit that isn't. */
+    /** Returns images per second, measured after one fit that isn't. */
     double throughput(int workers, Optional<PrecisionOptions.Choice> choice, int epochs) {
         ComputationGraph net = networks.get();
         try (Trainer trainer = trainer(net, workers, choice)) {

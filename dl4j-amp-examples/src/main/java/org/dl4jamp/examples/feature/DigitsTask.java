@@ -27,7 +27,7 @@ final class DigitsTask {
 
     private DigitsTask() {}
 
-    /** Batches of 1,347 images. */
+    /** Returns 1,347 images in batches. */
     static List<DataSet> batches(int size) {
         return ALL.range(0, ALL.size() - TEST_IMAGES).batches(size);
     }
@@ -36,7 +36,7 @@ final class DigitsTask {
         return new ExistingDataSetIterator(batches(batchSize));
     }
 
-    /** The other 450 images. */
+    /** Returns the other 450 images. */
     static DataSet others() {
         return ALL.range(ALL.size() - TEST_IMAGES, ALL.size()).toDataSet();
     }
@@ -46,7 +46,7 @@ final class DigitsTask {
         return net.evaluate(new SingletonDataSetIterator(others())).accuracy();
     }
 
-    /** Three dense layers. */
+    /** Returns a network of three dense layers. */
     static MultiLayerNetwork dense(IUpdater updater) {
         return init(new NeuralNetConfiguration.Builder()
                 .seed(7)
@@ -65,7 +65,7 @@ final class DigitsTask {
                 .build());
     }
 
-    /** A convolution with batch normalization and ReLU. */
+    /** Returns a network with a convolution, batch normalization and ReLU. */
     static MultiLayerNetwork convolutional(IUpdater updater) {
         return init(new NeuralNetConfiguration.Builder()
                 .seed(7)

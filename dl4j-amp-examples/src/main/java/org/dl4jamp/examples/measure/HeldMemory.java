@@ -39,14 +39,18 @@ public final class HeldMemory {
         return baseline(() -> held(device));
     }
 
-    /** Makes the same with another count. @param held the bytes that are held; called by any thread */
+    /**
+     * Makes the same with another count.
+     *
+     * @param held the bytes that are held; called by any thread
+     */
     static HeldMemory baseline(LongSupplier held) {
         Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
         settle(held);
         return new HeldMemory(held, held.getAsLong());
     }
 
-    /** The bytes that ND4J holds above the baseline. */
+    /** Returns the bytes that ND4J holds above the baseline. */
     public long bytes() {
         return held.getAsLong() - baseline;
     }
@@ -76,7 +80,7 @@ public final class HeldMemory {
         return peak.accumulateAndGet(held.getAsLong(), Math::max) - baseline;
     }
 
-    /** The bytes that ND4J holds on a device. */
+    /** Returns the bytes that ND4J holds on a device. */
     static long held(int device) {
         return Nd4j.getEnvironment().getDeviceCouner(device)
                 + AllocationsTracker.getInstance().bytesOnDevice(AllocationKind.WORKSPACE, device);

@@ -64,7 +64,7 @@ public record MeasuredTraining(double seconds, double secondsPerIteration, long 
         losses = List.copyOf(losses);
     }
 
-    /** The loss of the last iteration. */
+    /** Returns the loss of the last iteration. */
     public double loss() {
         return losses.get(losses.size() - 1);
     }

@@ -20,8 +20,8 @@ final class SineNetwork {
     private SineNetwork() {}
 
     /**
-     * Convolution 2→hidden, then {@code layers} times convolution hidden→hidden, each with batch normalization and
-     * ReLU; convolution hidden→1; mean squared error; Adam.
+     * Returns a convolution 2→hidden, then {@code layers} times convolution hidden→hidden, each with batch
+     * normalization and ReLU; convolution hidden→1; mean squared error; Adam.
      */
     static MultiLayerConfiguration configuration(int size, int hidden, int layers) {
         NeuralNetConfiguration.ListBuilder list = new NeuralNetConfiguration.Builder()

@@ -21,8 +21,9 @@ record SineTraining(MultiLayerConfiguration configuration, INDArray initialParam
     private static final int WARM_UP_ITERATIONS = 3;
 
     /**
-     * The result of a training. @param training its time and memory
+     * The result of a training.
      *
+     * @param training its time and memory
      * @param figures the reported figures
      * @param output [1, 1, size, size]: the trained network's output for each point of the grid
      */

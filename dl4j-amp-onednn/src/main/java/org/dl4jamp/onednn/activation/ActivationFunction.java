@@ -36,7 +36,7 @@ public final class ActivationFunction implements AutoCloseable {
                 && !(activation instanceof ActivationSoftmax || activation instanceof ActivationPReLU);
     }
 
-    /** oneDNN's counterpart; null if there is none. */
+    /** Returns oneDNN's counterpart; null if there is none. */
     public Eltwise eltwise() {
         return eltwise;
     }

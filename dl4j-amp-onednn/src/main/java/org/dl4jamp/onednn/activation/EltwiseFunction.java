@@ -36,7 +36,9 @@ final class EltwiseFunction implements CellFunction {
         this.backwardFromArguments = backwardFromArguments;
     }
 
-    /** Empty if oneDNN lacks the function, or can't compute its derivative from its value. */
+    /**
+     * Returns oneDNN's algorithm; empty if oneDNN lacks the function, or can't compute its derivative from its value.
+     */
     static Optional<Eltwise> algorithm(IActivation activation) {
         return Eltwise.of(activation)
                 .filter(eltwise -> FROM_VALUE.containsKey(eltwise.function()))

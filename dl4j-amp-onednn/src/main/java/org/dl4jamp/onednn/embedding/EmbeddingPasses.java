@@ -31,7 +31,7 @@ final class EmbeddingPasses implements AutoCloseable {
     }
 
     /**
-     * The forward pass.
+     * Runs the forward pass.
      *
      * @param parameters the table and, if there is one, the bias
      * @return FLOAT {@code [nOut, rows]}
@@ -57,7 +57,7 @@ final class EmbeddingPasses implements AutoCloseable {
     }
 
     /**
-     * The backward pass.
+     * Runs the backward pass.
      *
      * @param epsilon {@code [nOut, rows]}, or the same with the rows on more than one axis
      * @param parameters the table and, if there is one, the bias

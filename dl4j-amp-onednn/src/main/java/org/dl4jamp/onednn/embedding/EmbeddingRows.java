@@ -28,7 +28,7 @@ final class EmbeddingRows {
     }
 
     /**
-     * The rows to look up, in order.
+     * Returns the rows to look up, in order.
      *
      * @param indices of the rows, of any type: from 2^24 on FLOAT hasn't every number, INT and LONG have
      * @param mask the factor of each row; null for none
@@ -45,7 +45,7 @@ final class EmbeddingRows {
                 mask == null ? null : mask.dup('c').data().asFloat());
     }
 
-    /** The places of the smallest row number, of the next larger one, and so on. */
+    /** Returns the places of the smallest row number, of the next larger one, and so on. */
     private static int[] ascending(long[] rows) {
         boolean pairs = LongStream.of(rows).allMatch(row -> row == (int) row);
         if (!pairs) {
@@ -71,7 +71,7 @@ final class EmbeddingRows {
         return true;
     }
 
-    /** The numbers of an array, which has to be reachable until they've been read or written. */
+    /** Returns the numbers of an array, which has to be reachable until they've been read or written. */
     private static FloatIndexer memory(INDArray array) {
         long length = array.length();
         FloatPointer pointer = new FloatPointer(new Handle().at(Workspaces.address(array)));
@@ -130,7 +130,7 @@ final class EmbeddingRows {
     }
 
     /**
-     * The gradient of the table.
+     * Computes the gradient of the table.
      *
      * @param delta FLOAT {@code [columns, rows]}, contiguous
      * @param gradient FLOAT {@code [size, columns]}, column by column
@@ -154,7 +154,7 @@ final class EmbeddingRows {
     }
 
     /**
-     * The gradient of the bias.
+     * Computes the gradient of the bias.
      *
      * @param delta FLOAT {@code [columns, rows]}, contiguous
      * @param gradient FLOAT, one number for each column

@@ -52,15 +52,15 @@ public final class FlatFloats {
         this.length = length;
     }
 
-    /** Those of an array; empty if they are of another type, or scattered. */
+    /** Returns the numbers of an array; empty if they are of another type, or scattered. */
     public static Optional<FlatFloats> of(INDArray array) {
         boolean flat = !array.isEmpty() && array.dataType() == DataType.FLOAT && isWithoutGaps(array);
         return flat ? Optional.of(new FlatFloats(array, address(array), array.length())) : Optional.empty();
     }
 
     /**
-     * The memory of an array of two or four bytes a number, four bytes at a time, whatever the order of its axes there;
-     * empty if the numbers are scattered, or there's half of a four left.
+     * Returns the memory of an array of two or four bytes a number, four bytes at a time, whatever the order of its
+     * axes there; empty if the numbers are scattered, or there's half of a four left.
      */
     static Optional<FlatFloats> words(INDArray array) {
         long bytes = array.length() * array.dataType().width();
@@ -91,7 +91,7 @@ public final class FlatFloats {
         return true;
     }
 
-    /** The size of the axis that has a stride, 1 if there is none. */
+    /** Returns the size of the axis that has a stride, 1 if there is none. */
     private static long sizeOfAxis(INDArray array, long stride) {
         for (int axis = 0; axis < array.rank(); axis++) {
             if (array.size(axis) > 1 && array.stride(axis) == stride) {
@@ -111,7 +111,7 @@ public final class FlatFloats {
         return address;
     }
 
-    /** Some of the numbers, however many. */
+    /** Returns some of the numbers, however many. */
     FlatFloats part(long start, long size) {
         return new FlatFloats(owner, address + start * Float.BYTES, size);
     }
@@ -121,14 +121,14 @@ public final class FlatFloats {
     }
 
     /**
-     * Some of the numbers, in place: they're there as long as this is reachable, as it is for what is done to
+     * Returns some of the numbers, in place. They're valid as long as this is reachable, as it is during passes over
      * {@linkplain #allRanges ranges}.
      */
     public FloatBuffer range(long start, int size) {
         return bytes(start, size).asFloatBuffer();
     }
 
-    /** The bits of some of the numbers, in place. */
+    /** Returns the bits of some of the numbers, in place. */
     public IntBuffer bits(long start, int size) {
         return bytes(start, size).asIntBuffer();
     }
@@ -201,7 +201,7 @@ public final class FlatFloats {
         }
     }
 
-    /** The sum of sums over different numbers, the same whatever thread takes which range. */
+    /** Returns the sum of sums over different numbers, the same whatever thread takes which range. */
     static double sumAll(List<Sum> sums) {
         try {
             return sumEach(sums);
@@ -237,7 +237,7 @@ public final class FlatFloats {
         }
     }
 
-    /** The sum of a number for each range of a length. */
+    /** Returns the sum of a number for each range of a length. */
     public static double sumOfRanges(long length, RangeNumber number) {
         Ranges ranges = Ranges.of(length);
         try {
@@ -249,7 +249,7 @@ public final class FlatFloats {
         }
     }
 
-    /** The largest of a number for each range of a length, NaN if one of them is. */
+    /** Returns the largest of a number for each range of a length, NaN if one of them is. */
     static double maxOfRanges(long length, RangeNumber number) {
         Ranges ranges = Ranges.of(length);
         try {

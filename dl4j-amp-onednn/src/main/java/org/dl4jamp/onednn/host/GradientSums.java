@@ -60,7 +60,7 @@ final class GradientSums {
         }
     }
 
-    /** Zero times a number is zero, and NaN for infinities and NaN. */
+    /** Adds zero times each number, which is zero, and NaN for infinities and NaN. */
     private static void addZeroTimes(float[] numbers, float[] zeroTimes, int size) {
         for (int i = 0; i < size; i++) {
             zeroTimes[i] += 0f * numbers[i];

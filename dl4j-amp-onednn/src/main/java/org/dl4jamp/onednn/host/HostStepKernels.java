@@ -8,7 +8,7 @@ import org.dl4jamp.engine.StepKernels;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.GradientUpdater;
 
-/** Passes over gradients in host memory, as fast as memory is. What they don't cover is ND4J's. */
+/** Passes over gradients in host memory, as fast as memory is. ND4J computes the rest. */
 public final class HostStepKernels implements StepKernels {
     private final StepKernels portable;
 
@@ -76,7 +76,7 @@ public final class HostStepKernels implements StepKernels {
                 : portable.add(sums, gradients);
     }
 
-    /** Empty if numbers of one of the arrays are scattered. */
+    /** Returns the arrays' numbers; empty if those of one array are scattered. */
     private static Optional<List<FlatFloats>> flat(List<INDArray> arrays) {
         List<FlatFloats> flat = new ArrayList<>();
         arrays.forEach(array -> FlatFloats.of(array).ifPresent(flat::add));

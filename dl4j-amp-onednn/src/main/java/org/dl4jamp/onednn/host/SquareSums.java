@@ -52,7 +52,7 @@ final class SquareSums {
         return sum;
     }
 
-    /** The Euclidean norm of numbers, finite if they all are. */
+    /** Returns the Euclidean norm of numbers, finite if they all are. */
     static double norm2(List<FlatFloats> arrays) {
         return root(
                 FlatFloats.sumAll(arrays.stream()
@@ -73,7 +73,7 @@ final class SquareSums {
     }
 
     /**
-     * The square root of a sum of squares.
+     * Returns the square root of a sum of squares.
      *
      * @param arrays what was summed, in case that FP32 has no room for the squares
      */

@@ -67,7 +67,7 @@ record ConvolutionForm(Window window, boolean transposed, ChannelAxis channels, 
         return new ConvolutionForm(window(layer, 2), false, channels, nIn, nOut, floats(nOut, nIn, k[0], k[1]));
     }
 
-    /** The first half of a separable convolution. */
+    /** Returns the first half of a separable convolution. */
     static ConvolutionForm depthwiseOf(SeparableConvolution2D layer) {
         int[] k = layer.getKernelSize();
         long nIn = layer.getNIn();
@@ -77,7 +77,7 @@ record ConvolutionForm(Window window, boolean transposed, ChannelAxis channels, 
         return new ConvolutionForm(window(layer, 2), false, channels, nIn, nIn * each, weights);
     }
 
-    /** The second half of a separable convolution. */
+    /** Returns the second half of a separable convolution. */
     static ConvolutionForm pointwiseOf(SeparableConvolution2D layer) {
         long nIn = layer.getNIn() * layer.getDepthMultiplier();
         long nOut = layer.getNOut();

@@ -42,7 +42,7 @@ public final class ProductKernels implements AutoCloseable {
             this(layer, input, weights, hasBias, output, false, function);
         }
 
-        /** A weight is multiplied at each position of each example. */
+        /** Returns the work: each weight is multiplied at each position of each example. */
         private Work work() {
             return Work.ofProducts(weights.length() * (output.length() / output.shape()[1]));
         }
@@ -212,34 +212,34 @@ public final class ProductKernels implements AutoCloseable {
         backwardHasWeights = training && weights.bringsUpToDate(weightsBackward);
     }
 
-    /** The layer that they are for. */
+    /** Returns the layer that they are for. */
     String layer() {
         return descriptions.task().layer();
     }
 
-    /** A copy of the output's shape. */
+    /** Returns a copy of the output's shape. */
     public long[] outputShape() {
         return outputShape.clone();
     }
 
-    /** Product, bias and, if there is one, activation function. */
+    /** Computes product, bias and, if there is one, activation function. */
     void forward(INDArray input, INDArray bias, INDArray output) {
         run(forwardKernel(), input, bias, output);
     }
 
-    /** Product, bias, another array of the output's layout and, if there is one, activation function. */
+    /** Computes product, bias, a summand of the output's layout and, if there is one, activation function. */
     void forwardAdding(INDArray input, INDArray bias, INDArray summand, INDArray output) {
         Kernel kernel = forwardAddingKernel();
         kernel.bind(ProductDescriptions.SUMMAND, summand);
         run(kernel, input, bias, output);
     }
 
-    /** Product and bias. */
+    /** Computes product and bias. */
     void forwardPlain(INDArray input, INDArray bias, INDArray output) {
         run(forwardPlainKernel(), input, bias, output);
     }
 
-    /** Product and bias, in FP32. */
+    /** Computes product and bias, in FP32. */
     public void forwardInFloat(INDArray input, INDArray bias, INDArray output) {
         run(forwardInFloatKernel(), input, bias, output);
     }

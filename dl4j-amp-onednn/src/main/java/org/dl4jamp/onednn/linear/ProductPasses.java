@@ -72,7 +72,7 @@ public final class ProductPasses implements AutoCloseable {
         return sum != null;
     }
 
-    /** The activation function that the product's kernels are to apply; null if they aren't to. */
+    /** Returns the activation function that the product's kernels are to apply; null if they aren't to. */
     Eltwise fusedFunction() {
         return function.isIdentity() ? null : function.eltwise();
     }

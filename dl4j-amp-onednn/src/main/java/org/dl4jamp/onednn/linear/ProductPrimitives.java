@@ -17,7 +17,7 @@ interface ProductPrimitives<F extends primitive_desc> {
     String name();
 
     /**
-     * The positions of the input that are multiplied.
+     * Returns the positions of the input that are multiplied.
      *
      * @param layer for error messages
      */

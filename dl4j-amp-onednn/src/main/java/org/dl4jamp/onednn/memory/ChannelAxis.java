@@ -27,12 +27,12 @@ public enum ChannelAxis {
         return format == Convolution3D.DataFormat.NCDHW ? SECOND : LAST;
     }
 
-    /** A view of a layer's array that has the channels as its second axis. */
+    /** Returns a view of a layer's array that has the channels as its second axis. */
     public INDArray toSecond(INDArray array) {
         return this == LAST ? Workspaces.lastAxisSecond(array) : array;
     }
 
-    /** The view that the layer's neighbours expect of an array with the channels as its second axis. */
+    /** Returns the view that the layer's neighbours expect of an array with the channels as its second axis. */
     public INDArray fromSecond(INDArray array) {
         return this == LAST ? Workspaces.contiguous(array) : array;
     }

@@ -19,7 +19,7 @@ public final class Layout {
         this.strides = strides;
     }
 
-    /** The last axis contiguous, as ND4J's order {@code c}. */
+    /** Returns the layout with the last axis contiguous, ND4J's order {@code c}. */
     public static Layout dense(DataType type, long... shape) {
         return new Layout(type, shape, strides(shape, axesOfDense(shape.length)));
     }
@@ -31,7 +31,7 @@ public final class Layout {
         return new Layout(type, shape, strides(shape, axesOfChannelsLast(shape.length)));
     }
 
-    /** Any other order. */
+    /** Returns a layout of any other order. */
     public static Layout strided(DataType type, long[] shape, long... strides) {
         return new Layout(type, shape, strides);
     }
@@ -78,7 +78,7 @@ public final class Layout {
         return true;
     }
 
-    /** The same memory, its axes counted in another order. */
+    /** Returns the same memory, its axes counted in another order. */
     public Layout permuted(int... axes) {
         long[] ownShape = new long[axes.length];
         long[] ownStrides = new long[axes.length];
@@ -90,8 +90,8 @@ public final class Layout {
     }
 
     /**
-     * The same memory as a matrix with a column for each channel, and a row for each position of each example. For
-     * channels-last arrays, and for weights of one position.
+     * Returns the same memory as a matrix with a column for each channel, and a row for each position of each example.
+     * For channels-last arrays, and for weights of one position.
      */
     public Layout asMatrix() {
         long rows = shape[0];
@@ -103,7 +103,7 @@ public final class Layout {
         return new Layout(type, new long[] {rows, shape[1]}, new long[] {rowStride, strides[1]});
     }
 
-    /** Shape and order in memory, of another type. */
+    /** Returns shape and order in memory, of another type. */
     public Layout as(DataType other) {
         return new Layout(other, shape, strides);
     }
@@ -117,12 +117,12 @@ public final class Layout {
         return Arrays.stream(shape).reduce(1, (x, y) -> x * y);
     }
 
-    /** A copy of its shape. */
+    /** Returns a copy of its shape. */
     public long[] shape() {
         return shape.clone();
     }
 
-    /** A copy of its strides. */
+    /** Returns a copy of its strides. */
     long[] strides() {
         return strides.clone();
     }

@@ -28,7 +28,10 @@ public final class LentGradients implements AutoCloseable {
 
     /** A twin that may lend the gradient of its input. */
     public interface Lender {
-        /** Called once, if the layer before it returns the gradient unchanged or is its last reader. */
+        /**
+         * Makes the twin lend its gradient; called once, if the layer before it returns the gradient unchanged or is
+         * its last reader.
+         */
         void lendInputGradient();
     }
 
@@ -110,13 +113,17 @@ public final class LentGradients implements AutoCloseable {
         return new OfInput();
     }
 
-    /** Returns memory for a gradient. @param lender the writer, which has one at a time */
+    /**
+     * Returns memory for a gradient.
+     *
+     * @param lender the writer, which has one at a time
+     */
     public INDArray lend(Object lender, Layout layout) {
         find(piece -> piece.lender == lender).ifPresent(Piece::takeBack);
         return piece(layout.length() * layout.type().width()).lend(lender, layout);
     }
 
-    /** The smallest that is free and large enough; if there is none, a new one in place of one that is free. */
+    /** Returns the smallest free piece that is large enough; if there is none, a new one in place of a free one. */
     private Piece piece(long bytes) {
         List<Piece> free = pieces.stream().filter(Piece::isFree).toList();
         return free.stream()

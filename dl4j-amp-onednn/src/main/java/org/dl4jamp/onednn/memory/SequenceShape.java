@@ -12,7 +12,7 @@ package org.dl4jamp.onednn.memory;
  * @param gates how many numbers a unit computes of its input: 4 for an LSTM
  */
 public record SequenceShape(long minibatch, long steps, long nIn, long units, int gates) {
-    /** All time steps of all sequences. */
+    /** Returns the number of time steps of all sequences. */
     public long rows() {
         return minibatch * steps;
     }

@@ -29,7 +29,7 @@ public record Slab(INDArray array, long offset) {
         return place().address() == other.place().address();
     }
 
-    /** The same memory as an array of its own, with one axis. */
+    /** Returns the same memory as an array of its own, with one axis. */
     public INDArray vector(long length) {
         return array.reshape(array.length()).get(NDArrayIndex.interval(offset, offset + length));
     }

@@ -9,12 +9,12 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 public final class Views {
     private Views() {}
 
-    /** The same numbers, the axes in another order. */
+    /** Returns the same numbers, the axes in another order. */
     public static INDArray permuted(INDArray array, int... axes) {
         return ArrayShapes.array(array.data(), Layout.of(array).permuted(axes));
     }
 
-    /** A matrix with rows and columns exchanged. */
+    /** Returns a matrix with rows and columns exchanged. */
     public static INDArray transposed(INDArray matrix) {
         return permuted(matrix, 1, 0);
     }

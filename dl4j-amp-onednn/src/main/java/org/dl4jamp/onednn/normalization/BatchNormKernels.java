@@ -155,7 +155,7 @@ final class BatchNormKernels implements AutoCloseable {
     }
 
     /**
-     * The backward pass.
+     * Runs the backward pass.
      *
      * @param channels those of the forward pass
      * @param mask that of the forward pass, if ReLU was applied

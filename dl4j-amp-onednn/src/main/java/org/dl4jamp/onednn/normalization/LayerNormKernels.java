@@ -96,7 +96,7 @@ public final class LayerNormKernels implements AutoCloseable {
     }
 
     /**
-     * The backward pass of the last {@link #forward}.
+     * Runs the backward pass of the last {@link #forward}.
      *
      * @param rows what was normalized
      * @param biasGradient null if there is no bias

@@ -16,8 +16,8 @@ final class RunningStatistics {
     private RunningStatistics() {}
 
     /**
-     * {@code mean[t] - mean[t+1]} with {@code mean[t+1] = decay * mean[t] + (1 - decay) * measured}, likewise of the
-     * variance.
+     * Computes {@code mean[t] - mean[t+1]} with {@code mean[t+1] = decay * mean[t] + (1 - decay) * measured}, likewise
+     * of the variance.
      */
     static void update(INDArray running, float[] measured, double decay, INDArray update) {
         float[] values = read(running);
@@ -27,7 +27,9 @@ final class RunningStatistics {
         write(values, update);
     }
 
-    /** {@code log10(deviation[t]) - log10(deviation[t+1])}, where the variance moves as in {@link #update}. */
+    /**
+     * Computes {@code log10(deviation[t]) - log10(deviation[t+1])}, where the variance changes as in {@link #update}.
+     */
     static void updateOfLogarithm(INDArray logDeviation, float[] measured, double decay, INDArray update) {
         float[] values = read(logDeviation);
         for (int i = 0; i < values.length; i++) {
@@ -38,7 +40,7 @@ final class RunningStatistics {
         write(values, update);
     }
 
-    /** The variances of which {@code logDeviation} holds the decimal logarithms of the deviations. */
+    /** Returns the variances of which {@code logDeviation} holds the decimal logarithms of the deviations. */
     static float[] variances(INDArray logDeviation) {
         float[] values = read(logDeviation);
         for (int i = 0; i < values.length; i++) {

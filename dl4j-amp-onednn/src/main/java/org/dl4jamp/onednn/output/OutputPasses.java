@@ -35,7 +35,7 @@ final class OutputPasses implements AutoCloseable {
      */
     record Targets(INDArray labels, INDArray mask) {}
 
-    /** Does what DL4J's output layers do with a mask to what comes before their activation function. */
+    /** The mask of DL4J's output layers, applied before the activation function. */
     interface Mask {
         void apply(INDArray preOutput);
     }
@@ -81,7 +81,7 @@ final class OutputPasses implements AutoCloseable {
                                 null)));
     }
 
-    /** The copies of the weights. */
+    /** Returns the copies of the weights. */
     KeptWeights weights() {
         return kernels.weights();
     }
@@ -106,7 +106,7 @@ final class OutputPasses implements AutoCloseable {
         return sums;
     }
 
-    /** The activation function of what {@link #preOutput} gave, which may lose that. */
+    /** Applies the activation function to the result of {@link #preOutput}, which it may overwrite. */
     INDArray activated(INDArray sums, boolean training) {
         if (softmax.isEmpty()) {
             return conf.getActivationFn().getActivation(sums, training);
@@ -120,12 +120,14 @@ final class OutputPasses implements AutoCloseable {
         return context.copies().channelsLast(rows, type, workspaceMgr, working);
     }
 
-    /** Sequences {@code [minibatch, nIn, time]} in the type of the products, with their channels last in memory. */
+    /**
+     * Returns sequences {@code [minibatch, nIn, time]} in the type of the products, with their channels last in memory.
+     */
     INDArray sequences(INDArray sequences, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
         return context.copies().channelsLast(sequences, type, workspaceMgr, working);
     }
 
-    /** Labels {@code [minibatch, nOut, time]} in FP32, with their channels last in memory. */
+    /** Returns labels {@code [minibatch, nOut, time]} in FP32, with their channels last in memory. */
     INDArray targets(INDArray labels, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
         return context.copies().channelsLast(labels, DataType.FLOAT, workspaceMgr, working);
     }
@@ -175,7 +177,7 @@ final class OutputPasses implements AutoCloseable {
                 table.get(DefaultParamInitializer.BIAS_KEY));
     }
 
-    /** The gradients of the parameters as DL4J's output layers return them. */
+    /** Returns the gradients of the parameters as DL4J's output layers return them. */
     static Gradient gradient(Map<String, INDArray> views) {
         Gradient gradient = new DefaultGradient();
         gradient.setGradientFor(DefaultParamInitializer.WEIGHT_KEY, views.get(DefaultParamInitializer.WEIGHT_KEY));
@@ -186,7 +188,7 @@ final class OutputPasses implements AutoCloseable {
     }
 
     /**
-     * The score of the last backward pass.
+     * Returns the score of the last backward pass.
      *
      * @param examples what DL4J divides the sum of losses by; 1 for a network that doesn't average
      * @param regularization what is added

@@ -50,7 +50,7 @@ final class RnnOutputTwin extends RnnOutputLayer
         return layerConf().getRnnDataFormat() == RNNFormat.NWC;
     }
 
-    /** {@code [minibatch, channels, time]}, whatever the layer's format. */
+    /** Returns {@code [minibatch, channels, time]}, whatever the layer's format. */
     private INDArray channelsSecond(INDArray sequences) {
         return channelsAreLast() ? Views.permuted(sequences, 0, 2, 1) : sequences;
     }
@@ -60,7 +60,7 @@ final class RnnOutputTwin extends RnnOutputLayer
         return Views.reshaped(turned, turned.size(0) * turned.size(1), turned.size(2));
     }
 
-    /** The reverse: sequences in the layer's format. */
+    /** Returns sequences in the layer's format. */
     private INDArray sequences(INDArray rows, long minibatch) {
         INDArray sequences = Views.reshaped(rows, minibatch, rows.size(0) / minibatch, rows.size(1));
         return channelsAreLast() ? sequences : Views.permuted(sequences, 0, 2, 1);

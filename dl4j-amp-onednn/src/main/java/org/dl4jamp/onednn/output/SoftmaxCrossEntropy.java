@@ -46,7 +46,7 @@ final class SoftmaxCrossEntropy {
     }
 
     /**
-     * The sum of the losses of all rows.
+     * Returns the sum of the losses of all rows.
      *
      * @param sums {@code [rows, classes]}, FP32, dense; becomes the gradient of the sums
      * @param labels such that they are {@linkplain #takes taken}

@@ -71,7 +71,7 @@ final class ClassPathNeeds {
         return "org.bytedeco:" + artifact + ":" + built.getProperty(artifact);
     }
 
-    /** Empty where JavaCPP was repackaged without its Maven files: its version is then unknown. */
+    /** Returns JavaCPP's version; empty where it was repackaged without its Maven files. */
     private static Optional<String> javaCppRelease() {
         try {
             return Optional.ofNullable(Loader.getVersion("org.bytedeco", "javacpp", Loader.class));

@@ -47,12 +47,15 @@ public record Eltwise(algorithm function, float alpha, float beta) {
             ActivationHardTanH.class, new Eltwise(algorithm.eltwise_clip, BELOW_MINUS_ONE, 1),
             ActivationReLU6.class, new Eltwise(algorithm.eltwise_clip, 0, 6));
 
-    /** {@code factor x + summand} */
+    /** Returns {@code factor x + summand}. */
     public static Eltwise linear(double factor, double summand) {
         return new Eltwise(algorithm.eltwise_linear, (float) factor, (float) summand);
     }
 
-    /** oneDNN's counterpart of one of DL4J's functions, empty if there is none with the same values and derivatives. */
+    /**
+     * Returns oneDNN's counterpart of one of DL4J's functions, empty if there is none with the same values and
+     * derivatives.
+     */
     public static Optional<Eltwise> of(IActivation activation) {
         // Subclasses may compute anything.
         Class<?> type = activation.getClass();

@@ -84,7 +84,7 @@ public final class Kernel implements AutoCloseable {
         return this;
     }
 
-    /** From the first to the last number. oneDNN counts the gap behind the last one, too. */
+    /** Returns the bytes from the first to the last number. oneDNN counts the gap behind the last one, too. */
     private static long bytes(memory.desc description) {
         long size = description.get_size();
         boolean plain = size > 0

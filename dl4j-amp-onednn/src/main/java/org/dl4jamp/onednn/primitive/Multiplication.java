@@ -26,7 +26,7 @@ public final class Multiplication {
         this.target = target;
     }
 
-    /** With a bias for each column. */
+    /** Returns the same with a bias for each column. */
     public Multiplication plus(memory.desc columns) {
         bias = columns;
         return this;

@@ -67,8 +67,9 @@ public final class OneDnnContext implements AutoCloseable {
     }
 
     /**
-     * Passes on, in inference, the result of another layer. @return the array itself if it stays as long as DL4J
-     * requires, else a copy
+     * Passes on, in inference, the result of another layer.
+     *
+     * @return the array itself if it stays as long as DL4J requires, else a copy
      */
     public INDArray handOn(INDArray array, LayerWorkspaceMgr workspaceMgr) {
         if (!activationMemory.endsEarly(array, workspaceMgr)) {

@@ -72,7 +72,7 @@ public final class TimeStepKernels implements AutoCloseable {
         run(multiply, one, other, product);
     }
 
-    /** {@code sum += one * other}. */
+    /** Computes {@code sum += one * other}. */
     public void multiplyAdd(Slab one, Slab other, Slab sum) {
         run(multiplyAdd, one, other, sum);
     }

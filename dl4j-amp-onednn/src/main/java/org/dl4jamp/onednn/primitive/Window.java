@@ -201,8 +201,9 @@ public final class Window {
     }
 
     /**
-     * The stride along an axis. Where there is one window the smallest that leaves no room for a second: oneDNN's
-     * gradients of BFLOAT16 weights are garbage, and some outputs are wrong, if the stride is larger than the array.
+     * Returns the stride along an axis. Where there is one window the smallest that leaves no room for a second:
+     * oneDNN's gradients of BFLOAT16 weights are garbage, and some outputs are wrong, if the stride is larger than the
+     * array.
      */
     private long stride(int axis, long windows, long size, long padding) {
         return windows == 1 ? Math.max(1, size + padding - extent(axis) + 1) : strides[axis];

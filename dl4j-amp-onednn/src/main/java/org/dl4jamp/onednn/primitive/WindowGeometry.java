@@ -30,12 +30,12 @@ public final class WindowGeometry {
         this.exceedsArray = exceedsArray;
     }
 
-    /** The window's size. */
+    /** Returns the window's size. */
     public long[] kernel() {
         return kernel.clone();
     }
 
-    /** Its steps. */
+    /** Returns its steps. */
     public long[] strides() {
         return strides.clone();
     }
@@ -45,7 +45,7 @@ public final class WindowGeometry {
         return gaps.clone();
     }
 
-    /** The same for a window of one position, in which gaps mean nothing: oneDNN looks at them all the same. */
+    /** Returns the same for a window of one position, in which gaps mean nothing: oneDNN looks at them all the same. */
     public WindowGeometry withoutGaps() {
         return new WindowGeometry(kernel, strides, new long[gaps.length], before, after, output, exceedsArray);
     }
@@ -58,17 +58,17 @@ public final class WindowGeometry {
         return kernel.length == 3 && exceedsArray;
     }
 
-    /** Padding before the array's first number. */
+    /** Returns the padding before the array's first number. */
     public long[] before() {
         return before.clone();
     }
 
-    /** Padding after its last. */
+    /** Returns the padding after its last. */
     public long[] after() {
         return after.clone();
     }
 
-    /** Size of what the window gives. */
+    /** Returns the size of the output. */
     public long[] output() {
         return output.clone();
     }

@@ -27,12 +27,12 @@ public record Work(double operations) {
     /** Work of any size, for all threads. */
     public static final Work LARGE = new Work(Double.POSITIVE_INFINITY);
 
-    /** A pass over arrays. */
+    /** Returns the work of a pass over arrays. */
     public static Work ofNumbers(long numbers) {
         return new Work(OPERATIONS_PER_NUMBER * numbers);
     }
 
-    /** A product of matrices, or a sum of some. */
+    /** Returns the work of a product of matrices, or of a sum of some. */
     public static Work ofProducts(long multiplications) {
         return new Work(2.0 * multiplications);
     }

@@ -43,7 +43,7 @@ final class DirectionMerge implements AutoCloseable {
     }
 
     /**
-     * The two in one, among the activations.
+     * Merges the two among the activations.
      *
      * @param keeps whether {@link #backward} is to find what it needs of the two
      */
@@ -86,7 +86,7 @@ final class DirectionMerge implements AutoCloseable {
     }
 
     /**
-     * The backward pass, when {@linkplain #isReadyForBackward it can be done}.
+     * Runs the backward pass, when {@linkplain #isReadyForBackward it can be done}.
      *
      * @param error the gradient of what was merged
      */
@@ -114,7 +114,7 @@ final class DirectionMerge implements AutoCloseable {
         };
     }
 
-    /** The sum of two arrays. */
+    /** Computes the sum of two arrays. */
     void add(INDArray one, INDArray other, INDArray sum) {
         kernels(one).add(one, other, sum);
     }

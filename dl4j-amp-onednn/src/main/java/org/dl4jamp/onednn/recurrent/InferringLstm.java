@@ -109,7 +109,7 @@ final class InferringLstm implements AutoCloseable {
         kernel.bind(dnnl.DNNL_ARG_FROM, from).bind(dnnl.DNNL_ARG_TO, to).run();
     }
 
-    /** Room for h or c, of either type. */
+    /** Returns the bytes of h or c, of either type. */
     private long stateBytes() {
         return (shape.block() * Float.BYTES + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
     }
@@ -183,7 +183,7 @@ final class InferringLstm implements AutoCloseable {
         }
     }
 
-    /** The numbers of an array that a program may have set, in FP32 and row by row. */
+    /** Returns the numbers of an array that a program may have set, in FP32 and row by row. */
     private INDArray rows(INDArray state) {
         boolean usual =
                 Layout.dense(DataType.FLOAT, shape.minibatch(), shape.units()).isThatOf(state);

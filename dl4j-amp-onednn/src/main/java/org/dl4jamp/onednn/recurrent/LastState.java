@@ -9,8 +9,8 @@ interface LastState {
     void take(RecurrentState last);
 
     /**
-     * FP32 arrays of the state before the sequence that it may be written into, row by row, once these have been read;
-     * empty for new ones.
+     * Returns FP32 arrays of the state before the sequence that it may be written into, row by row, once these have
+     * been read; empty for new ones.
      */
     default Optional<RecurrentState> room() {
         return Optional.empty();

@@ -188,7 +188,7 @@ final class LstmCell implements RecurrentCell {
         return true;
     }
 
-    /** A trace in FP32, with the values computed again if it was kept without. */
+    /** Returns a trace in FP32, with the values computed again if it was kept without. */
     private LstmTrace expanded(LstmTrace trace, SequenceMemory memory) {
         if (trace.values() != null) {
             return trace;
@@ -221,7 +221,7 @@ final class LstmCell implements RecurrentCell {
         }
     }
 
-    /** A gate at a time step, in an array of all time steps or of one only. */
+    /** Returns a gate at a time step, in an array of all time steps or of one only. */
     private Slab at(INDArray array, int which, long time) {
         long length = array.size(1);
         return new Slab(array, which * length + time * shape.block() % length);

@@ -7,10 +7,10 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 interface RecurrentCell extends AutoCloseable {
     /** The trace of a forward pass. */
     interface Trace {
-        /** The outputs: {@code [steps + 1, minibatch, units]}, the state before the first step in front. */
+        /** Returns the outputs: {@code [steps + 1, minibatch, units]}, the state before the first step in front. */
         INDArray outputs();
 
-        /** The outputs without the state before: {@code [steps, minibatch, units]}. */
+        /** Returns the outputs without the state before: {@code [steps, minibatch, units]}. */
         default INDArray outputsOfSteps() {
             INDArray all = outputs();
             long block = all.size(1) * all.size(2);
@@ -20,7 +20,7 @@ interface RecurrentCell extends AutoCloseable {
                     .reshape(all.size(0) - 1, all.size(1), all.size(2));
         }
 
-        /** The state after the last step, which is in the trace's memory. */
+        /** Returns the state after the last step, which is in the trace's memory. */
         RecurrentState last();
 
         /** Returns whether a backward pass may end after the first time step. */

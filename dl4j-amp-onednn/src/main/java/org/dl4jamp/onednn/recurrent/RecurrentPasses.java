@@ -100,8 +100,9 @@ final class RecurrentPasses implements AutoCloseable {
     }
 
     /**
-     * Runs a forward pass. @param lastState takes the state after it, outside workspaces; null if unused
+     * Runs a forward pass.
      *
+     * @param lastState takes the state after it, outside workspaces; null if unused
      * @return {@code [time, minibatch, units]}, to be read only, and while the layer has its turn
      */
     INDArray outputs(

@@ -14,12 +14,12 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * @param place one of them
  */
 record SequenceMemory(LayerWorkspaceMgr workspaceMgr, ArrayType place) {
-    /** With arbitrary content. */
+    /** Returns an array with arbitrary content. */
     INDArray create(DataType type, long... shape) {
         return Workspaces.dense(workspaceMgr, place, type, shape);
     }
 
-    /** A copy, in a type. */
+    /** Returns a copy, in a type. */
     INDArray copy(OneDnnContext context, DataType type, INDArray from) {
         INDArray to = create(type, from.shape());
         context.copies().copy(from, to);

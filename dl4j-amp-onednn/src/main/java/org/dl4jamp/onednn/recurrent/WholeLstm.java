@@ -176,7 +176,7 @@ final class WholeLstm implements AutoCloseable {
     }
 
     /**
-     * A forward pass.
+     * Runs a forward pass.
      *
      * @param x {@code [steps, minibatch, nIn]}
      * @param outputs {@code [steps + 1, minibatch, units]}, with the state before in front
@@ -219,7 +219,7 @@ final class WholeLstm implements AutoCloseable {
     }
 
     /**
-     * A backward pass.
+     * Runs a backward pass.
      *
      * @param x {@code [steps, minibatch, nIn]}
      * @param error the gradient of the outputs, {@code [steps, minibatch, units]}

@@ -74,7 +74,7 @@ record Margins(boolean adds, List<Integer> sizes, ChannelAxis channels) {
         return true;
     }
 
-    /** The shape of what the layer makes of an array. */
+    /** Returns the shape of what the layer makes of an array. */
     long[] outputShape(INDArray array) {
         long[] shape = array.shape().clone();
         for (int axis = 0; axis < axes(); axis++) {
@@ -84,7 +84,7 @@ record Margins(boolean adds, List<Integer> sizes, ChannelAxis channels) {
         return shape;
     }
 
-    /** A view of what is between the margins of an array that has them. */
+    /** Returns a view of what is between the margins of an array that has them. */
     INDArray inside(INDArray array) {
         INDArrayIndex[] indices = new INDArrayIndex[array.rank()];
         indices[0] = NDArrayIndex.all();

@@ -73,7 +73,7 @@ final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner,
         return copy;
     }
 
-    /** A copy of the input that ND4J's functions may overwrite. */
+    /** Returns a copy of the input that ND4J's functions may overwrite. */
     private INDArray unrounded(LayerWorkspaceMgr workspaceMgr, ArrayType working) {
         INDArray copy = Workspaces.channelsLast(workspaceMgr, working, DataType.FLOAT, input.shape());
         context.copies().copyOrAssign(input, copy);

@@ -25,7 +25,7 @@ public final class GradientSum extends NDArray {
         this.context = context;
     }
 
-    /** The gradient as an array that adds fast, or itself if ND4J is at home in its order in memory. */
+    /** Returns the gradient as an array that adds fast, or itself if ND4J is fast in its order in memory. */
     public static INDArray of(INDArray gradient, OneDnnContext context) {
         if (gradient.rank() <= 2) {
             return gradient;

@@ -11,7 +11,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Broadcast;
 
 /**
- * The mask after a one-dimensional convolution or pooling: time steps count whose window covers one that counts.
+ * The mask after a one-dimensional convolution or pooling: a time step counts if its window covers one that counts.
  *
  * @param steps {@code [minibatch, steps]}, ones and zeros
  */

@@ -151,7 +151,7 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
                 .forward(array, result);
     }
 
-    /** Each gets the gradient times the other inputs. */
+    /** Writes the gradient times the other inputs to each. */
     private void multiply(List<INDArray> inputs, INDArray above, INDArray[] gradients) {
         for (int i = 0; i < gradients.length; i++) {
             List<INDArray> factors = new ArrayList<>(inputs);
@@ -160,7 +160,7 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
         }
     }
 
-    /** Each gets the gradient where it's the maximum; of equal ones the first does, as in DL4J. */
+    /** Writes the gradient to each where it's the maximum; of equal ones to the first, as in DL4J. */
     private void choose(List<INDArray> inputs, INDArray above, INDArray[] gradients, LayerWorkspaceMgr workspaceMgr) {
         INDArray comparison = create(workspaceMgr, ArrayType.BP_WORKING_MEM, above.shape());
         for (int i = 0; i < gradients.length; i++) {

@@ -15,7 +15,7 @@ import org.dl4jamp.onednn.twin.GroupSum;
 
 /** The vertices that this engine computes. */
 public final class VertexCoverage {
-    /** Makes what stands for a vertex. */
+    /** A factory of vertices' twins. */
     private interface Maker {
         VertexTwin make(GraphVertex vertex, VertexRequest request, OneDnnContext context);
     }

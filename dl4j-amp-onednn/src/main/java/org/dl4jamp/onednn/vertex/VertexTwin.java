@@ -46,18 +46,20 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
     /** Returns whether it computes inputs of these shapes. If not, DL4J's vertex computes or throws. */
     abstract boolean covers(INDArray[] inputs);
 
-    /** The activations, in {@link ArrayType#ACTIVATIONS}. */
+    /** Returns the activations, in {@link ArrayType#ACTIVATIONS}. */
     abstract INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr);
 
-    /** One gradient per input, each with memory of its own in {@link ArrayType#ACTIVATION_GRAD}. */
+    /** Returns one gradient per input, each with memory of its own in {@link ArrayType#ACTIVATION_GRAD}. */
     abstract INDArray[] backward(INDArray[] inputs, INDArray epsilon, LayerWorkspaceMgr workspaceMgr);
 
-    /** The shape of the activations of inputs that are covered; empty if DL4J's vertex checks the gradient's. */
+    /**
+     * Returns the shape of the activations of inputs that are covered; empty if DL4J's vertex checks the gradient's.
+     */
     Optional<long[]> outputShape(INDArray[] inputs) {
         return Optional.empty();
     }
 
-    /** The activations, if the layer that makes one of the inputs has computed them along with it. */
+    /** Returns the activations, if the layer that makes one of the inputs has computed them along with it. */
     Optional<INDArray> madeAlready(INDArray[] inputs) {
         return Optional.empty();
     }
@@ -81,7 +83,7 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
         }
     }
 
-    /** In a pass of the network's own layers, which are FP32. */
+    /** Computes in a pass of the network's own layers, which are FP32. */
     private INDArray forwardOfMaster(boolean training, LayerWorkspaceMgr workspaceMgr) {
         if (request.type() == DataType.FLOAT) {
             return master().doForward(training, workspaceMgr);
@@ -157,12 +159,12 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
         return hasTimeStep ? epsilon.get(NDArrayIndex.all(), NDArrayIndex.all(), NDArrayIndex.point(0)) : epsilon;
     }
 
-    /** An array in channels-last order, copied to working memory if it isn't. */
+    /** Returns an array in channels-last order, copied to working memory if it isn't. */
     final INDArray channelsLast(INDArray array, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
         return context.copies().channelsLast(array, request.type(), workspaceMgr, working);
     }
 
-    /** A new array in channels-last order. */
+    /** Returns a new array in channels-last order. */
     final INDArray create(LayerWorkspaceMgr workspaceMgr, ArrayType place, long... shape) {
         return Workspaces.channelsLast(workspaceMgr, place, request.type(), shape);
     }

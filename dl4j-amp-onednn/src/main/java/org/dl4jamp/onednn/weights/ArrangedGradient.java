@@ -64,7 +64,7 @@ public final class ArrangedGradient implements AutoCloseable {
         }
     }
 
-    /** Copies what has been written to where the network has it, if it isn't there. */
+    /** Copies the gradient to the network's view, if it isn't there. */
     public void copy(INDArray networks) {
         if (copies.isEmpty()) {
             return;

@@ -26,7 +26,8 @@ public final class ArrangedWeights implements AutoCloseable {
      *
      * @param what layer, primitive and shapes, for error messages
      * @param place where a copy goes
-     * @param network the layout of the network's weights @param wanted the layout that the primitive reads
+     * @param network the layout of the network's weights
+     * @param wanted the layout that the primitive reads
      */
     public static ArrangedWeights read(
             OneDnnContext context, String what, WeightCopy place, memory.desc network, memory.desc wanted) {

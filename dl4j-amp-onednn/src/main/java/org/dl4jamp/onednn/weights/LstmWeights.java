@@ -12,7 +12,7 @@ import org.dl4jamp.onednn.primitive.OneDnnContext;
 public final class LstmWeights implements AutoCloseable {
     private final List<LstmWeightCopy> copies = new ArrayList<>();
 
-    /** Those in the orders of a primitive. To be used within {@link OneDnnContext#make}. */
+    /** Returns the copy in the orders of a primitive. To be called within {@link OneDnnContext#make}. */
     public LstmWeightCopy in(memory.desc inputOrder, memory.desc recurrentOrder, memory.desc biasOrder) {
         return copies.stream()
                 .filter(copy -> copy.isIn(inputOrder, recurrentOrder))
