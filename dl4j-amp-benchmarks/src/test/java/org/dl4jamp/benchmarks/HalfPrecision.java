@@ -9,8 +9,8 @@ import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.precision.Precision;
 
 /**
- * BFLOAT16 where oneDNN computes it on this CPU, natively or by way of FP32, and FP32 in its place where it doesn't: so
- * the same tests run everywhere. The log says once in a run what is tested.
+ * BFLOAT16 where oneDNN computes it on this CPU, natively or by way of FP32, else FP32: so the same tests run
+ * everywhere. The log names the tested type once in a run.
  */
 public final class HalfPrecision {
     private static final boolean HERE = here(cannot());

@@ -9,7 +9,7 @@ import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordingFile;
 import org.dl4jamp.engine.WorkEvent;
 
-/** Which primitives run, as Java's flight recorder tells. */
+/** The primitives that run, from Java's flight recorder. */
 public final class Passes {
     private Passes() {}
 

@@ -50,8 +50,8 @@ public final class TwinCheck {
     }
 
     /**
-     * Returns how many times the gradient of the sums before an activation function is rounded, or each of the
-     * gradients that are added up to one of the input's, before the result is.
+     * Returns how many times a gradient is rounded before the result: that of the sums before an activation function,
+     * or each summand of the input's gradient.
      */
     public TwinCheck roundingDelta(double times) {
         this.deltaRoundings = times;
@@ -59,8 +59,7 @@ public final class TwinCheck {
     }
 
     /**
-     * Returns how many times the terms of the sums are rounded that make the output. To be told with those of the
-     * gradients.
+     * Returns how many times the terms of the output's sums are rounded, to be set together with the gradients' number.
      */
     public TwinCheck roundingOnTheWay(double times) {
         this.outputRoundings = times;

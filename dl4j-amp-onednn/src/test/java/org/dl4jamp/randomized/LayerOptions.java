@@ -114,7 +114,7 @@ final class LayerOptions {
         if (!(layer instanceof BatchNormalization)) {
             layer.setBiasInit(own.real(-0.2, 0.2));
         }
-        // Convolutions want noise for a bias that they haven't.
+        // Convolutions add noise to a bias that they don't have.
         boolean noisy = !(layer instanceof ConvolutionLayer convolution) || convolution.hasBias();
         if (scenario.has(Option.WEIGHT_NOISE) && noisy && own.chance(0.5)) {
             // In inference DL4J has no workspace for the noisy biases of an output layer, which it draws there, too.

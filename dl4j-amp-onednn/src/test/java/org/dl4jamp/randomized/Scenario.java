@@ -55,7 +55,8 @@ record Scenario(
     }
 
     /**
-     * Returns whether backpropagation through time is truncated: in no graph, whose segments DL4J cuts in the same way.
+     * Returns whether backpropagation through time is truncated: never in graphs, where DL4J cuts segments in the same
+     * way.
      */
     boolean truncates() {
         return has(Option.TRUNCATED) && !graph;

@@ -75,7 +75,7 @@ final class StockPlayer extends Player {
         makeStep();
     }
 
-    /** What is enabled anew begins with the iterations that DL4J has counted, and with no group. */
+    /** Does as a network enabled again: it begins with DL4J's count of iterations, and with no group. */
     private void beginAnew() {
         forgetGroup();
         if (scenario().microBatches() > 1 || scenario().has(Option.FAILURES)) {

@@ -105,7 +105,7 @@ class ConvolutionFuzz {
         return new Case(layer, function == 2 ? 1 : 0, input, gaussian(random, 0.1, number));
     }
 
-    /** Windows in mode Same that see nothing but padding get a message that says what to do. */
+    /** Windows in mode Same that cover nothing but padding get a message with a remedy. */
     private static boolean hasKernels(Case drawn) {
         return ConvolutionForm.of(drawn.layer()).hasKernels(drawn.input());
     }

@@ -72,7 +72,7 @@ final class RecurrentReference {
         }
     }
 
-    /** What the two passes give; the parameters' gradients are in DL4J's order. */
+    /** The results of the two passes; the parameters' gradients are in DL4J's order. */
     record Result(INDArray output, INDArray inputGradient, INDArray gradient) {}
 
     /** From a state of zeros, without a mask. */
@@ -101,7 +101,7 @@ final class RecurrentReference {
         return type == DataType.BFLOAT16 ? Layers.rounded((float) value) : value;
     }
 
-    /** Of a column: the activation for the first of an LSTM's gates, and for a simple RNN. */
+    /** Applies a column's function: the activation for the first of an LSTM's gates, and for a simple RNN. */
     private Function function(int column) {
         return column < units ? activation : Function.SIGMOID;
     }
