@@ -41,7 +41,7 @@ final class Coverage {
 
     private Coverage() {}
 
-    /** Returns what there is for a layer's class. Subclasses may compute anything, and have nothing. */
+    /** Returns the kernels for a layer's class. Subclasses may compute anything, and have none. */
     static Optional<LayerKernels<?>> of(Layer layer) {
         return Optional.ofNullable(KERNELS.get(layer.getClass()));
     }

@@ -56,7 +56,8 @@ class MemoryOfShapesTest {
     /**
      * The training data of a network.
      *
-     * @param name the axis that changes @param network makes a new network
+     * @param name the axis that changes
+     * @param network makes a new network
      * @param batches of as many shapes, the largest last
      */
     record Kind(String name, Supplier<ComputationGraph> network, List<DataSet> batches) {

@@ -28,7 +28,11 @@ final class DifferentialCheck {
         this.description = description;
     }
 
-    /** The result of a scenario. @param compared number of numbers or arrays that were compared */
+    /**
+     * The result of a scenario.
+     *
+     * @param compared number of numbers or arrays that were compared
+     */
     record Outcome(int compared, Optional<Found> found, boolean stockFails, int illConditioned) {
         static final Outcome NO_NETWORK = new Outcome(0, Optional.empty(), true, 0);
     }

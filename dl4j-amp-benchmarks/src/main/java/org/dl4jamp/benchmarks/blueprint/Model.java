@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 
 /**
- * A blueprint with its numbers, which a process that has DL4J hands to one that has another framework.
+ * A blueprint with its numbers, which a process with DL4J passes to one with another framework.
  *
  * @param blueprint the network
  * @param tensors initial weights and batch

@@ -27,7 +27,7 @@ public final class BenchmarkCases {
     private static final List<BenchmarkCase> LARGE = List.of(
             new SineCase(64, SINE_HIDDEN), SINE_128, new SineCase(256, SINE_HIDDEN), RESNET50, MLP, LSTM, LENET);
 
-    /** Networks of which a step takes so little that what isn't arithmetic decides. */
+    /** Networks with such short steps that the overhead decides. */
     private static final List<BenchmarkCase> SMALL = List.of(
             new MlpCase("iris", List.of(4, 10, 3), 16, Schedule.ofSteps(20, 20)),
             new MlpCase("mlp-small", List.of(784, 100, 10), 64, Schedule.ofSteps(20, 20)),

@@ -17,7 +17,7 @@ import org.nd4j.linalg.factory.Nd4j;
 
 /** A DL4J network trained as DL4J's users do, with {@code fit}, plain or with mixed precision enabled. */
 public final class Dl4jTraining implements Training {
-    /** The name that DL4J gives to the workspace in which all layers' activations are kept until the backward pass. */
+    /** DL4J's name of the workspace that keeps all layers' activations until the backward pass. */
     private static final String ACTIVATIONS = "WS_ALL_LAYERS_ACT";
 
     private final NeuralNetwork network;

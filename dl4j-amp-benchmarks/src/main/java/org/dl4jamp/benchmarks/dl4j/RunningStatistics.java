@@ -9,7 +9,7 @@ import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * The means and variances by which batch normalization infers. A network that was never trained has zeros and ones,
- * with which next to nothing is to be done.
+ * where almost no work is needed.
  */
 public final class RunningStatistics {
     private static final double MEAN_DEVIATION = 0.1;

@@ -7,9 +7,9 @@ import java.util.function.LongSupplier;
 /** The share of a processor that HotSpot's compiler uses. */
 final class CompilerShare {
     /**
-     * A share that leaves a training step alone. The threads of a native library wait for the one that has to share its
-     * processor, so that a step takes up to that share longer: ResNet-50 in FP32 216 ms after 15 to 45 seconds, with up
-     * to 5 %, and 198 after a minute.
+     * A share that leaves a training step alone. The threads of a native library wait for the one that shares its
+     * processor. So a step takes up to that share longer: ResNet-50 in FP32 216 ms after 15 to 45 seconds, with up to 5
+     * %, and 198 after a minute.
      */
     static final double LOW = 0.02;
 

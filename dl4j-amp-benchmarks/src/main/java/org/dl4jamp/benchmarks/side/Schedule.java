@@ -15,9 +15,9 @@ public record Schedule(int warmUpSteps, double warmUpSeconds, int steps, double 
     static final int PATIENCE = 6;
 
     /**
-     * Fifteen seconds before measuring, or more: in the first ten to ninety HotSpot compiles, and on two processors its
-     * threads take from a side in Java up to half its speed (sine-64: 27 ms a step after two seconds, 14 ms after
-     * fifteen). Then five seconds.
+     * Returns a schedule with fifteen seconds before measuring, or more: in the first ten to ninety HotSpot compiles,
+     * and on two processors its threads take from a side in Java up to half its speed (sine-64: 27 ms a step after two
+     * seconds, 14 ms after fifteen). Then five seconds.
      */
     public static Schedule ofSteps(int warmUpSteps, int steps) {
         return new Schedule(warmUpSteps, 15, steps, 5);

@@ -43,7 +43,7 @@ public final class OutputFile {
     }
 
     /**
-     * Writes a file, and refuses one that can't be written after all, such as one on a disk that is full by now.
+     * Writes a file, and refuses one that can't be written after all, such as on a full disk.
      *
      * @param option the option that names the file, for the message
      * @param file where to, or null to write nothing

@@ -86,7 +86,7 @@ public final class HeldMemory {
                 + AllocationsTracker.getInstance().bytesOnDevice(AllocationKind.WORKSPACE, device);
     }
 
-    /** Collects garbage and waits until ND4J, which frees what was collected on threads of its own, has done so. */
+    /** Collects garbage and waits until ND4J has freed the collected arrays, in threads of its own. */
     private static void settle(LongSupplier held) {
         System.gc();
         long least = held.getAsLong();

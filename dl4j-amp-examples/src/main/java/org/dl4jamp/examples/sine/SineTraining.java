@@ -29,9 +29,7 @@ record SineTraining(MultiLayerConfiguration configuration, INDArray initialParam
      */
     record Outcome<F>(MeasuredTraining training, F figures, INDArray output) {}
 
-    /**
-     * Trains a little, so that the first training that counts does not pay for what the JVM and ND4J load and compile.
-     */
+    /** Trains a little, so that the measured trainings don't include loading and compiling by JVM and ND4J. */
     void warmUp() {
         MultiLayerNetwork network = newNetwork();
         for (int i = 0; i < WARM_UP_ITERATIONS; i++) {

@@ -30,7 +30,7 @@ public interface CellFunction extends AutoCloseable {
      * Multiplies by the derivative, for all time steps.
      *
      * @param kept the function's values, or its arguments if it needs them; lost if they're arguments
-     * @param factor what the derivative is multiplied by
+     * @param factor factors of the derivative
      * @param product where that goes; may be the factor's place
      */
     void backward(Slab kept, Slab factor, Slab product);

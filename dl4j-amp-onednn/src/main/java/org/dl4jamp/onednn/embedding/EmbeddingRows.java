@@ -87,7 +87,7 @@ final class EmbeddingRows {
      * Reads rows.
      *
      * @param table FLOAT {@code [size, columns]}, column by column
-     * @param bias what is added to each row: FLOAT, one number for each column; null for nothing
+     * @param bias the summand of each row: FLOAT, one number for each column; null for none
      * @param target FLOAT {@code [columns, rows]}, contiguous
      */
     void read(INDArray table, INDArray bias, INDArray target) {

@@ -12,7 +12,7 @@ import org.nd4j.linalg.learning.GradientUpdater;
 public final class HostStepKernels implements StepKernels {
     private final StepKernels portable;
 
-    /** @param portable does what isn't covered */
+    /** @param portable computes the rest */
     public HostStepKernels(StepKernels portable) {
         this.portable = portable;
     }

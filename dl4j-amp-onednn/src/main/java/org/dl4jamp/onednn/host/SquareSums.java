@@ -46,7 +46,7 @@ final class SquareSums {
         chunks = 0;
     }
 
-    /** Returns what was added. */
+    /** Returns the sum. */
     double sum() {
         drain();
         return sum;
@@ -75,7 +75,7 @@ final class SquareSums {
     /**
      * Returns the square root of a sum of squares.
      *
-     * @param arrays what was summed, in case that FP32 has no room for the squares
+     * @param arrays the summed arrays, in case that the squares overflow FP32
      */
     static double root(double sum, List<FlatFloats> arrays) {
         return Math.sqrt(Double.isFinite(sum) && sum > SMALL ? sum : inDoublePrecision(arrays));

@@ -54,7 +54,7 @@ abstract class VectorizedUpdater {
     /**
      * Returns the arithmetic of a step.
      *
-     * @param divisor what the gradients are to be divided by
+     * @param divisor the divisor of the gradients
      */
     abstract Step step(int iteration, int epoch, float divisor);
 

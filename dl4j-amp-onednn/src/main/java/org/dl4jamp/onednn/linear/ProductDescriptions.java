@@ -15,7 +15,7 @@ import org.nd4j.linalg.api.buffer.DataType;
  * memory.
  *
  * @param primitives which they are
- * @param task what they are made for
+ * @param task the layer and shapes that they are made for
  * @param samples the positions of the input that are multiplied
  */
 record ProductDescriptions<F extends primitive_desc>(

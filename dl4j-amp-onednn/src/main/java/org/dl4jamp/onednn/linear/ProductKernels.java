@@ -71,7 +71,7 @@ public final class ProductKernels implements AutoCloseable {
     private ArrangedGradient weightGradient;
 
     /**
-     * Makes what all passes need, and the primitives as each is needed first.
+     * Makes the common part of all passes; each primitive is made at its first use.
      *
      * @param copies the layer's copies of its weights, for all shapes
      */

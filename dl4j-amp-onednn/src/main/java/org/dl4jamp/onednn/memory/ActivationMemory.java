@@ -58,8 +58,8 @@ public final class ActivationMemory {
     private final Map<Thread, List<Map<DataType, Numbers>>> places = new WeakHashMap<>();
 
     /**
-     * Returns an array with arbitrary content: in a place if DL4J would close the workspace in which it puts
-     * activations, else in that workspace, or outside if they're the network's output.
+     * Returns an array with arbitrary content: in a place if DL4J would close the workspace of activations, else in
+     * that workspace. The network's output is outside of workspaces.
      *
      * @param place the place's number
      */

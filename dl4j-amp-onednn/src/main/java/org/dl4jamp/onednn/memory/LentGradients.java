@@ -60,7 +60,7 @@ public final class LentGradients implements AutoCloseable {
         }
     }
 
-    /** Memory that is lent as one array at a time: what DL4J takes for a workspace of that array. */
+    /** Memory that is lent as one array at a time, and appears to DL4J as a workspace. */
     private static final class Piece {
         private final AlignedMemory memory = new AlignedMemory();
         private final MemoryWorkspace workspace =
@@ -148,7 +148,7 @@ public final class LentGradients implements AutoCloseable {
     }
 
     /**
-     * Moves a gradient to where it stays until the layer that reads it is done.
+     * Moves a gradient to memory that stays until its reader is done.
      *
      * @return the array itself if it's lent; DL4J then leaves it where it is
      */

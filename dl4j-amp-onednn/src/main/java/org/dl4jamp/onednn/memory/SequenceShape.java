@@ -27,7 +27,7 @@ public record SequenceShape(long minibatch, long steps, long nIn, long units, in
         return rows() * units;
     }
 
-    /** Returns what all gates of a time step are together. */
+    /** Returns the size of all gates of a time step. */
     public long columns() {
         return gates * units;
     }

@@ -14,7 +14,7 @@ public record Slab(INDArray array, long offset) {
         return new Slab(array, 0);
     }
 
-    /** Returns what begins later by some numbers. */
+    /** Returns the part that begins some numbers later. */
     public Slab plus(long numbers) {
         return new Slab(array, offset + numbers);
     }

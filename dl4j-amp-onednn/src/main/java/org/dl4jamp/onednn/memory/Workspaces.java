@@ -116,9 +116,7 @@ public final class Workspaces {
         return shape;
     }
 
-    /**
-     * Returns whether what is put in one place outlives what is put in another: DL4J may have one workspace for both.
-     */
+    /** Returns whether arrays of one place outlive those of another: DL4J may have one workspace for both. */
     public static boolean isSeparate(LayerWorkspaceMgr workspaceMgr, ArrayType place, ArrayType other) {
         if (workspaceMgr.isScopedOut(place) || !workspaceMgr.hasConfiguration(place)) {
             return true;
@@ -127,7 +125,7 @@ public final class Workspaces {
                 || !workspaceMgr.getWorkspaceName(place).equals(workspaceMgr.getWorkspaceName(other));
     }
 
-    /** Returns whether a layer's activations stay until its backward pass: not what is only a stop before a cast. */
+    /** Returns whether a layer's activations stay until its backward pass: those before a cast don't. */
     public static boolean staysUntilBackward(LayerWorkspaceMgr workspaceMgr) {
         return isSeparate(workspaceMgr, ArrayType.ACTIVATIONS, ArrayType.FF_WORKING_MEM);
     }

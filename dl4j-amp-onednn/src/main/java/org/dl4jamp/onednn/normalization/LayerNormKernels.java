@@ -98,7 +98,7 @@ public final class LayerNormKernels implements AutoCloseable {
     /**
      * Runs the backward pass of the last {@link #forward}.
      *
-     * @param rows what was normalized
+     * @param rows the input of the forward pass
      * @param biasGradient null if there is no bias
      * @param rowsGradient may be the place of the output's gradient
      */

@@ -85,7 +85,7 @@ final class LrnKernels implements AutoCloseable {
     }
 
     /**
-     * Runs the backward pass right after {@link #forward}, which has left what it needs in memory that the network's
+     * Runs the backward pass right after {@link #forward}, with the workspace of that in memory that the network's
      * kernels share.
      */
     void backward(INDArray input, INDArray epsilon, INDArray inputGradient) {

@@ -7,8 +7,8 @@ import org.dl4jamp.onednn.memory.Workspaces;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * DL4J's running mean and variance of batch normalization. They are parameters, and what is to be subtracted from them
- * travels as their gradient. The variance is kept as such or as the decimal logarithm of the deviation.
+ * DL4J's running mean and variance of batch normalization. They are parameters, and the updates that are subtracted
+ * from them travels as their gradient. The variance is kept as such or as the decimal logarithm of the deviation.
  */
 final class RunningStatistics {
     private static final double LOG_OF_TEN = Math.log(10);

@@ -50,9 +50,9 @@ final class OutputPasses implements AutoCloseable {
     private double loss;
 
     /**
-     * @param type what the products are of: FLOAT or BFLOAT16
+     * @param type the type of the products' factors: FLOAT or BFLOAT16
      * @param conf the layer's configuration
-     * @param layer what error messages call it
+     * @param layer its name for error messages
      */
     OutputPasses(OneDnnContext context, DataType type, BaseOutputLayer conf, Supplier<String> layer) {
         this.context = context;
@@ -162,7 +162,7 @@ final class OutputPasses implements AutoCloseable {
             loss = crossEntropy.get().backward(sums, targets.labels());
             return sums;
         }
-        // Loss functions may use the memory of what they are given.
+        // Loss functions may overwrite their input.
         INDArray copy = Workspaces.dense(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, sums.shape());
         context.copies().copy(sums, copy);
         ILossFunction function = conf.getLossFn();
@@ -190,8 +190,8 @@ final class OutputPasses implements AutoCloseable {
     /**
      * Returns the score of the last backward pass.
      *
-     * @param examples what DL4J divides the sum of losses by; 1 for a network that doesn't average
-     * @param regularization what is added
+     * @param examples DL4J's divisor of the sum of losses; 1 for a network that doesn't average
+     * @param regularization the summand of the score
      */
     double score(int examples, double regularization) {
         return loss / examples + regularization;

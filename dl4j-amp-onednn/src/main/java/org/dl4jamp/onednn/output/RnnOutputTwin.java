@@ -22,7 +22,7 @@ import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * An output layer of {@code [minibatch, nIn, time]}, or {@code [minibatch, time, nIn]}, over the FP32 master weights.
- * Output, loss and gradients of the parameters are FP32; what is multiplied is of the twin's type.
+ * Output, loss and gradients of the parameters are FP32; factors of products are of the twin's type.
  *
  * <p>It multiplies one row per time step. The rows are ordered by example, then time, so that arrays with their
  * channels last in memory are matrices of them as they are; DL4J's layer, which orders them by time first, has to copy.

@@ -28,7 +28,7 @@ final class ClassPathNeeds {
     }
 
     /**
-     * Returns what's wrong with the JavaCPP on the class path. With an older one than oneDNN's binding was made for,
+     * Returns the defect of the JavaCPP on the class path. With an older one than oneDNN's binding was made for,
      * everything loads, and methods are missing in the middle of training.
      */
     Optional<String> olderJavaCpp() {

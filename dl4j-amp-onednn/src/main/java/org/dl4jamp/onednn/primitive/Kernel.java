@@ -73,7 +73,7 @@ public final class Kernel implements AutoCloseable {
         return argument(index, new memory(description, OneDnnLibrary.cpu(), (Pointer) null), bytes(description));
     }
 
-    /** Declares an argument that is always in the same memory, which isn't this kernel's to free. */
+    /** Declares an argument that is always in the same memory; this kernel doesn't free it. */
     public Kernel argument(int index, memory held) {
         return argument(index, held, 0);
     }
@@ -130,7 +130,7 @@ public final class Kernel implements AutoCloseable {
         return this;
     }
 
-    /** Runs it. What was bound is kept until it has returned, and not longer. */
+    /** Runs it. The bound arguments are kept until it has returned, and not longer. */
     public void run() {
         requireOpen();
         if (needsScratchpad) {

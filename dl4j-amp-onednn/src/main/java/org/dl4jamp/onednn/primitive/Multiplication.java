@@ -32,7 +32,7 @@ public final class Multiplication {
         return this;
     }
 
-    /** Adds the product to what the target holds. */
+    /** Adds the product to the target. */
     public Multiplication adding() {
         adds = true;
         return this;

@@ -46,7 +46,7 @@ public final class OneDnnLibrary {
         };
     }
 
-    /** Returns whether this CPU has AVX2, or what came after it; not if there is a {@link #failure}. */
+    /** Returns whether this CPU has AVX2 or newer instructions; false if there is a {@link #failure}. */
     public static boolean hasAvx2() {
         return failure().isEmpty()
                 && (dnnl.dnnl_get_effective_cpu_isa() & dnnl.dnnl_cpu_isa_avx2) == dnnl.dnnl_cpu_isa_avx2;

@@ -11,7 +11,7 @@ import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.memory.Slab;
 import org.nd4j.linalg.api.buffer.DataType;
 
-/** Element by element, what a recurrent layer computes in one time step: in FP32, on {@code [minibatch, units]}. */
+/** The elementwise operations of a recurrent layer in one time step: in FP32, on {@code [minibatch, units]}. */
 public final class TimeStepKernels implements AutoCloseable {
     private final Kernel multiply;
     private final Kernel multiplyAdd;

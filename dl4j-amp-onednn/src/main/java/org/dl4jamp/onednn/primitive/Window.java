@@ -4,8 +4,8 @@ import java.util.Arrays;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
 
 /**
- * A window that moves along one, two or three axes, as a layer's configuration describes it. What it covers of an array
- * of some size is a {@link WindowGeometry}.
+ * A window that moves along one, two or three axes, as a layer's configuration describes it. Its {@link WindowGeometry}
+ * belongs to an array of some size.
  */
 public final class Window {
     private final long[] kernel;

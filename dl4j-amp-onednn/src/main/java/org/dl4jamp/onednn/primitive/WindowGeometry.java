@@ -12,7 +12,7 @@ public final class WindowGeometry {
     private final long[] output;
     private final boolean exceedsArray;
 
-    /** @param exceedsArray whether the window is as large as what it moves over, or larger */
+    /** @param exceedsArray whether the window is as large as the array, or larger */
     WindowGeometry(
             long[] kernel,
             long[] strides,

@@ -45,7 +45,7 @@ final class DirectionMerge implements AutoCloseable {
     /**
      * Merges the two among the activations.
      *
-     * @param keeps whether {@link #backward} is to find what it needs of the two
+     * @param keeps whether to keep what {@link #backward} needs
      */
     INDArray forward(INDArray one, INDArray other, boolean keeps, LayerWorkspaceMgr workspaceMgr) {
         clear();
@@ -70,7 +70,7 @@ final class DirectionMerge implements AutoCloseable {
         return merged;
     }
 
-    /** Returns whether {@link #backward} finds what it needs of the outputs of the two directions. */
+    /** Returns whether the outputs of the two directions are kept for {@link #backward}. */
     boolean isReadyForBackward() {
         return mode != Bidirectional.Mode.MUL || forwardOutputs != null;
     }
@@ -88,7 +88,7 @@ final class DirectionMerge implements AutoCloseable {
     /**
      * Runs the backward pass, when {@linkplain #isReadyForBackward it can be done}.
      *
-     * @param error the gradient of what was merged
+     * @param error the gradient of the merged outputs
      */
     Errors backward(INDArray error, SequenceMemory memory) {
         return switch (mode) {

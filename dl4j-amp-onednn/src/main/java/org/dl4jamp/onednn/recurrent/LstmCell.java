@@ -230,7 +230,7 @@ final class LstmCell implements RecurrentCell {
     @Override
     public void backward(
             Trace kept, INDArray error, INDArray mask, long firstStep, INDArray deltas, SequenceMemory memory) {
-        // DL4J's LSTM doesn't mask what flows back.
+        // DL4J's LSTM doesn't mask gradients.
         LstmTrace trace = expanded((LstmTrace) kept, memory);
         Factors factors = factors(trace, memory);
         INDArray carried = memory.create(DataType.FLOAT, 1, shape.block());
@@ -265,7 +265,7 @@ final class LstmCell implements RecurrentCell {
      */
     private record Factors(Slab memory, Slab output, Slab forget, Slab input, Slab inputGate) {}
 
-    /** Overwrites what they're made of. */
+    /** Computes the factors in place, in the trace. */
     private Factors factors(LstmTrace trace, SequenceMemory memory) {
         Slab memories = Slab.of(trace.memories());
         Slab memoriesAfter = memories.plus(shape.block());

@@ -36,8 +36,8 @@ interface RecurrentCell extends AutoCloseable {
      * @param mask FLOAT {@code [steps, minibatch]}, factors of outputs and state; null for none
      * @param keeps whether the trace is to hold all that {@link #backward} needs
      * @param truncates whether the backward pass ends after the first time step for sure
-     * @param working where what is needed meanwhile goes
-     * @param lasting where the trace goes
+     * @param working memory for intermediate results
+     * @param lasting memory for the trace
      */
     Trace forward(
             INDArray x,
@@ -58,7 +58,7 @@ interface RecurrentCell extends AutoCloseable {
      * @param mask as in the forward pass
      * @param firstStep the earliest time step that gradients flow back to
      * @param deltas where the gradients of the sums go: {@code [steps, minibatch, gates * units]}
-     * @param memory where what is needed meanwhile goes
+     * @param memory memory for intermediate results
      */
     void backward(Trace trace, INDArray error, INDArray mask, long firstStep, INDArray deltas, SequenceMemory memory);
 
@@ -70,7 +70,7 @@ interface RecurrentCell extends AutoCloseable {
      * @param error the gradient of the outputs, FLOAT {@code [steps, minibatch, units]}; it's used up
      * @param gradients where the gradients of the parameters go
      * @param inputGradient where that of the input goes, {@code [steps, minibatch, nIn]}; null if unused
-     * @param memory where what is needed meanwhile goes
+     * @param memory memory for intermediate results
      * @return whether it was done
      */
     default boolean backwardAtOnce(
@@ -84,7 +84,7 @@ interface RecurrentCell extends AutoCloseable {
         return false;
     }
 
-    /** Returns its products, for what is computed from the deltas. */
+    /** Returns its products, for computations from the deltas. */
     SequenceProducts products();
 
     @Override

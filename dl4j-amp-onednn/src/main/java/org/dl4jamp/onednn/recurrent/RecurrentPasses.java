@@ -46,7 +46,7 @@ final class RecurrentPasses implements AutoCloseable {
         this(context, type, gates, maker, Optional.empty());
     }
 
-    /** @param inference what computes in inference mode, where it can */
+    /** @param inference computes in inference mode, where it can */
     RecurrentPasses(
             OneDnnContext context, DataType type, int gates, CellMaker maker, Optional<LstmInference> inference) {
         this.context = context;
@@ -128,7 +128,7 @@ final class RecurrentPasses implements AutoCloseable {
         return trace.outputsOfSteps();
     }
 
-    /** Returns the outputs of a forward pass again, for a backward pass after inference, and keeps what that needs. */
+    /** Returns the outputs of a forward pass again, for a backward pass after inference, and keeps the trace. */
     INDArray outputsAgain(Sequences sequences, RecurrentParameters parameters, LayerWorkspaceMgr workspaceMgr) {
         forget();
         SequenceMemory memory = new SequenceMemory(workspaceMgr, ArrayType.BP_WORKING_MEM);

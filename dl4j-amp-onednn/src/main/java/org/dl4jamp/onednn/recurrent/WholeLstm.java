@@ -181,7 +181,7 @@ final class WholeLstm implements AutoCloseable {
      * @param x {@code [steps, minibatch, nIn]}
      * @param outputs {@code [steps + 1, minibatch, units]}, with the state before in front
      * @param memories {@code [2, minibatch, units]}, with the state before in front
-     * @param memory where what is kept for the backward pass goes
+     * @param memory memory for the trace
      */
     Trace forward(
             INDArray x, RecurrentParameters parameters, INDArray outputs, INDArray memories, SequenceMemory memory) {
@@ -225,7 +225,7 @@ final class WholeLstm implements AutoCloseable {
      * @param error the gradient of the outputs, {@code [steps, minibatch, units]}
      * @param gradients where those of the parameters go
      * @param inputGradient where that of the input goes, {@code [steps, minibatch, nIn]}
-     * @param memory where what is needed meanwhile goes
+     * @param memory memory for intermediate results
      */
     void backward(
             INDArray x,

@@ -74,7 +74,7 @@ record Margins(boolean adds, List<Integer> sizes, ChannelAxis channels) {
         return true;
     }
 
-    /** Returns the shape of what the layer makes of an array. */
+    /** Returns the shape of the layer's output. */
     long[] outputShape(INDArray array) {
         long[] shape = array.shape().clone();
         for (int axis = 0; axis < axes(); axis++) {
@@ -84,7 +84,7 @@ record Margins(boolean adds, List<Integer> sizes, ChannelAxis channels) {
         return shape;
     }
 
-    /** Returns a view of what is between the margins of an array that has them. */
+    /** Returns a view of an array without its margins. */
     INDArray inside(INDArray array) {
         INDArrayIndex[] indices = new INDArrayIndex[array.rank()];
         indices[0] = NDArrayIndex.all();

@@ -48,7 +48,7 @@ final class SpaceToDepthTwin extends ParameterlessTwin<SpaceToDepthLayer> {
                 .permute(0, 1, 3, 2, 4, 5);
     }
 
-    /** Returns the same view of what the layer makes of them. */
+    /** Returns the same view of the layer's output. */
     private INDArray pixels(INDArray output) {
         long channels = output.size(1) / block / block;
         return Workspaces.contiguous(output)

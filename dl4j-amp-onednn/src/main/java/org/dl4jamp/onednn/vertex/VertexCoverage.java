@@ -49,7 +49,7 @@ public final class VertexCoverage {
     }
 
     /**
-     * Makes what stands for the vertex of a group that adds two arrays.
+     * Makes the twin of a group's vertex that adds two arrays.
      *
      * @param summand number of the input that isn't the head's
      */

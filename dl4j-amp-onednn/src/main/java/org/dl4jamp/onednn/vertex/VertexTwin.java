@@ -64,7 +64,7 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
         return Optional.empty();
     }
 
-    /** Returns what is done, in place, to what DL4J's vertex has computed. */
+    /** Returns the function that is applied in place to the output of DL4J's vertex. */
     INDArray afterDl4j(INDArray output) {
         return output;
     }
