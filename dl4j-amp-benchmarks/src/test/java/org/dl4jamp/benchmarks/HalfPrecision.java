@@ -49,12 +49,12 @@ public final class HalfPrecision {
         return HERE;
     }
 
-    /** Returns what a network is enabled with. */
+    /** Returns the precision to enable networks with. */
     public static Precision precision() {
         return HERE ? Precision.BFLOAT16 : Precision.FLOAT;
     }
 
-    /** Its side. */
+    /** Returns its side. */
     static Side side() {
         return HERE ? Side.AMP_BF16 : Side.AMP_FP32;
     }

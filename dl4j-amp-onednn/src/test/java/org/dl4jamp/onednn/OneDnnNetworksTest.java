@@ -482,8 +482,8 @@ class OneDnnNetworksTest {
     }
 
     /**
-     * Returns how far the heap grows meanwhile is the garbage collector's affair, and how much of what it grew by
-     * earlier is used for the first time: that may be hundreds of MiB.
+     * Returns the process's memory without the heap. The garbage collector may grow the heap meanwhile, or use more of
+     * it, by hundreds of MiB.
      */
     private static long outsideTheHeap() {
         return Pointer.physicalBytes() - Runtime.getRuntime().totalMemory();

@@ -219,7 +219,7 @@ enum Call {
         this.need = need;
     }
 
-    /** Returns how often it's drawn. */
+    /** Returns its weight in draws. */
     int weight() {
         return weight;
     }

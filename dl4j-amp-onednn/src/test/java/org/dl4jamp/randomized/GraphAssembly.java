@@ -169,8 +169,8 @@ final class GraphAssembly {
     }
 
     /**
-     * Returns whether an output has to have weights: if there are none in front of it, and where others read what a
-     * loss layer overwrites.
+     * Returns whether an output has to have weights: if there are none in front of it, or if others read the array that
+     * a loss layer overwrites.
      */
     private boolean needsParameters(Node end) {
         boolean isRead = sources.values().stream().anyMatch(from -> from.contains(end.name()));

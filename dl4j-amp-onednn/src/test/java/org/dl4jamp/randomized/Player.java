@@ -44,7 +44,7 @@ abstract class Player implements AutoCloseable {
         return seen;
     }
 
-    /** Closes what DL4J leaves open when it throws, which the thread's next network would stumble over. */
+    /** Closes workspaces that DL4J leaves open when it throws: the thread's next network would fail in them. */
     static void forgetWorkspaces() {
         Nd4j.getMemoryManager().setCurrentWorkspace(null);
         Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();

@@ -9,7 +9,7 @@ import java.util.List;
 final class StockPlayer extends Player {
     private final List<Batch> waiting = new ArrayList<>();
     private boolean groupFails;
-    /** Calls of fit so far, each of which DL4J counts in a network that accumulates or skips. */
+    /** Calls of fit so far. DL4J counts each one in a network that accumulates or skips. */
     private int iterations;
 
     StockPlayer(Scenario scenario, NetworkDescription description, Net net, int neighbour) {

@@ -58,7 +58,7 @@ final class Network {
         return new Network(model, false, type);
     }
 
-    /** Returns what is trained. */
+    /** Returns the trained parameters. */
     List<Tensor> parameters() {
         return List.copyOf(parameters);
     }
@@ -111,7 +111,7 @@ final class Network {
         if (operation instanceof Operation.Add) {
             return inputs -> inputs.get(0).add(inputs.get(1));
         }
-        throw new IllegalArgumentException("PyTorch's side doesn't know " + operation);
+        throw new IllegalArgumentException("PyTorch's side has no operation " + operation);
     }
 
     private Function convolution(Operation.Convolution convolution) {
@@ -169,7 +169,7 @@ final class Network {
         return made;
     }
 
-    /** Returns what isn't trained. */
+    /** Returns a parameter that isn't trained. */
     private Tensor buffer(Operation operation, Parameter parameter) {
         return Tensors.copy(model.tensors().get(operation, parameter)).to(type);
     }

@@ -20,7 +20,7 @@ public sealed interface Operation {
     /** Returns its name, and that of its output. */
     String name();
 
-    /** Returns what it takes: names of operations, or {@link Blueprint#INPUT}. */
+    /** Returns its inputs: names of operations, or {@link Blueprint#INPUT}. */
     List<String> inputs();
 
     /** A convolution of images, with a bias. */

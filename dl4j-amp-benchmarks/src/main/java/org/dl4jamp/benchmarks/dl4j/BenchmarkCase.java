@@ -13,7 +13,7 @@ public interface BenchmarkCase {
     /** Returns a short description of the network and its batch. */
     String description();
 
-    /** Returns what moves its parameters in training, in a word or two. */
+    /** Returns the name of its updater. */
     String updater();
 
     /** Returns the network with its initial weights. */
@@ -31,7 +31,7 @@ public interface BenchmarkCase {
     /** Returns the default length of a repetition. */
     Schedule schedule();
 
-    /** Returns how it infers. */
+    /** Returns its task in inference. */
     default Task inference() {
         return Task.INFERENCE;
     }

@@ -241,7 +241,7 @@ public final class BlueprintBuilder {
         tensors.put(node.name() + "/" + parameter, tensor(numbers));
     }
 
-    /** Returns what DL4J takes or gives; sequences as [minibatch, time, features]. */
+    /** Returns DL4J's input or output; sequences as [minibatch, time, features]. */
     static Tensor timeBeforeFeatures(INDArray array) {
         return tensor(array.rank() == 3 ? array.permute(0, 2, 1) : array);
     }

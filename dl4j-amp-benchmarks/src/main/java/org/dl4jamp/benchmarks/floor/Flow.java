@@ -42,7 +42,7 @@ final class Flow {
         return withoutGradient(tape, tape.filled(features, tape.floats(plainTag, shape), wanted), wanted, shape);
     }
 
-    /** Returns what needs no gradient. */
+    /** Makes a flow without gradient. */
     static Flow withoutGradient(Tape tape, memory value, memory.desc description, long... shape) {
         return new Flow(tape, shape, description, description, value, false);
     }

@@ -24,7 +24,7 @@ final class Memories {
     memory filled(String name, Tensor tensor, memory.desc plain, memory.desc wanted) {
         memory filled = kept.computeIfAbsent(name, key -> tape.filled(tensor, plain, wanted));
         if (!filled.get_desc().equals(wanted)) {
-            throw new IllegalStateException("two primitives want " + name + " in different orders");
+            throw new IllegalStateException("two primitives read " + name + " in different orders");
         }
         return filled;
     }

@@ -13,8 +13,8 @@ final class Sequences {
     }
 
     /**
-     * Returns what comes out as [time, minibatch, ...] as [minibatch, time, ...]; of a network without sequences the
-     * numbers themselves.
+     * Returns the output [time, minibatch, ...] as [minibatch, time, ...]; of a network without sequences the numbers
+     * themselves.
      */
     float[] minibatchFirst(float[] numbers, int minibatch, int features) {
         if (!recurrent) {

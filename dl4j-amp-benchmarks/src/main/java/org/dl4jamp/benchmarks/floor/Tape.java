@@ -53,7 +53,7 @@ final class Tape {
         }
     }
 
-    /** Returns how many there are. */
+    /** Returns the number of primitives. */
     int length() {
         return entries.size();
     }

@@ -6,7 +6,8 @@ public interface Inference extends Workload {
     void pass();
 
     /**
-     * Returns what one more pass computes, in the order of {@link org.dl4jamp.benchmarks.blueprint.Blueprint#OUTPUT}.
+     * Runs one more pass and returns its output, in the order of
+     * {@link org.dl4jamp.benchmarks.blueprint.Blueprint#OUTPUT}.
      */
     float[] outputs();
 }

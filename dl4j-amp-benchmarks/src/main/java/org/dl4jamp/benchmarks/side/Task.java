@@ -17,7 +17,7 @@ public enum Task {
         return this != TRAINING;
     }
 
-    /** Returns what it's called once. */
+    /** Returns the name of one repetition. */
     public String unit() {
         return isInference() ? "pass" : "step";
     }

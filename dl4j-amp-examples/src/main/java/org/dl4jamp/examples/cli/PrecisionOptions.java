@@ -44,12 +44,12 @@ public final class PrecisionOptions {
      * @param engine the engine that computes it
      */
     public record Choice(AmpConfig config, Precision precision, String engine) {
-        /** Returns what is compared with DL4J's FP32, in few letters. */
+        /** Returns a short name for comparisons with DL4J's FP32. */
         public String title() {
             return precision.isHalf() ? precision.name() : "FP32, " + engine;
         }
 
-        /** Returns what is compared with DL4J's FP32, within a sentence. */
+        /** Returns a name within a sentence for comparisons with DL4J's FP32. */
         public String what() {
             return precision.isHalf() ? "mixed precision on engine " + engine : "FP32 on engine " + engine;
         }

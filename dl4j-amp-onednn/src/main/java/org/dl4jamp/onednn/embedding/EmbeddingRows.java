@@ -78,7 +78,7 @@ final class EmbeddingRows {
         return FloatIndexer.create(pointer.capacity(length).limit(length));
     }
 
-    /** Returns how many are looked up. */
+    /** Returns the number of rows to look up. */
     int count() {
         return rows.length;
     }

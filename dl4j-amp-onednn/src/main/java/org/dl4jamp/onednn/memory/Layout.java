@@ -112,7 +112,7 @@ public final class Layout {
         return type;
     }
 
-    /** Returns how many numbers. */
+    /** Returns the number of elements. */
     public long length() {
         return Arrays.stream(shape).reduce(1, (x, y) -> x * y);
     }

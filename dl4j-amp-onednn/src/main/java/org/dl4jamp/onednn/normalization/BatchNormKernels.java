@@ -118,7 +118,7 @@ final class BatchNormKernels implements AutoCloseable {
                 .argument(dnnl.DNNL_ARG_SHIFT, perChannel);
     }
 
-    /** Returns how long the mask is that ReLU needs: none without it. */
+    /** Returns the size of ReLU's mask, 0 without ReLU. */
     long maskBytes() {
         return maskBytes;
     }

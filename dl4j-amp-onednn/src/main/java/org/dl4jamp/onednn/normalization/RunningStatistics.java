@@ -50,12 +50,11 @@ final class RunningStatistics {
     }
 
     /**
-     * Returns what DL4J's gradient of a channel's numbers {@code x} has besides that of a minibatch normalized with its
-     * own statistics, if it was normalized with others: {@code mean(x - mean) * gamma * mean(dL/dgamma) / (variance +
-     * epsilon)}.
+     * Returns the additional term of DL4J's gradient of a channel's numbers {@code x} if other statistics than the
+     * minibatch's normalized it: {@code mean(x - mean) * gamma * mean(dL/dgamma) / (variance + epsilon)}.
      *
      * @param measured the means of the minibatch
-     * @param running what it was normalized with
+     * @param running the statistics that normalized it
      * @param gammaGradient the address of gamma's gradients
      * @param count how many numbers a channel has
      */

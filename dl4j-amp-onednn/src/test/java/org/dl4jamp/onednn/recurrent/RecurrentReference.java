@@ -7,9 +7,9 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * An LSTM, its gates sigmoid, or a simple RNN in double precision, one number at a time, that rounds to a type what the
- * twins round: outputs, gradients before they enter a product, and what the backward pass takes from the forward pass.
- * Arrays are {@code [minibatch, size, time]}.
+ * An LSTM with sigmoid gates, or a simple RNN, in double precision, one number at a time. It rounds to a type as the
+ * twins do: outputs, gradients that are factors of products, and the trace of the forward pass. Arrays are
+ * {@code [minibatch, size, time]}.
  */
 final class RecurrentReference {
     /**

@@ -180,7 +180,7 @@ class FusionTest {
         Agreement.assertWithin("parameters", own.params(), fused.params(), 1e-5);
     }
 
-    /** Returns what follows each ReLU may write the gradient where it stays until batch normalization reads it. */
+    /** Returns a chain in which the layer behind each ReLU may lend the gradient to batch normalization. */
     private static MultiLayerConfiguration chainOfOurs(CNN2DFormat format) {
         return new NeuralNetConfiguration.Builder()
                 .seed(3)
