@@ -34,8 +34,8 @@ import org.nd4j.linalg.activations.Activation;
 
 /**
  * Layers of sequences. Left out: LearnedSelfAttentionLayer. DL4J calls ND4J's scatter_update for it without the
- * arguments for operation and axes. Native code reads these from beyond an empty list: it throws, or overwrites memory,
- * so that the JVM crashes later.
+ * arguments that tell the operation and the axes, which native code reads from beyond an empty list: it throws, or
+ * overwrites memory, so that the JVM crashes some time later.
  */
 final class LayersOfSequences {
     static final List<LayerPart> ALL = List.of(

@@ -27,7 +27,7 @@ import org.nd4j.linalg.learning.config.Nesterovs;
  *
  * @param side pixels along each side of an image
  * @param minibatch images
- * @param number of classes
+ * @param classes how many there are
  */
 public record Resnet50Case(int side, int minibatch, int classes) implements BenchmarkCase {
     private static final int CHANNELS = 3;
