@@ -5,19 +5,19 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** Whether all sides trained or inferred the same. */
+/** The comparison of all sides' losses or outputs. */
 final class Agreement {
-    /** How far losses may be apart, relatively, and outputs, in fractions of the largest. */
+    /** The tolerance: relative for losses, in fractions of the largest for outputs. */
     static final double TOLERANCE = 0.05;
 
     private Agreement() {}
 
-    /** One sentence for each side that disagrees. */
+    /** Returns one sentence for each side that disagrees. */
     static List<String> disagreements(CaseFigures figures) {
         return figures.task().isInference() ? ofOutputs(figures) : ofLosses(figures);
     }
 
-    /** The sides whose outputs aren't stock DL4J's. */
+    /** Returns the sides with other outputs than stock DL4J's. */
     private static List<String> ofOutputs(CaseFigures figures) {
         List<String> found = new ArrayList<>();
         for (Side side : Side.values()) {
@@ -35,7 +35,8 @@ final class Agreement {
     }
 
     /**
-     * The sides whose loss isn't that of the first trained side. Floors, which don't train, are held to the first loss.
+     * Returns the sides with another loss than the first trained side. Floors don't train: for these the first loss
+     * counts.
      */
     private static List<String> ofLosses(CaseFigures figures) {
         List<String> found = new ArrayList<>();

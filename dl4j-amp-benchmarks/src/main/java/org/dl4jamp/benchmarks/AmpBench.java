@@ -17,7 +17,7 @@ public final class AmpBench {
         System.exit(commandLine().execute(args));
     }
 
-    /** The command line, for programs and tests that want its exit code. */
+    /** Runs a command line and returns its exit code, for programs and tests. */
     public static CommandLine commandLine() {
         return new CommandLine(new AmpBench())
                 .setUsageHelpAutoWidth(true)

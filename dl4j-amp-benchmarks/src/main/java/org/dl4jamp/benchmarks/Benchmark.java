@@ -14,8 +14,8 @@ import org.dl4jamp.benchmarks.side.Schedule;
 import org.dl4jamp.benchmarks.side.Task;
 
 /**
- * Measures cases: each side's first repetition, then each side's second, and so on, so that what else the machine does,
- * or how warm it is, is shared out among the sides.
+ * Measures cases: each side's first repetition, then each side's second, and so on. So the machine's other load and its
+ * temperature affect all sides alike.
  */
 final class Benchmark {
     private final SideProcess processes;
@@ -29,7 +29,7 @@ final class Benchmark {
     /**
      * @param profile whether sides record where their time goes
      * @param inference whether they infer, in place of training
-     * @param progress told of each repetition
+     * @param progress called for each repetition
      */
     Benchmark(
             SideProcess processes,

@@ -12,12 +12,12 @@ import org.dl4jamp.benchmarks.side.Schedule;
 import org.dl4jamp.benchmarks.side.Task;
 
 /**
- * What {@code --json} writes for a case.
+ * The output of {@code --json} for a case.
  *
  * @param name of the case
  * @param description what it is
- * @param machine where it was measured
- * @param method how it was measured
+ * @param machine the machine of the measurement
+ * @param method the method of measurement
  * @param sides by key
  */
 @JsonPropertyOrder({"case", "description", "machine", "method", "sides"})
@@ -28,14 +28,14 @@ record CaseFigures(
         Method method,
         Map<String, SideFigures> sides) {
     /**
-     * How it was measured.
+     * The method of measurement.
      *
      * @param repetitions processes per side
      * @param threads of the native libraries
      * @param task training or inference
      * @param minibatch examples of a step or pass
      * @param schedule of a repetition
-     * @param lossStep the step whose loss is shown, null in inference
+     * @param lossStep the step of the loss that is shown, null in inference
      */
     @JsonInclude(JsonInclude.Include.NON_NULL)
     record Method(int repetitions, int threads, Task task, int minibatch, Schedule schedule, Integer lossStep) {
@@ -49,7 +49,7 @@ record CaseFigures(
         sides = new LinkedHashMap<>(sides);
     }
 
-    /** The case, and in inference, for which some are measured with several, the batch. */
+    /** Returns the case, and in inference, for which some are measured with several, the batch. */
     String title() {
         return task().isInference() ? name + ", batch " + method.minibatch() : name;
     }
@@ -58,14 +58,14 @@ record CaseFigures(
         return method.task();
     }
 
-    /** Of PyTorch's sides the fastest; empty if none was measured. */
+    /** Returns the fastest of PyTorch's sides; empty if none was measured. */
     Optional<Side> fastestOfPyTorch() {
         return Arrays.stream(Side.values())
                 .filter(side -> side.isPyTorch() && measured(side).isPresent())
                 .min(Comparator.comparing(side -> measured(side).orElseThrow().secondsPerStep()));
     }
 
-    /** Those of a side, if it was measured. */
+    /** Returns those of a side, if it was measured. */
     Optional<SideFigures> measured(Side side) {
         return Optional.ofNullable(sides.get(side.key())).filter(SideFigures::isAvailable);
     }

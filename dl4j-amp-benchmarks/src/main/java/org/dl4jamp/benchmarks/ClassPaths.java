@@ -10,7 +10,7 @@ import java.util.stream.Stream;
 import org.dl4jamp.benchmarks.side.UnavailableException;
 
 /**
- * What the processes of the sides run with.
+ * The class paths of the sides' processes.
  *
  * @param own this process's class path, with DL4J, our engine and oneDNN
  * @param pytorch the build folder of the module with PyTorch's sides, or null
@@ -36,9 +36,9 @@ record ClassPaths(String own, Path pytorch, Path helpers) {
     }
 
     /**
-     * That of a side.
+     * Returns the class path of a side.
      *
-     * @throws UnavailableException if something it needs isn't there
+     * @throws UnavailableException if a part of it is missing
      */
     String of(Side side) throws IOException {
         if (side.isPyTorch()) {

@@ -10,7 +10,7 @@ import java.util.stream.Collectors;
 
 /** The figures of a case as rows of text: for a terminal, and for Markdown. */
 final class FigureTable {
-    /** What is said of a side. */
+    /** The text of a column for a side. */
     @FunctionalInterface
     private interface Cell {
         String of(Side side, SideFigures measured);
@@ -45,7 +45,7 @@ final class FigureTable {
         }
     }
 
-    /** In columns, with what is unavailable below. */
+    /** Returns the rows in columns, with the unavailable sides below. */
     String text() {
         List<List<String>> rows = rows();
         List<Integer> widths = new ArrayList<>();
@@ -74,7 +74,7 @@ final class FigureTable {
         return String.format(Locale.ROOT, "%" + width + "s", cell);
     }
 
-    /** As a Markdown section. */
+    /** Returns a Markdown section. */
     String markdown() {
         StringBuilder text = new StringBuilder("### " + figures.title() + "\n\n" + figures.description() + ".\n\n");
         List<List<String>> rows = rows();

@@ -14,20 +14,20 @@ import org.bytedeco.dnnl.dnnl_version_t;
 import org.bytedeco.dnnl.global.dnnl;
 
 /**
- * Where something was measured.
+ * The machine of a measurement.
  *
  * @param cpu its name
- * @param cores that the JVM sees
+ * @param cores number of the JVM's processors
  * @param memoryBytes physical memory
- * @param instructionSet what oneDNN finds and may use, such as avx512_core_bf16
- * @param maxCpuIsa what the environment variable {@code ONEDNN_MAX_CPU_ISA} keeps oneDNN to in all processes, null if
- *     it isn't set
+ * @param instructionSet the one that oneDNN finds and may use, such as avx512_core_bf16
+ * @param maxCpuIsa oneDNN's limit in all processes by the environment variable {@code ONEDNN_MAX_CPU_ISA}, null if it
+ *     isn't set
  * @param os name and version
  * @param jdk vendor and version
  * @param dl4j version
  * @param pytorch version
  * @param onednn version of the floors and of the engine {@code onednn}
- * @param ompWaitPolicy how OpenMP's threads wait in all processes, if the environment says
+ * @param ompWaitPolicy how OpenMP's threads wait in all processes, null if the environment doesn't set it
  */
 record Machine(
         String cpu,
@@ -47,7 +47,7 @@ record Machine(
 
     private static final String ISA_PREFIX = "dnnl_cpu_isa_";
 
-    /** The one that this process runs on. */
+    /** Returns the machine that this process runs on. */
     static Machine current() throws IOException {
         OperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
         return new Machine(
@@ -64,7 +64,7 @@ record Machine(
                 System.getenv().getOrDefault("OMP_WAIT_POLICY", "not set"));
     }
 
-    /** Returns what oneDNN says, or that its library can't be asked: DL4J's and PyTorch's sides run without it. */
+    /** Returns oneDNN's answer, or that its library doesn't load: DL4J's and PyTorch's sides run without it. */
     private static String ofOneDnn(Supplier<String> question) {
         try {
             return question.get();
@@ -82,7 +82,7 @@ record Machine(
         return cpuName(Files.exists(CPU_INFO) ? Files.readAllLines(CPU_INFO) : List.of(), System.getenv());
     }
 
-    /** From what Linux says; not all CPUs have a name there. Else what Windows says, or the architecture. */
+    /** Returns the CPU's name in Linux, where not all CPUs have one, else that in Windows, or the architecture. */
     static String cpuName(List<String> cpuInfo, Map<String, String> environment) {
         return CPU_NAMES.stream()
                 .flatMap(key -> cpuInfo.stream().filter(line -> line.startsWith(key)))
@@ -92,7 +92,7 @@ record Machine(
                 .orElseGet(() -> environment.getOrDefault("PROCESSOR_IDENTIFIER", System.getProperty("os.arch")));
     }
 
-    /** The name of one of oneDNN's constants {@code dnnl_cpu_isa_*}. */
+    /** Returns the name of one of oneDNN's constants {@code dnnl_cpu_isa_*}. */
     static String instructionSet(int isa) {
         return Arrays.stream(dnnl.class.getFields())
                 .filter(field -> field.getName().startsWith(ISA_PREFIX) && field.getType() == int.class)

@@ -10,23 +10,23 @@ import java.util.stream.Collectors;
 
 /** Figures as Markdown, alone or in a page that has places for them, each between two marks with its name. */
 final class MarkdownReport {
-    /** A place: marks are lines of their own, so that a sentence may speak of them. */
+    /** A place: marks are lines of their own, so that a sentence may mention them. */
     private static final Pattern PLACE =
             Pattern.compile("(?ms)^<!-- amp bench (\\S+): begin -->$(.*?)^<!-- amp bench \\1: end -->$");
 
     private MarkdownReport() {}
 
-    /** The line before a place. */
+    /** Returns the line before a place. */
     static String begin(String place) {
         return "<!-- amp bench " + place + ": begin -->";
     }
 
-    /** The line behind a place. */
+    /** Returns the line behind a place. */
     static String end(String place) {
         return "<!-- amp bench " + place + ": end -->";
     }
 
-    /** The places of a page, none if there is no such file. */
+    /** Returns the places of a page, none if there is no such file. */
     static List<String> places(Path file) throws IOException {
         if (Files.notExists(file)) {
             return List.of();
@@ -37,7 +37,7 @@ final class MarkdownReport {
                 .toList();
     }
 
-    /** The tables of some cases, measured on the same machine. */
+    /** Returns the tables of some cases, measured on the same machine. */
     static String of(List<CaseFigures> cases) {
         Machine machine = cases.get(0).machine();
         CaseFigures.Method method = cases.get(0).method();

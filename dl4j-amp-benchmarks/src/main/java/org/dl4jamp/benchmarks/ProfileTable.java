@@ -8,7 +8,7 @@ import org.dl4jamp.benchmarks.side.Profile;
 import org.dl4jamp.benchmarks.side.Task;
 import org.dl4jamp.engine.WorkEvent;
 
-/** Where the time of a step or pass goes, by kind and by what is most expensive. */
+/** The time of a step or pass by kind of work, and its most expensive parts. */
 final class ProfileTable {
     private static final int MOST_EXPENSIVE = 12;
     private static final int LONGEST = 140;
@@ -24,7 +24,7 @@ final class ProfileTable {
 
     private ProfileTable() {}
 
-    /** The profiles of a case's sides. */
+    /** Returns the profiles of a case's sides. */
     static String text(CaseFigures figures) {
         StringBuilder text = new StringBuilder();
         figures.sides().forEach((side, measured) -> {
@@ -64,7 +64,7 @@ final class ProfileTable {
         return text.append(System.lineSeparator()).toString();
     }
 
-    /** Without the middle, if it's long: the layer comes first, the direction last. */
+    /** Cuts the middle out, if it's long: the layer comes first, the direction last. */
     private static String abbreviated(String what) {
         return what.length() <= LONGEST
                 ? what

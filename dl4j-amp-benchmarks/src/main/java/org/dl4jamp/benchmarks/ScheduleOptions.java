@@ -6,7 +6,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** How long a repetition is, where it isn't as the case has it. */
+/** The options for the length of a repetition. */
 final class ScheduleOptions {
     @Option(
             names = "--warmup",
@@ -54,7 +54,7 @@ final class ScheduleOptions {
         }
     }
 
-    /** A case's, but for what was asked for. */
+    /** Returns a case's schedule with the values of the options. */
     Schedule of(Schedule usual) {
         return new Schedule(
                 warmUp == null ? usual.warmUpSteps() : warmUp,

@@ -6,7 +6,7 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import org.dl4jamp.benchmarks.side.Task;
 
-/** Who trains or infers. */
+/** The frameworks and precisions that are compared. */
 enum Side {
     /** Stock DL4J. */
     DL4J_FP32("dl4j-fp32"),
@@ -35,7 +35,7 @@ enum Side {
         this.key = key;
     }
 
-    /** Its name on the command line and in JSON. */
+    /** Returns its name on the command line and in JSON. */
     String key() {
         return key;
     }
@@ -44,7 +44,7 @@ enum Side {
         return this == PYTORCH_FP32 || this == PYTORCH_BF16 || this == PYTORCH_BF16_WEIGHTS;
     }
 
-    /** Returns whether it can say where its time goes. */
+    /** Returns whether it can record where its time goes. */
     boolean hasProfile() {
         return !isPyTorch() && !isFloor();
     }
@@ -54,7 +54,7 @@ enum Side {
         return this == FLOOR_FP32 || this == FLOOR_BF16;
     }
 
-    /** Returns what it could at best be as fast as; empty of the side that may compute in either precision. */
+    /** Returns its lower bound in time; empty for the side that may compute in either precision. */
     Optional<Side> floor() {
         return switch (this) {
             case AMP_AUTO -> Optional.empty();
@@ -63,7 +63,7 @@ enum Side {
         };
     }
 
-    /** All that there are for a task. */
+    /** Returns all sides for a task. */
     static List<Side> of(Task task) {
         return Arrays.stream(values()).filter(side -> side.does(task)).toList();
     }
@@ -73,7 +73,7 @@ enum Side {
     }
 
     /**
-     * The side of that key.
+     * Returns the side of a key.
      *
      * @throws IllegalArgumentException if there is none
      */
@@ -82,7 +82,7 @@ enum Side {
     }
 
     /**
-     * The side of that key for a task.
+     * Returns the side of a key for a task.
      *
      * @throws IllegalArgumentException if there is none; the message lists those that there are
      */

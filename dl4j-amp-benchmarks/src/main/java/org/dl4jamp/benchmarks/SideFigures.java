@@ -9,21 +9,21 @@ import org.dl4jamp.benchmarks.side.Profile;
 import org.dl4jamp.benchmarks.side.Repetition;
 
 /**
- * What a side took.
+ * The figures of a side.
  *
  * @param secondsPerStep of a step or pass: the median of the repetitions' medians
  * @param spread the largest of the repetitions' medians minus the smallest, in seconds
- * @param repetitions how many there were
- * @param steps how many were measured, in all repetitions
+ * @param repetitions number of repetitions
+ * @param steps number of measured steps in all repetitions
  * @param firstLoss mean loss at the initial weights, null in inference
- * @param loss mean loss after as many steps as on the other sides; of a floor, whose weights stay, the first; null in
+ * @param loss mean loss after the same number of steps on all sides; a floor's first, since its weights stay; null in
  *     inference
  * @param difference the largest of outputs from stock DL4J's in all repetitions, in fractions of the largest output;
  *     null in training
  * @param peakRssBytes the most memory of a process of this side
  * @param activationBytes DL4J's workspace for activations, on DL4J's sides
  * @param chosen precision and engine where it was this project's choice, null where not
- * @param profile where the time went in the first repetition, null if nobody asked
+ * @param profile where the time went in the first repetition, null if it wasn't recorded
  * @param unavailable why there are no figures, null if there are
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
@@ -44,7 +44,7 @@ record SideFigures(
         return new SideFigures(null, null, null, null, null, null, null, null, null, null, null, reason);
     }
 
-    /** From all repetitions of a side, one at least. */
+    /** Computes the figures from all repetitions of a side, one at least. */
     static SideFigures of(List<Repetition> repetitions) {
         List<Double> medians = repetitions.stream()
                 .map(each -> Statistics.median(each.seconds()))

@@ -28,7 +28,7 @@ final class SideProcess {
     /**
      * @param threads of all native libraries
      * @param limit the most time for one repetition
-     * @param profile whether ND4J's operations are to be seen in flight recordings
+     * @param profile whether flight recordings contain ND4J's operations
      */
     SideProcess(ClassPaths classPaths, int threads, Duration limit, boolean profile) {
         this.classPaths = classPaths;
@@ -38,10 +38,10 @@ final class SideProcess {
     }
 
     /**
-     * One repetition.
+     * Runs one repetition.
      *
      * @param folder with the case's model and job
-     * @return what the process saw; if it failed or took too long, why, with the end of what it wrote
+     * @return the process's figures; if it failed or took too long, why, with the end of what it wrote
      */
     Repetition run(Side side, Path folder) throws IOException, InterruptedException {
         Path result = folder.resolve("result.json");

@@ -7,7 +7,8 @@ final class Statistics {
     private Statistics() {}
 
     /**
-     * The middle of the sorted numbers, or the mean of the two that are in the middle; there has to be one at least.
+     * Returns the middle of the sorted numbers, or the mean of the two that are in the middle; there has to be one at
+     * least.
      */
     static double median(Collection<Double> numbers) {
         double[] sorted =
@@ -19,7 +20,7 @@ final class Statistics {
         return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
     }
 
-    /** The largest minus the smallest. */
+    /** Returns the largest minus the smallest. */
     static double range(Collection<Double> numbers) {
         double smallest = Double.POSITIVE_INFINITY;
         double largest = Double.NEGATIVE_INFINITY;

@@ -5,14 +5,14 @@ import java.io.InputStream;
 import java.util.Properties;
 import picocli.CommandLine.IVersionProvider;
 
-/** The versions that the build put together. */
+/** The versions in this build. */
 final class Versions implements IVersionProvider {
     @Override
     public String[] getVersion() throws IOException {
         return new String[] {"dl4j-amp " + of("dl4j-amp"), "DL4J " + of("dl4j"), "PyTorch " + of("pytorch")};
     }
 
-    /** That of dl4j-amp, dl4j or pytorch. */
+    /** Returns the version of dl4j-amp, dl4j or pytorch. */
     static String of(String name) throws IOException {
         Properties versions = new Properties();
         try (InputStream file = Versions.class.getResourceAsStream("version.properties")) {

@@ -1,20 +1,20 @@
 package org.nd4j.nativeblas;
 
 /**
- * DL4J 1.0.0-M2.1 asks a class of this name whether ND4J was built with oneDNN before it uses its oneDNN helpers. ND4J
- * has moved the class that it means to another package, so that the helpers of this release stay off whatever a user
- * does. This class passes the question on, for the side dl4j-helpers-fp32.
+ * A delegate for the side dl4j-helpers-fp32. Before DL4J 1.0.0-M2.1 uses its oneDNN helpers, it calls a class of this
+ * name, which returns whether ND4J was built with oneDNN. ND4J has moved that class to another package, so that this
+ * release's helpers are always off. This class delegates to the moved one.
  */
 public final class Nd4jCpu {
     private Nd4jCpu() {}
 
-    /** What DL4J asks, by reflection. */
+    /** The class that DL4J calls, by reflection. */
     public static final class Environment {
         private static final Environment INSTANCE = new Environment();
 
         private Environment() {}
 
-        /** The one instance. */
+        /** Returns the one instance. */
         public static Environment getInstance() {
             return INSTANCE;
         }

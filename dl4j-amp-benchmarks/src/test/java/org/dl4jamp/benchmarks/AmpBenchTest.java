@@ -219,7 +219,7 @@ class AmpBenchTest {
         assertTrue(late.unavailable().contains("--time-limit"), late.unavailable());
     }
 
-    /** As few steps as can be, of one thread. */
+    /** The fewest steps, of one thread. */
     private int measure(int steps, String... arguments) {
         Stream<String> few =
                 Stream.of("--warmup=1", "--steps=" + steps, "--seconds=0", "--warmup-seconds=0", "--threads=1");

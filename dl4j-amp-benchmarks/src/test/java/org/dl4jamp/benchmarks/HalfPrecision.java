@@ -9,8 +9,8 @@ import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.precision.Precision;
 
 /**
- * BFLOAT16 where oneDNN computes it on this CPU, natively or by way of FP32, and FP32 in its place where it doesn't: so
- * the same tests run everywhere. The log says once in a run what is tested.
+ * BFLOAT16 where oneDNN computes it on this CPU, natively or by way of FP32, else FP32: so the same tests run
+ * everywhere. The log names the tested type once in a run.
  */
 public final class HalfPrecision {
     private static final boolean HERE = here(cannot());
@@ -49,12 +49,12 @@ public final class HalfPrecision {
         return HERE;
     }
 
-    /** Returns what a network is enabled with. */
+    /** Returns the precision to enable networks with. */
     public static Precision precision() {
         return HERE ? Precision.BFLOAT16 : Precision.FLOAT;
     }
 
-    /** Its side. */
+    /** Returns its side. */
     static Side side() {
         return HERE ? Side.AMP_BF16 : Side.AMP_FP32;
     }

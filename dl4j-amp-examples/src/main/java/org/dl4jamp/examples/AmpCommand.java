@@ -39,12 +39,12 @@ public final class AmpCommand implements Runnable {
         System.exit(commandLine().execute(args));
     }
 
-    /** The command line, for programs and tests that want its exit code. */
+    /** Runs a command line and returns its exit code, for programs and tests. */
     public static CommandLine commandLine() {
         return commandLine(new AmpCommand());
     }
 
-    /** The command line of a command, with the messages and exit codes of {@code amp}. */
+    /** Returns the command line of a command, with the messages and exit codes of {@code amp}. */
     public static CommandLine commandLine(Object command) {
         return new CommandLine(command)
                 .setUsageHelpAutoWidth(true)

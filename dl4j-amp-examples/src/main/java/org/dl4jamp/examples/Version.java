@@ -5,7 +5,7 @@ import java.io.InputStream;
 import java.util.Properties;
 import picocli.CommandLine.IVersionProvider;
 
-/** What {@code amp --version} says: the versions that the build put together. */
+/** The output of {@code amp --version}: the versions in this build. */
 final class Version implements IVersionProvider {
     @Override
     public String[] getVersion() throws IOException {

@@ -64,7 +64,7 @@ class DocumentsTest {
         assertEquals(List.of(), tooLong);
     }
 
-    /** What follows a colon counts as a sentence of its own, and code as one word. */
+    /** Text after a colon counts as a sentence of its own, and code as one word. */
     @Test
     void sentencesHaveAtMost30Words() throws IOException {
         List<String> tooLong = new ArrayList<>();

@@ -123,7 +123,7 @@ record Page(Path path, List<String> lines, List<Line> prose, List<Block> blocks)
         return anchors;
     }
 
-    /** Returns what is between backticks, on lines or in blocks without a language. */
+    /** Returns the code between backticks, on lines or in blocks without a language. */
     List<Line> commands() {
         List<Line> commands = new ArrayList<>();
         for (Line line : outsideOfBlocks()) {

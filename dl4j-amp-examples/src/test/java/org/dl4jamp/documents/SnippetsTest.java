@@ -26,7 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
 class SnippetsTest {
     private static final Pattern PROGRAM = Pattern.compile("public class (\\w+)");
 
-    /** What the snippets' readers have already. */
+    /** The declarations that snippets assume. */
     private static final String FIELDS = """
             static MultiLayerNetwork net, one, another;
             static DataSetIterator iterator;

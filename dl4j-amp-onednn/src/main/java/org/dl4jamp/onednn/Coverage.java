@@ -25,7 +25,7 @@ import org.dl4jamp.onednn.twin.ElementWiseLayers;
 import org.dl4jamp.onednn.twin.LayerKernels;
 import org.dl4jamp.precision.Precision;
 
-/** Which layers have a twin. */
+/** The layers that have a twin. */
 final class Coverage {
     private static final Map<Class<?>, LayerKernels<?>> KERNELS = Stream.of(
                     ProductLayers.kernels(),
@@ -41,14 +41,14 @@ final class Coverage {
 
     private Coverage() {}
 
-    /** Returns what there is for a layer's class. Subclasses may compute anything, and have nothing. */
+    /** Returns the kernels for a layer's class. Subclasses may compute anything, and have none. */
     static Optional<LayerKernels<?>> of(Layer layer) {
         return Optional.ofNullable(KERNELS.get(layer.getClass()));
     }
 
     /**
-     * Why a layer has no twin in a precision, empty if it has one. DL4J's wrappers stay, and what they wrap gets a
-     * twin; a user's are left alone.
+     * Returns why a layer has no twin in a precision; empty if it has one. DL4J's wrappers stay, and the layer inside
+     * gets a twin. A user's wrappers are left alone.
      */
     static Optional<String> without(Layer layer, Precision precision) {
         Class<?> type = layer.getClass();

@@ -21,8 +21,8 @@ import org.nd4j.linalg.factory.Nd4j;
 /**
  * BFLOAT16 and FP32 on CPUs through oneDNN, in place on the buffers of ND4J's CPU backend.
  *
- * <p>BFLOAT16 is what {@link Precision#AUTO} stands for where the CPU multiplies it natively, and FLOAT on this engine
- * elsewhere. {@link Precision#FLOAT} with this engine's name runs the same twins in FP32 on any CPU.
+ * <p>{@link Precision#AUTO} is BFLOAT16 where the CPU multiplies it natively, and FLOAT on this engine elsewhere.
+ * {@link Precision#FLOAT} with this engine's name runs the same twins in FP32 on any CPU.
  */
 public final class OneDnnEngine implements ComputeEngine {
     /** Name of this engine. */

@@ -48,7 +48,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes the twins of one network. A layer without a kernel that takes or hands on BFLOAT16 gets the portable engine's
+ * Makes the twins of one network. A layer that takes or returns BFLOAT16 and has no kernel gets the portable engine's
  * twin, between oneDNN's casts.
  */
 final class OneDnnSession implements ComputeEngine.EngineSession {
@@ -76,7 +76,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         return new OneDnnSession(portable, masterWeights, false);
     }
 
-    /** Whose twins make copies of weights once. */
+    /** Makes a session with twins that copy weights only once. */
     static OneDnnSession ofInference(ComputeEngine.EngineSession portable) {
         return new OneDnnSession(portable, true, true);
     }
@@ -100,7 +100,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         }
         NeuralNetConfiguration conf = request.master().conf().clone();
         conf.setCacheMode(CacheMode.NONE);
-        // The very object, not the configuration's copy: it may count, or be told something while training runs.
+        // The same object, not the configuration's copy: it may count, or be changed while training runs.
         IDropout dropout = kernels.dropsInput() ? layer.getIDropout() : null;
         conf.getLayer().setIDropout(null);
         boolean rounds = type == DataType.BFLOAT16;

@@ -172,7 +172,7 @@ class AccumulationCost {
     private static void print(String what, INDArray gradients, Runnable pass) {
         double[] milliseconds = new double[30];
         for (int i = 0; i < milliseconds.length; i++) {
-            // Passes leave zeros, whose norm is looked for in double precision.
+            // Passes leave zeros, and their norm is computed in double precision.
             gradients.assign(1e-3);
             long start = System.nanoTime();
             pass.run();

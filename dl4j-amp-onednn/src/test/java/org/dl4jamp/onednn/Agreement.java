@@ -6,16 +6,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** How far a twin's result may be from DL4J's on the same numbers. */
+/** The tolerance between a twin's result and DL4J's on the same numbers. */
 public final class Agreement {
-    /** Of sums in FP32 in another order, against the array's norm. */
+    /** The error of FP32 sums in another order, relative to the array's norm. */
     private static final double FLOAT_ERROR = 1e-5;
-    /** Of rounding to the 8 bits of BFLOAT16: half the last of them. */
+    /** The error of rounding to the 8 bits of BFLOAT16: half the last of them. */
     public static final double ROUNDING = 0x1p-8;
 
     private Agreement() {}
 
-    /** Of rounding to a type; of FP32's there is {@link #FLOAT_ERROR}. */
+    /** Returns the error of rounding to a type; 0 for FP32, where {@link #FLOAT_ERROR} counts. */
     public static double rounding(DataType type) {
         return type == DataType.BFLOAT16 ? ROUNDING : 0;
     }

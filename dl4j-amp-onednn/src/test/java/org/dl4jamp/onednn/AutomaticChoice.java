@@ -15,7 +15,7 @@ import org.nd4j.linalg.activations.Activation;
 import org.slf4j.LoggerFactory;
 
 /**
- * A program of a user who asks for nothing: prints how well this CPU computes BFLOAT16, the lines of the log, and the
+ * A program with the default configuration. It prints this CPU's support of BFLOAT16, the lines of the log, and the
  * plan.
  */
 final class AutomaticChoice {

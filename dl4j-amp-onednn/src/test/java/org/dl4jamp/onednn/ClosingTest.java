@@ -27,7 +27,7 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.dataset.adapter.SingletonDataSetIterator;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** What is freed by closing is never computed with: that would end the process. */
+/** No computation uses memory freed by closing: that would end the process. */
 class ClosingTest {
     private static final int TIMES = 150;
 

@@ -17,10 +17,10 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Adam;
 
 /**
- * Prints what a step takes whose table of embeddings is idle but for a few rows, by what Adam's first moments of the
- * idle rows have come to: zeros of rows that were never named, numbers as of rows that were just named, and the
- * denormal numbers that they end as, some hundred steps later. Stock DL4J and this engine in turn, in one process. It's
- * no test: nothing judges the times, and builds don't run it.
+ * Prints the time of a step in which all but a few rows of an embedding table are idle. It does so for three values of
+ * Adam's first moments of the idle rows: zeros as of unused rows, numbers as of rows just used, and the denormal
+ * numbers of some hundred steps later. Stock DL4J and this engine run in turn, in one process. It isn't a test: nothing
+ * checks the times, and builds don't run it.
  *
  * <p>{@code mvn -B test -pl dl4j-amp-onednn -am -Dtest=IdleTableCost -Dsurefire.failIfNoSpecifiedTests=false}
  */
@@ -31,7 +31,7 @@ class IdleTableCost {
     private static final int CLASSES = 10;
     private static final int STEPS = 15;
 
-    /** What a moment of a row at rest may be. */
+    /** The possible moments of an idle row. */
     private enum Moments {
         ZERO(0),
         NORMAL(1e-3f),

@@ -36,7 +36,7 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Adam;
 
-/** What is computed at once in inference, and that it's right. */
+/** Groups of layers that are computed at once in inference, and their results. */
 class InferenceGroupsTest {
     private static AmpConfig inFloat() {
         return AmpConfig.builder().engine("onednn").precision(Precision.FLOAT).build();
@@ -139,7 +139,7 @@ class InferenceGroupsTest {
             for (int i = 0; i < 3; i++) {
                 assertClose(expected, graph.outputSingle(features), 1e-5);
             }
-            // Activations that DL4J hands out stay as they are.
+            // Activations that DL4J returns stay as they are.
             INDArray block = graph.feedForward(features, false).get("block0_relu");
             INDArray copy = block.dup();
             graph.outputSingle(features.mul(2));
@@ -313,7 +313,7 @@ class InferenceGroupsTest {
         }
     }
 
-    /** DL4J may hand on such views, as of one row for all examples. */
+    /** DL4J may pass such views, as of one row for all examples. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void aSummandThatIsAViewWithStrideZeroIsAddedOnce(boolean normalized) {

@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.config.Sgd;
 
-/** What a network holds in inference mode, and that it gives it back. */
+/** Memory of a network in inference mode, and its release. */
 class InferenceMemoryTest {
     private static final int LIVES = 50;
 
@@ -55,7 +55,7 @@ class InferenceMemoryTest {
     }
 
     /**
-     * A copy of the weights is for all shapes whose primitives want the same order; which they want depends on the
+     * A copy of the weights serves all shapes whose primitives read the same order. That order depends on the
      * instruction set, too.
      */
     @ParameterizedTest
@@ -71,7 +71,7 @@ class InferenceMemoryTest {
                 () -> all + " bytes for 16 batch sizes, " + one + " for one, weights take " + weights);
     }
 
-    /** Of the process, as the system counts it. */
+    /** The memory of the process, as the system counts it. */
     private static long residentBytes() {
         try {
             List<String> lines = Files.readAllLines(Path.of("/proc/self/status"));

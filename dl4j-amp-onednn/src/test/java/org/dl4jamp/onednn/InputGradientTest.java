@@ -101,7 +101,7 @@ class InputGradientTest {
                 expected.reshape(30).toFloatVector(), actual.get(0).reshape(30).toFloatVector(), 1e-5f);
     }
 
-    /** Writes down the gradients that a layer hands back. */
+    /** Records the gradients that a layer returns. */
     private static List<INDArray> recorded(MultiLayerNetwork network, int layer) {
         List<INDArray> gradients = new ArrayList<>();
         record(network, layer, gradients);

@@ -53,14 +53,13 @@ import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
- * A layer that reads its output again in the backward pass has one that nobody else has written into: one step in FP32
- * is DL4J's.
+ * No other code writes into an output that its layer reads again in the backward pass: one step in FP32 equals DL4J's.
  */
 class KeptOutputsTest {
     /** Draws random numbers, or has parameters of its own. */
     private static final Set<Activation> NOT_COMPARED = EnumSet.of(Activation.RRELU);
 
-    /** What ends in ReLU. */
+    /** The layers that end in ReLU. */
     private enum Front {
         PRODUCT,
         NORMALIZATION,
@@ -90,8 +89,8 @@ class KeptOutputsTest {
         }
     }
 
-    /** What the arrays are, and the loss layer for them. */
-    // DL4J's types of input could be changed, and arrays; nobody does.
+    /** The kinds of arrays, and the loss layer for them. */
+    // DL4J's types of input and arrays are mutable, but stay as they are here.
     @SuppressWarnings("ImmutableEnumChecker")
     private enum Shape {
         VECTORS(InputType.feedForward(5), 6, 5),
@@ -162,7 +161,7 @@ class KeptOutputsTest {
             return new DataSet(gaussian(new Random(1), 1, features), gaussian(new Random(2), 1, labels));
         }
 
-        /** Of batch normalization there is none of sequences and volumes. */
+        /** There is no batch normalization of sequences and volumes. */
         boolean has(Front front) {
             return front != Front.NORMALIZATION || this == VECTORS || this == IMAGES;
         }

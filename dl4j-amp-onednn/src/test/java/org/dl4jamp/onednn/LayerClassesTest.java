@@ -54,7 +54,10 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** Whole networks on this engine whose layers are cast, asked for their classes and called what only these have. */
+/**
+ * Whole networks on this engine with programs that cast layers, test their classes and call the methods of these
+ * classes.
+ */
 class LayerClassesTest {
     static Stream<Precision> precisions() {
         return Types.here().stream().map(type -> type == DataType.FLOAT ? Precision.FLOAT : Precision.BFLOAT16);

@@ -42,7 +42,7 @@ public final class Layers {
 
     private Layers() {}
 
-    /** What a forward and a backward pass give. */
+    /** The results of a forward and a backward pass. */
     public record Result(INDArray output, Gradient gradient, INDArray inputGradient) {}
 
     /** DL4J's own FP32 layer, with a gradient view. */

@@ -48,16 +48,16 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** What a network holds for the arithmetic of its layers belongs to the layers, not to each shape of their input. */
+/** The memory for the arithmetic of layers belongs to the layers, not to each shape of their input. */
 @Tag("long")
 class MemoryOfShapesTest {
     private static final int SHAPES = 16;
 
     /**
-     * What a network is trained on.
+     * The training data of a network.
      *
-     * @param name what changes
-     * @param network which it is, new each time
+     * @param name the axis that changes
+     * @param network makes a new network
      * @param batches of as many shapes, the largest last
      */
     record Kind(String name, Supplier<ComputationGraph> network, List<DataSet> batches) {
@@ -169,8 +169,8 @@ class MemoryOfShapesTest {
     }
 
     /**
-     * Which orders primitives want depends on instruction set, number of threads and shape: without AVX-512 a copy of
-     * the weights for each order would take two to four times as much as one, and each shape with copies of its own ten
+     * The orders of primitives depend on instruction set, number of threads and shape. Without AVX-512 a copy of the
+     * weights for each order would take two to four times as much as one. With copies for each shape it would be ten
      * times.
      */
     @ParameterizedTest

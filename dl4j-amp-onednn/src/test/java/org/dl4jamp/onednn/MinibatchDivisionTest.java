@@ -38,11 +38,11 @@ import org.nd4j.linalg.learning.regularization.L2Regularization;
 import org.nd4j.linalg.learning.regularization.WeightDecay;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** Where gradients are divided by the minibatch, every parameter ends where DL4J brings it. */
+/** Every parameter ends as in DL4J, whichever code divides gradients by the minibatch. */
 class MinibatchDivisionTest {
     static final int MINIBATCH = 7;
 
-    /** What decides who divides. */
+    /** The settings that decide which code divides. */
     record Case(
             String name,
             IUpdater updater,

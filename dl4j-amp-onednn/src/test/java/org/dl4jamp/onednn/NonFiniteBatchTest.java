@@ -17,7 +17,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.learning.config.Adam;
 
-/** Training steps of batches whose features aren't finite, behind kernels that lose them. */
+/** Training steps with non-finite features, behind kernels that lose NaN. */
 class NonFiniteBatchTest {
     /** oneDNN's ReLU makes zero of NaN: loss and gradients are finite. */
     @ParameterizedTest

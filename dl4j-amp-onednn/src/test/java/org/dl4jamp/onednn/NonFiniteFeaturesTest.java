@@ -45,10 +45,7 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/**
- * What DL4J makes of NaN, infinite and huge features this engine makes of them, too: no plausible numbers of features
- * without a meaning.
- */
+/** NaN, infinite and huge features give the same results as in DL4J: no plausible numbers from meaningless features. */
 class NonFiniteFeaturesTest {
     private static final float[] SPECIAL = {Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY, 1e30f, -1e38f};
 
@@ -56,7 +53,7 @@ class NonFiniteFeaturesTest {
     private static final InputType IMAGES = InputType.convolutional(6, 6, 3);
     private static final InputType SEQUENCES = InputType.recurrent(5, 7);
 
-    // DL4J's types of input could be changed, and arrays; nobody does.
+    // DL4J's types of input and arrays are mutable, but stay as they are here.
     @SuppressWarnings("ImmutableEnumChecker")
     private enum Network {
         DENSE(VECTORS),

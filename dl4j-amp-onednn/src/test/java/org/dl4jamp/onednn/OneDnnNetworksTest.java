@@ -53,9 +53,8 @@ import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 /** Whole networks on this engine. */
 class OneDnnNetworksTest {
     /**
-     * Convolutions in front of batch normalization without bias: the gradient of one would be zero but for rounding,
-     * Adam would make whole steps of that, and the loss, which is taken with running averages, would wander even in
-     * FP32.
+     * Convolutions before batch normalization have no bias: its gradient would be zero but for rounding. Adam would
+     * make whole steps of that, and the loss with running averages would wander even in FP32.
      */
     private static MultiLayerConfiguration sine() {
         NeuralNetConfiguration.ListBuilder list = new NeuralNetConfiguration.Builder()
@@ -347,7 +346,7 @@ class OneDnnNetworksTest {
                     first.reason());
             assertEquals(Types.halfPrecision(), amp.plan().rows().get(3).precision());
             List<INDArray> activations = network.feedForward(features, false);
-            // The second convolution hands on what the dense layer takes.
+            // The second convolution returns the dense layer's input.
             for (int layer = 1; layer <= 2; layer++) {
                 Agreement.assertWithin("layer " + layer, inDl4j.get(layer), activations.get(layer), 1e-5);
             }
@@ -483,8 +482,8 @@ class OneDnnNetworksTest {
     }
 
     /**
-     * Returns how far the heap grows meanwhile is the garbage collector's affair, and how much of what it grew by
-     * earlier is used for the first time: that may be hundreds of MiB.
+     * Returns the process's memory without the heap. The garbage collector may grow the heap meanwhile, or use more of
+     * it, by hundreds of MiB.
      */
     private static long outsideTheHeap() {
         return Pointer.physicalBytes() - Runtime.getRuntime().totalMemory();

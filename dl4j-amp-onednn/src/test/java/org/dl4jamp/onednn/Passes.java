@@ -9,16 +9,16 @@ import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordingFile;
 import org.dl4jamp.engine.WorkEvent;
 
-/** Which primitives run, as Java's flight recorder tells. */
+/** The primitives that run, from Java's flight recorder. */
 public final class Passes {
     private Passes() {}
 
-    /** Returns what ran meanwhile: layer, primitive and shapes of each, without copies. */
+    /** Returns the primitives that ran meanwhile: layer, primitive and shapes of each, without copies. */
     public static List<String> of(Runnable action) {
         return of(action, WorkEvent.PRIMITIVE);
     }
 
-    /** Returns what was copied meanwhile, from one type or order in memory to another. */
+    /** Returns the copies that ran meanwhile, from one type or order in memory to another. */
     public static List<String> copies(Runnable action) {
         return of(action, WorkEvent.COPY);
     }

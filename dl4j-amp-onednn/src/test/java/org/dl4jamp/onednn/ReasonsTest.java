@@ -40,7 +40,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;
 
-/** What this engine gives in plans as reasons, in the words of the precision that is planned for. */
+/** This engine's reasons in plans, with the name of the planned precision. */
 class ReasonsTest {
     /** A layer that has no kernel in a precision, and why. */
     private record Refusal(Layer layer, Precision precision, String reason) {

@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 class RoomsTest {
     private static final String ENGINE = RoomsTest.class.getPackageName();
 
-    /** From the roof to the cellar. Rooms of one floor don't know each other. */
+    /** From the roof to the cellar. Rooms of one floor don't use each other. */
     private static final List<Set<String>> FLOORS = List.of(
             Set.of(ENGINE),
             rooms("recurrent"),

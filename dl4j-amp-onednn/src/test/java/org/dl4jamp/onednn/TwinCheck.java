@@ -43,31 +43,28 @@ public final class TwinCheck {
         return new TwinCheck(conf, expectedTwin, random);
     }
 
-    /** The mask that both layers are given; null for none. */
+    /** Sets the mask of both layers; null for none. */
     public TwinCheck masked(INDArray given) {
         this.mask = given;
         return this;
     }
 
     /**
-     * Returns how many times the gradient of the sums before an activation function is rounded, or each of the
-     * gradients that are added up to one of the input's, before the result is.
+     * Sets how many times a gradient is rounded before the result: that of the sums before an activation function, or
+     * each summand of the input's gradient.
      */
     public TwinCheck roundingDelta(double times) {
         this.deltaRoundings = times;
         return this;
     }
 
-    /**
-     * Returns how many times the terms of the sums are rounded that make the output. To be told with those of the
-     * gradients.
-     */
+    /** Sets how many times the terms of the output's sums are rounded, besides those of the gradients. */
     public TwinCheck roundingOnTheWay(double times) {
         this.outputRoundings = times;
         return this;
     }
 
-    /** Only in FP32. */
+    /** Restricts the check to FP32. */
     public TwinCheck inFloat() {
         types = List.of(DataType.FLOAT);
         return this;

@@ -12,8 +12,8 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.slf4j.LoggerFactory;
 
 /**
- * The types that oneDNN computes on this CPU, natively or by way of FP32: a test of BFLOAT16 tests the same in either
- * case. Where oneDNN doesn't compute BFLOAT16 at all, FP32 takes its place. The log says once in a run what is tested.
+ * The types that oneDNN computes on this CPU, natively or by way of FP32: a test of BFLOAT16 is the same in either
+ * case. Without any BFLOAT16 in oneDNN, FP32 is tested. The log names the tested types once in a run.
  */
 public final class Types {
     private static final List<DataType> HERE = here(OneDnnLibrary.bfloat16());

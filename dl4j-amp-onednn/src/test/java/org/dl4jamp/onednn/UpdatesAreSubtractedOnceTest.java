@@ -35,8 +35,8 @@ import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
- * Whoever asks for updates gets them, and each is subtracted once: by DL4J's optimizer within {@code fit}, else by
- * whoever asked. That all kinds of parameters end where DL4J brings them shows {@link MinibatchDivisionTest}.
+ * Updates are returned to their caller, and each is subtracted once: by DL4J's optimizer within {@code fit}, else by
+ * the caller. {@link MinibatchDivisionTest} shows that all kinds of parameters end as in DL4J.
  */
 class UpdatesAreSubtractedOnceTest {
     private static NeuralNetConfiguration.Builder conf() {

@@ -31,8 +31,8 @@ import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
- * What a user's own dropout counts, and what it's told while training runs, is as in DL4J: it's the network's own
- * object that is asked.
+ * A user's own dropout counts as in DL4J and can be changed while training runs: the engine calls the network's own
+ * object.
  */
 class UsersDropoutTest {
     /** Multiplies by a number that may be changed from outside. */
@@ -80,7 +80,7 @@ class UsersDropoutTest {
                 new DropoutLayer(new Fading()));
     }
 
-    /** Where in the network the layer stands. */
+    /** The layer's position in the network. */
     private enum Place {
         FIRST,
         SECOND,

@@ -39,10 +39,7 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/**
- * What a user has derived from DL4J's classes computes what the user wrote, in training and in inference, on every
- * engine.
- */
+/** Users' subclasses of DL4J's classes run the users' code, in training and in inference, on every engine. */
 class UsersLayersTest {
     /** Normalizes, then multiplies by three and adds one. */
     public static final class Stretching extends BatchNormalization {

@@ -202,8 +202,8 @@ class WrongShapesTest {
     }
 
     /**
-     * An exception, or what DL4J gives, which is asked only then: its own operations may write beyond arrays of a wrong
-     * shape.
+     * Requires an exception, or else DL4J's result. DL4J runs only in the second case: its operations may write beyond
+     * arrays of a wrong shape.
      */
     private static void assertRefusedOrDl4js(
             String what, Supplier<Optional<INDArray>> stock, Optional<INDArray> actual) {

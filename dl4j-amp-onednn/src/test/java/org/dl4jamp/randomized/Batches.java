@@ -23,7 +23,7 @@ final class Batches {
     /**
      * Data that a seed repeats.
      *
-     * @param neighbour 0, or the number of a neighbour, whose features are off by what rounding may make
+     * @param neighbour 0, or the number of a neighbour, with features that differ by a rounding error
      */
     Batches(NetworkDescription network, boolean masked, int neighbour) {
         this.network = network;

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 
-/** What a program may do with a network. */
+/** The calls that a program may make on a network. */
 enum Call {
     FIT(5) {
         @Override
@@ -222,7 +222,7 @@ enum Call {
         this.need = need;
     }
 
-    /** Returns how often it's drawn. */
+    /** Returns its weight in draws. */
     int weight() {
         return weight;
     }

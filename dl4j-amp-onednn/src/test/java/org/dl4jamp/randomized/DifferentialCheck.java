@@ -12,7 +12,7 @@ final class DifferentialCheck {
     static final List<String> ENGINES =
             List.of(System.getProperty("amp.random.engines", "onednn,nd4j,dl4j").split(","));
 
-    /** How much farther than rounding moves stock DL4J itself a difference has to be. */
+    /** The limit of a difference, in multiples of the effect of rounding in stock DL4J. */
     private static final double MARGIN = 3;
 
     private static final int NEIGHBOURS = 4;
@@ -29,9 +29,9 @@ final class DifferentialCheck {
     }
 
     /**
-     * What became of a scenario.
+     * The result of a scenario.
      *
-     * @param compared how many numbers or arrays were compared
+     * @param compared number of numbers or arrays that were compared
      */
     record Outcome(int compared, Optional<Found> found, boolean stockFails, int illConditioned) {
         static final Outcome NO_NETWORK = new Outcome(0, Optional.empty(), true, 0);
@@ -131,7 +131,7 @@ final class DifferentialCheck {
         }
     }
 
-    /** Tells what stock DL4J makes of rounding: its own, and that of numbers that it's given. */
+    /** Returns the effect of rounding in stock DL4J: its own, and that of its input. */
     private double spread(Difference difference) {
         if (Double.isInfinite(difference.size())) {
             return 0;

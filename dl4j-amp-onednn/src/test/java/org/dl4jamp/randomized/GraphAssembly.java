@@ -29,7 +29,7 @@ final class GraphAssembly {
     private final List<String> inputNames = new ArrayList<>();
     /** Nodes that others may take. */
     private final List<Node> nodes = new ArrayList<>();
-    /** What each node is: a layer or a vertex, and its inputs. */
+    /** The nodes: layers or vertices, and their inputs. */
     private final Map<String, Object> contents = new LinkedHashMap<>();
 
     private final Map<String, List<String>> sources = new LinkedHashMap<>();
@@ -104,7 +104,7 @@ final class GraphAssembly {
         }
     }
 
-    /** DL4J's activation and PReLU layers compute in place in inference: nobody else may read what they take. */
+    /** DL4J's activation and PReLU layers compute in place in inference: no other node may read their input. */
     private void addActivation(Draw own, Gene gene, LayerPart part, List<Node> suitable, String name) {
         List<Node> unread = suitable.stream()
                 .filter(node -> !inputNames.contains(node.name()))
@@ -169,8 +169,8 @@ final class GraphAssembly {
     }
 
     /**
-     * Returns whether an output has to have weights: if there are none in front of it, and where others read what a
-     * loss layer overwrites.
+     * Returns whether an output has to have weights: if there are none in front of it, or if others read the array that
+     * a loss layer overwrites.
      */
     private boolean needsParameters(Node end) {
         boolean isRead = sources.values().stream().anyMatch(from -> from.contains(end.name()));

@@ -107,7 +107,7 @@ final class Heads {
         }
     }
 
-    /** An output layer, and what its labels look like. */
+    /** An output layer, and the shape of its labels. */
     record Head(Layer layer, Labels labels) {}
 
     /**

@@ -3,7 +3,7 @@ package org.dl4jamp.randomized;
 import java.util.EnumSet;
 import java.util.List;
 
-/** Known defects that are being mended: what has them isn't drawn. Each is a line, which goes when its defect does. */
+/** Known defects: scenarios with these aren't drawn. The fix of a defect removes its line. */
 final class KnownDifferences {
     /** Random numbers of dropout are drawn at other positions where stock DL4J's array has another order in memory. */
     private static final EnumSet<Option> OPTIONS = EnumSet.of(Option.DROPOUT);

@@ -58,7 +58,7 @@ final class LayerOptions {
     Layer apply(Layer layer, InputType type) {
         set(layer, type, draw.seed());
         if (scenario.has(Option.FROZEN) && !(layer instanceof BasePretrainNetwork) && draw.chance(0.4)) {
-            // Stock graphs can't train what is in front of a layer that passes no gradient on.
+            // Stock graphs can't train layers in front of one without a gradient of its input.
             if (draw.chance(0.5) && !scenario.graph()) {
                 return new FrozenLayer(layer);
             }
@@ -68,9 +68,9 @@ final class LayerOptions {
     }
 
     /**
-     * Returns false for layers that train with wrong numbers or not at all if they compute as in inference, which
-     * frozen ones do: the backward pass of batch normalization reads what no pass has left, and activation layers
-     * overwrite what the backward pass in front of them reads.
+     * Returns false for layers that can't train behind a forward pass in inference mode, which frozen ones have. Batch
+     * normalization's backward pass then reads arrays that don't exist. Activation layers overwrite the input of the
+     * backward pass in front of them.
      */
     private static boolean computesAsInTraining(Layer layer) {
         return !(layer instanceof BatchNormalization)
@@ -114,7 +114,7 @@ final class LayerOptions {
         if (!(layer instanceof BatchNormalization)) {
             layer.setBiasInit(own.real(-0.2, 0.2));
         }
-        // Convolutions want noise for a bias that they haven't.
+        // Convolutions add noise to a bias that they don't have.
         boolean noisy = !(layer instanceof ConvolutionLayer convolution) || convolution.hasBias();
         if (scenario.has(Option.WEIGHT_NOISE) && noisy && own.chance(0.5)) {
             // In inference DL4J has no workspace for the noisy biases of an output layer, which it draws there, too.

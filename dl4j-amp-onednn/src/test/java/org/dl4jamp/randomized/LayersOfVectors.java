@@ -25,7 +25,7 @@ import org.dl4jamp.randomized.Part.LayerPart;
 
 /** Layers of vectors, and those that take anything. */
 final class LayersOfVectors {
-    /** How many rows embeddings have. */
+    /** The number of rows of embeddings. */
     static final int ROWS = 7;
 
     static final List<LayerPart> ALL = List.of(
@@ -43,7 +43,7 @@ final class LayersOfVectors {
             LayerPart.of("autoEncoder", LayersOfVectors::autoEncoder, VECTORS),
             LayerPart.of("variationalAutoencoder", LayersOfVectors::variational, VECTORS));
 
-    /** What stands in front of all others where features are indices. */
+    /** The first layer of networks with indices as features. */
     static final List<LayerPart> EMBEDDINGS = List.of(
             LayerPart.of("embedding", LayersOfVectors::embedding, INDICES),
             LayerPart.of("embeddingSequence", LayersOfVectors::embeddingSequence, INDICES));

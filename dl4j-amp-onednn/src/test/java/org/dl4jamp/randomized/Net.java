@@ -8,7 +8,7 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** What is called of both kinds of network. */
+/** The methods of both kinds of network. */
 interface Net {
     Model model();
 
@@ -63,7 +63,7 @@ interface Net {
 
     void countEpoch();
 
-    /** How many iterations DL4J's next step begins with. */
+    /** Sets DL4J's count of iterations before the next step. */
     void setIterations(int iterations);
 
     /** Returns a clone without listeners. */

@@ -25,7 +25,7 @@ import org.dl4jamp.randomized.Scenario.Gene;
 
 /** Makes networks of scenarios. */
 final class NetworkAssembly {
-    /** How long sequences are. */
+    /** The length of sequences. */
     static final int STEPS = 5;
 
     private static final long MOST_NUMBERS = 500;
@@ -73,7 +73,7 @@ final class NetworkAssembly {
                                 last ? CNN2DFormat.NHWC : CNN2DFormat.NCHW);
             case VOLUMES ->
                 InputType.convolutional3D(
-                        // Behind DL4J's convolutions any type says NDHWC.
+                        // Behind DL4J's convolutions any type is NDHWC.
                         draw.chance(0.8) ? Convolution3D.DataFormat.NDHWC : Convolution3D.DataFormat.NCDHW,
                         draw.between(2, 4),
                         draw.between(2, 4),
@@ -107,7 +107,7 @@ final class NetworkAssembly {
         }
     }
 
-    /** Tells the layer of a gene for activations of a type, empty if it doesn't fit there. */
+    /** Returns the layer of a gene for activations of a type; empty if it doesn't fit there. */
     Optional<Fitted> fit(LayerPart part, long seed, InputType type, int steps, boolean first) {
         if (!part.families().contains(Family.of(type)) || !StockLimits.allow(part.name(), type, scenario, first)) {
             return Optional.empty();

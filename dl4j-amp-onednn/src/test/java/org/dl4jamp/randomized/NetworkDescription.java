@@ -32,7 +32,7 @@ import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.randomized.Heads.Labels;
 
 /**
- * A network's configuration, and what its data look like.
+ * A network's configuration, and the shapes of its data.
  *
  * @param json the configuration
  */
@@ -100,7 +100,7 @@ record NetworkDescription(String json, boolean graph, List<Input> inputs, List<O
         return !graph || !hasAVertexThatKeepsMasks();
     }
 
-    /** Returns whether there are layers whose state DL4J refuses to keep. */
+    /** Returns whether DL4J refuses to keep the state of some layers. */
     boolean hasBidirectionalLayers() {
         return names("Bidirectional");
     }
@@ -200,7 +200,7 @@ record NetworkDescription(String json, boolean graph, List<Input> inputs, List<O
         }
     }
 
-    /** Returns whether a layer's output in inference may lie in the memory of its input. */
+    /** Returns whether a layer's output in inference may be in the memory of its input. */
     private static boolean mayReturnAView(NeuralNetConfiguration layer) {
         Layer inner = inner(layer.getLayer());
         return inner instanceof Cropping1D

@@ -40,7 +40,7 @@ final class Observations {
     }
 
     /**
-     * Where two players part.
+     * The first difference between two players.
      *
      * @param index of the observation
      * @param size the largest difference, infinite if it's not one of numbers
@@ -77,7 +77,7 @@ final class Observations {
         return all.size();
     }
 
-    /** Where another player, in mixed precision, differs from this one. */
+    /** Returns the first difference of another player, in mixed precision. */
     Optional<Difference> difference(Observations other) {
         for (int i = 0; i < all.size(); i++) {
             Seen expected = all.get(i);

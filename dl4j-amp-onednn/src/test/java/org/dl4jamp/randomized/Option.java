@@ -3,7 +3,7 @@ package org.dl4jamp.randomized;
 import java.util.EnumSet;
 import java.util.Set;
 
-/** What a recipe may ask for beside its layers. */
+/** The options of a recipe beside its layers. */
 enum Option {
     /** Layers with dropout of all kinds. */
     DROPOUT,

@@ -10,7 +10,7 @@ import org.dl4jamp.randomized.Scenario.Step;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** Makes the calls of a scenario on a network, and writes down what it sees. */
+/** Makes the calls of a scenario on a network, and records the results. */
 abstract class Player implements AutoCloseable {
     private final Scenario scenario;
     private final NetworkDescription description;
@@ -44,7 +44,7 @@ abstract class Player implements AutoCloseable {
         return seen;
     }
 
-    /** Closes what DL4J leaves open when it throws, which the thread's next network would stumble over. */
+    /** Closes workspaces that DL4J leaves open when it throws: the thread's next network would fail in them. */
     static void forgetWorkspaces() {
         Nd4j.getMemoryManager().setCurrentWorkspace(null);
         Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
@@ -100,7 +100,7 @@ abstract class Player implements AutoCloseable {
 
     abstract void inferring(Runnable calls);
 
-    /** Says that single numbers have changed. */
+    /** Notifies the network of changes of single numbers. */
     abstract void refresh();
 
     abstract void restoreExactly(File file) throws IOException;

@@ -19,11 +19,11 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Random networks and calls in FP32 on each engine against stock DL4J, equal to 1e-4 at every number that a program can
- * see.
+ * read.
  *
  * <p>In a build the scenarios are always the same, as many of the first as fit into a minute.
- * {@code -Damp.random.minutes=60} takes new ones for an hour, and {@code -Damp.random.seed=...} the one scenario that a
- * failure names.
+ * {@code -Damp.random.minutes=60} runs new ones for an hour, and {@code -Damp.random.seed=...} the one of a failure's
+ * message.
  */
 class RandomizedTest {
     private static final Logger LOG = LoggerFactory.getLogger(RandomizedTest.class);

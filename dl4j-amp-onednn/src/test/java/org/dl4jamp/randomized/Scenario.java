@@ -5,15 +5,15 @@ import java.util.Set;
 import org.dl4jamp.randomized.Part.Family;
 
 /**
- * A network and what is done with it, as choices that a shrinker can make smaller: a part that doesn't fit what comes
- * before it is left out.
+ * A network and the calls on it, as choices that a shrinker can reduce. A part that doesn't fit behind the one before
+ * is left out.
  *
  * @param graph whether it's a ComputationGraph
  * @param input the first input
  * @param updater the updater of most layers
- * @param options what else is drawn
- * @param parts layers and vertices, of which those that fit are in the network
- * @param calls what is done
+ * @param options further choices
+ * @param parts layers and vertices; the network has those that fit
+ * @param calls the calls on the network
  * @param seed of all that isn't drawn by a part or a call
  */
 record Scenario(

@@ -49,7 +49,7 @@ final class ScenarioGenerator {
             if (!Collections.disjoint(layer.families(), reachable(input))) {
                 parts.add(layer);
             }
-            // DL4J's own layers of SameDiff are slow, and nobody else computes them.
+            // DL4J's own layers of SameDiff are slow, and no engine computes them.
             boolean slow = layer.name().endsWith("ttention") || layer.name().startsWith("locally");
             if (layer.families().contains(input) && !slow) {
                 parts.addAll(Collections.nCopies(4, layer));

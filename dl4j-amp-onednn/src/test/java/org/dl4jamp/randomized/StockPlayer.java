@@ -9,7 +9,7 @@ import java.util.List;
 final class StockPlayer extends Player {
     private final List<Batch> waiting = new ArrayList<>();
     private boolean groupFails;
-    /** Calls of fit so far, each of which DL4J counts in a network that accumulates or skips. */
+    /** Calls of fit so far. DL4J counts each one in a network that accumulates or skips. */
     private int iterations;
 
     StockPlayer(Scenario scenario, NetworkDescription description, Net net, int neighbour) {
@@ -75,7 +75,7 @@ final class StockPlayer extends Player {
         makeStep();
     }
 
-    /** What is enabled anew begins with the iterations that DL4J has counted, and with no group. */
+    /** Does as a network enabled again: it begins with DL4J's count of iterations, and with no group. */
     private void beginAnew() {
         forgetGroup();
         if (scenario().microBatches() > 1 || scenario().has(Option.FAILURES)) {

@@ -32,7 +32,7 @@ import org.dl4jamp.randomized.Part.VertexMaker;
 import org.dl4jamp.randomized.Part.VertexPart;
 import org.dl4jamp.randomized.Part.Wired;
 
-/** Vertices of graphs. Left out: PoolHelperVertex, whose type DL4J tells wrongly. */
+/** Vertices of graphs. Left out: PoolHelperVertex, of which DL4J computes a wrong type. */
 final class Vertices {
     private static final VertexPart ELEMENT_WISE = new VertexPart("elementWise", Vertices::elementWise);
     private static final VertexPart MERGE = new VertexPart("merge", Vertices::merge);
@@ -140,7 +140,7 @@ final class Vertices {
                         new UnstackVertex(draw.between(0, node.copies() - 1), node.copies()), List.of(node), 1));
     }
 
-    /** Of images to vectors; the minibatch's size is found by ND4J. */
+    /** Reshapes images to vectors; ND4J finds the minibatch's size. */
     private static Optional<Wired> reshape(Draw draw, List<Node> nodes) {
         return any(
                         draw,
@@ -168,7 +168,7 @@ final class Vertices {
                 .flatMap(inputs -> Wired.of(new L2Vertex(), inputs));
     }
 
-    /** The network's input whose mask counts: DL4J has no rule for others. */
+    /** Returns the network's input with the mask that counts: DL4J has no rule for others. */
     private static Optional<String> maskInput(List<Node> nodes) {
         return nodes.stream()
                 .filter(node -> node.name().startsWith("in") && node.family() == Family.SEQUENCES)

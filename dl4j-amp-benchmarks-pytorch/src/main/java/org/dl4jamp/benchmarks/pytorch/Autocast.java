@@ -6,7 +6,7 @@ import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.DeviceType;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
-/** What {@code with torch.autocast("cpu", dtype=torch.bfloat16)} does. */
+/** The equivalent of {@code with torch.autocast("cpu", dtype=torch.bfloat16)}. */
 final class Autocast {
     private Autocast() {}
 

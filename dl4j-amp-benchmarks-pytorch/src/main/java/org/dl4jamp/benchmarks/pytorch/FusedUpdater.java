@@ -14,9 +14,9 @@ import org.bytedeco.pytorch.global.torch;
 import org.dl4jamp.benchmarks.blueprint.Updater;
 
 /**
- * What {@code torch.optim.Adam(fused=True)} and {@code torch.optim.SGD(fused=True)} call: PyTorch's fastest updaters on
- * a CPU. Its C++ classes have no such option, and the operators have no Java binding, so they are called from
- * TorchScript.
+ * The operators of {@code torch.optim.Adam(fused=True)} and {@code torch.optim.SGD(fused=True)}, PyTorch's fastest
+ * updaters on a CPU. Its C++ classes have no such option, and the operators have no Java binding, so they are called
+ * from TorchScript.
  */
 final class FusedUpdater {
     private static final String SOURCE = """

@@ -44,13 +44,13 @@ final class Network {
         }
     }
 
-    /** One whose FP32 parameters are trained. */
+    /** Makes a network that trains its FP32 parameters. */
     static Network training(Model model) {
         return new Network(model, true, ScalarType.Float);
     }
 
     /**
-     * One that normalizes by running statistics.
+     * Returns a network that normalizes by running statistics.
      *
      * @param type of the parameters
      */
@@ -58,18 +58,18 @@ final class Network {
         return new Network(model, false, type);
     }
 
-    /** Returns what is trained. */
+    /** Returns the trained parameters. */
     List<Tensor> parameters() {
         return List.copyOf(parameters);
     }
 
-    /** The output of the last operation. LSTMs begin with a state of zeros. */
+    /** Returns the output of the last operation. LSTMs begin with a state of zeros. */
     Tensor forward(Tensor features) {
         states.clear();
         return next(features);
     }
 
-    /** The same of what follows in sequences: LSTMs begin with the state that they left. */
+    /** Returns the output for the next part of the sequences: LSTMs begin with the state after the last part. */
     Tensor next(Tensor features) {
         Map<String, Tensor> outputs = new HashMap<>();
         outputs.put(Blueprint.INPUT, features);
@@ -111,7 +111,7 @@ final class Network {
         if (operation instanceof Operation.Add) {
             return inputs -> inputs.get(0).add(inputs.get(1));
         }
-        throw new IllegalArgumentException("PyTorch's side doesn't know " + operation);
+        throw new IllegalArgumentException("PyTorch's side has no operation " + operation);
     }
 
     private Function convolution(Operation.Convolution convolution) {
@@ -169,7 +169,7 @@ final class Network {
         return made;
     }
 
-    /** Returns what isn't trained. */
+    /** Returns a parameter that isn't trained. */
     private Tensor buffer(Operation operation, Parameter parameter) {
         return Tensors.copy(model.tensors().get(operation, parameter)).to(type);
     }

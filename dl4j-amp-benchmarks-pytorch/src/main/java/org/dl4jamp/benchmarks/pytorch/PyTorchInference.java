@@ -20,7 +20,7 @@ import org.dl4jamp.benchmarks.side.Task;
  * come out as probabilities.
  */
 public final class PyTorchInference implements Inference {
-    /** What it computes in. */
+    /** The data types of weights and computation. */
     public enum Numbers {
         /** FP32. */
         FP32,

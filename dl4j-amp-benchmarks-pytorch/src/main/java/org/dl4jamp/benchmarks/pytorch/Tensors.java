@@ -12,14 +12,14 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 final class Tensors {
     private Tensors() {}
 
-    /** A copy, with images (and weights of their convolutions) in channels-last order. */
+    /** Returns a copy, with images (and weights of their convolutions) in channels-last order. */
     static Tensor copy(org.dl4jamp.benchmarks.blueprint.Tensor numbers) {
         Tensor plain = torch.empty(numbers.shape(), new TensorOptions(ScalarType.Float), null);
         new FloatPointer(plain.data_ptr()).put(numbers.values());
         return numbers.shape().length == 4 ? plain.contiguous(MemoryFormat.ChannelsLast) : plain;
     }
 
-    /** Classes as integers, one after the other. */
+    /** Returns classes as integers, one after the other. */
     static Tensor classes(org.dl4jamp.benchmarks.blueprint.Tensor numbers) {
         return torch.tensor(numbers.values()).to(ScalarType.Long);
     }

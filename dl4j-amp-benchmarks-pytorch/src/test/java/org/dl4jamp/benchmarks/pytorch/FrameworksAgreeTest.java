@@ -67,8 +67,8 @@ class FrameworksAgreeTest {
     }
 
     /**
-     * Returns whether PyTorch can be asked for bf16: it hands LSTMs to oneDNN because the CPU has AVX-512, and oneDNN refuses
-     * if the environment has it go without. FP32 takes its place then.
+     * Returns whether PyTorch computes bf16. It runs LSTMs on oneDNN if the CPU has AVX-512, and oneDNN refuses them if
+     * the environment disables AVX-512. FP32 is tested then.
      */
     static boolean hasHalf(Model model) {
         boolean lowered = BELOW_AVX512.contains(

@@ -7,11 +7,11 @@ import java.util.List;
  *
  * @param name of the case
  * @param operations in an order in which each comes after its inputs; the last one's output goes into the loss
- * @param loss what is minimized
- * @param updater how the parameters move
+ * @param loss the loss that is minimized
+ * @param updater the updater of the parameters
  */
 public record Blueprint(String name, List<Operation> operations, Loss loss, Updater updater) {
-    /** What operations name as their input where they take the features. */
+    /** The input's name for operations that take the features. */
     public static final String INPUT = "input";
 
     /**
@@ -24,9 +24,9 @@ public record Blueprint(String name, List<Operation> operations, Loss loss, Upda
     public static final String LABELS = "labels";
 
     /**
-     * What stock DL4J infers, in {@link Tensors}: heights {@code [minibatch, channels, height, width]}, or
-     * probabilities of classes {@code [minibatch, classes]} or {@code [minibatch, time, classes]}. Only where there is
-     * something to infer.
+     * Stock DL4J's output in inference, in {@link Tensors}: heights {@code [minibatch, channels, height, width]}, or
+     * probabilities of classes {@code [minibatch, classes]} or {@code [minibatch, time, classes]}. Only for cases with
+     * inference.
      */
     public static final String OUTPUT = "output";
 
@@ -34,7 +34,7 @@ public record Blueprint(String name, List<Operation> operations, Loss loss, Upda
         operations = List.copyOf(operations);
     }
 
-    /** The name of an operation's weights or other parameters in {@link Tensors}. */
+    /** Returns the name of an operation's weights or other parameters in {@link Tensors}. */
     public static String parameter(Operation operation, Parameter parameter) {
         return operation.name() + "/" + parameter;
     }

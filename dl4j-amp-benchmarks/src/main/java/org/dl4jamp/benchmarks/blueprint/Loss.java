@@ -1,14 +1,14 @@
 package org.dl4jamp.benchmarks.blueprint;
 
 /**
- * What is minimized: the sum of all terms over the minibatch, as in DL4J. Figures show the mean of the terms.
+ * The loss that is minimized: the sum of all terms over the minibatch, as in DL4J. Figures show the mean of the terms.
  *
  * @param kind of the terms
- * @param terms how many there are
+ * @param terms number of terms
  * @param minibatch examples in the batch
  */
 public record Loss(Kind kind, long terms, long minibatch) {
-    /** What a term is. */
+    /** The kind of a term. */
     public enum Kind {
         /** The square of the difference between an output and its label. */
         SQUARED_ERROR,
@@ -16,7 +16,7 @@ public record Loss(Kind kind, long terms, long minibatch) {
         CROSS_ENTROPY
     }
 
-    /** The mean of the terms, of the sum over the minibatch. */
+    /** Returns the mean of the terms from the sum over the minibatch. */
     public double mean(double sumOverMinibatch) {
         return sumOverMinibatch * minibatch / terms;
     }

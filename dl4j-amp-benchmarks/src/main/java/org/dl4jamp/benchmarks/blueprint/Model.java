@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 
 /**
- * A blueprint with its numbers, which a process that has DL4J hands to one that has another framework.
+ * A blueprint with its numbers, which a process with DL4J passes to one with another framework.
  *
  * @param blueprint the network
  * @param tensors initial weights and batch
@@ -22,7 +22,7 @@ public record Model(Blueprint blueprint, Tensors tensors) {
         tensors.write(folder.resolve(TENSORS));
     }
 
-    /** Reads what {@link #write} wrote; the folder has to stay as long as tensors are asked for. */
+    /** Reads what {@link #write} wrote; the folder has to stay as long as tensors are read. */
     public static Model read(Path folder) throws IOException {
         return new Model(readBlueprint(folder), Tensors.read(folder.resolve(TENSORS)));
     }

@@ -17,10 +17,10 @@ import java.util.List;
     @JsonSubTypes.Type(value = Operation.Add.class, name = "add"),
 })
 public sealed interface Operation {
-    /** Its name, and that of its output. */
+    /** Returns its name, and that of its output. */
     String name();
 
-    /** Returns what it takes: names of operations, or {@link Blueprint#INPUT}. */
+    /** Returns its inputs: names of operations, or {@link Blueprint#INPUT}. */
     List<String> inputs();
 
     /** A convolution of images, with a bias. */

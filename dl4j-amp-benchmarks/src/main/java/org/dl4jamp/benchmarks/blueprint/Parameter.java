@@ -4,9 +4,7 @@ package org.dl4jamp.benchmarks.blueprint;
 public enum Parameter {
     /** {@code [out, in]}, or {@code [out, in, height, width]} of a convolution. */
     WEIGHTS,
-    /**
-     * {@code [4 * out, in]}: the gates input, forget, cell and output of an LSTM, what they make of the layer's input.
-     */
+    /** {@code [4 * out, in]}: weights of the layer's input for the gates input, forget, cell and output of an LSTM. */
     INPUT_WEIGHTS,
     /** {@code [4 * out, out]}: what they make of the layer's own last output. */
     RECURRENT_WEIGHTS,

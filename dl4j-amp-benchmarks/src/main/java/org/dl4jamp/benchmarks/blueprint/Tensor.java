@@ -2,13 +2,13 @@ package org.dl4jamp.benchmarks.blueprint;
 
 import java.util.Arrays;
 
-/** Numbers in FP32, the last axis contiguous. Not copied: who makes it and who reads it leaves the arrays alone. */
+/** Numbers in FP32, the last axis contiguous. The arrays aren't copied, and must not be changed. */
 public final class Tensor {
     private final long[] shape;
     private final float[] values;
 
     /**
-     * @param shape whose product is the number of values
+     * @param shape sizes of the axes; their product is the number of values
      * @param values the last axis contiguous
      */
     public Tensor(long[] shape, float[] values) {
@@ -20,22 +20,22 @@ public final class Tensor {
         this.values = values;
     }
 
-    /** A copy of its shape. */
+    /** Returns a copy of its shape. */
     public long[] shape() {
         return shape.clone();
     }
 
-    /** The size of one axis. */
+    /** Returns the size of one axis. */
     public long size(int axis) {
         return shape[axis];
     }
 
-    /** The numbers themselves, not a copy. */
+    /** Returns the numbers themselves, not a copy. */
     public float[] values() {
         return values;
     }
 
-    /** The same numbers in another shape. */
+    /** Returns the same numbers in another shape. */
     public Tensor reshape(long... newShape) {
         return new Tensor(newShape, values);
     }

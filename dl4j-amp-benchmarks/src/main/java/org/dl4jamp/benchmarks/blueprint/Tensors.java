@@ -18,8 +18,8 @@ import java.util.function.Supplier;
  * Tensors by name: initial weights and a batch.
  *
  * <p>In a file: the number of tensors, then of each its name, its rank, its shape and its numbers, all as
- * {@link DataOutputStream} writes them (big-endian). Numbers are read when they are asked for and not kept, so that a
- * side's memory isn't filled with copies of its weights.
+ * {@link DataOutputStream} writes them (big-endian). Numbers are read at each call and not kept, so that a side's
+ * memory isn't filled with copies of its weights.
  */
 public final class Tensors {
     private static final int CHUNK = 1 << 14;
@@ -37,7 +37,7 @@ public final class Tensors {
         }
     }
 
-    /** The one of that name, which has to exist. */
+    /** Returns the tensor of a name, which has to exist. */
     public Tensor get(String name) {
         Supplier<Tensor> found = tensors.get(name);
         if (found == null) {
@@ -46,7 +46,7 @@ public final class Tensors {
         return found.get();
     }
 
-    /** An operation's parameter, which has to exist. */
+    /** Returns an operation's parameter, which has to exist. */
     public Tensor get(Operation operation, Parameter parameter) {
         return get(Blueprint.parameter(operation, parameter));
     }
@@ -75,7 +75,7 @@ public final class Tensors {
         }
     }
 
-    /** Those of a file that {@link #write} wrote, and that has to stay as long as they are asked for. */
+    /** Returns those of a file that {@link #write} wrote. The file has to stay as long as they are read. */
     public static Tensors read(Path file) throws IOException {
         Tensors read = new Tensors();
         try (RandomAccessFile in = new RandomAccessFile(file.toFile(), "r")) {

@@ -3,7 +3,7 @@ package org.dl4jamp.benchmarks.blueprint;
 import com.fasterxml.jackson.annotation.JsonSubTypes;
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
 
-/** Returns how gradients move the parameters. */
+/** The updater of the parameters. */
 @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "kind")
 @JsonSubTypes({
     @JsonSubTypes.Type(value = Updater.Adam.class, name = "adam"),

@@ -2,7 +2,7 @@ package org.dl4jamp.benchmarks.blueprint;
 
 /** The window of a convolution or pooling: its size, its stride, and zeros on either side, along height and width. */
 public record Window(int height, int width, int strideY, int strideX, int padY, int padX) {
-    /** The same window with more zeros on either side. */
+    /** Returns the same window with more zeros on either side. */
     public Window padded(int y, int x) {
         return new Window(height, width, strideY, strideX, padY + y, padX + x);
     }

@@ -5,33 +5,33 @@ import org.dl4jamp.benchmarks.side.Schedule;
 import org.dl4jamp.benchmarks.side.Task;
 import org.nd4j.linalg.dataset.DataSet;
 
-/** A network and a batch, both the same each time they are asked for. */
+/** A network and a batch, both the same at each call. */
 public interface BenchmarkCase {
-    /** Its name on the command line. */
+    /** Returns its name on the command line. */
     String name();
 
-    /** The network and its batch, in a few words. */
+    /** Returns a short description of the network and its batch. */
     String description();
 
-    /** Returns what moves its parameters in training, in a word or two. */
+    /** Returns the name of its updater. */
     String updater();
 
-    /** The network with its initial weights. */
+    /** Returns the network with its initial weights. */
     NeuralNetwork network();
 
-    /** The batch of each step or pass. */
+    /** Returns the batch of each step or pass. */
     DataSet batch();
 
     /** Examples in the batch. */
     int minibatch();
 
-    /** The same case with another number of examples. */
+    /** Returns the same case with another number of examples. */
     BenchmarkCase ofBatch(int examples);
 
-    /** Returns how long a repetition is if nobody says otherwise. */
+    /** Returns the default length of a repetition. */
     Schedule schedule();
 
-    /** Returns how it infers. */
+    /** Returns its task in inference. */
     default Task inference() {
         return Task.INFERENCE;
     }

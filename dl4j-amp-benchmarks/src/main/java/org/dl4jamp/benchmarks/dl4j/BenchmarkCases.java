@@ -21,13 +21,13 @@ public final class BenchmarkCases {
     private static final BenchmarkCase LSTM = new LstmCase("lstm", 2, 512, 64, 32, 96, Schedule.ofSteps(3, 4));
     private static final BenchmarkCase LENET = new LenetCase("lenet", 64, 1e-3, Schedule.ofSteps(10, 10));
 
-    /** For inference only. */
+    /** The cases for inference only. */
     private static final BenchmarkCase LSTM_STEP = new TimeStepsCase("lstm-step", LSTM);
 
     private static final List<BenchmarkCase> LARGE = List.of(
             new SineCase(64, SINE_HIDDEN), SINE_128, new SineCase(256, SINE_HIDDEN), RESNET50, MLP, LSTM, LENET);
 
-    /** Networks of which a step takes so little that what isn't arithmetic decides. */
+    /** Networks with such short steps that the overhead decides. */
     private static final List<BenchmarkCase> SMALL = List.of(
             new MlpCase("iris", List.of(4, 10, 3), 16, Schedule.ofSteps(20, 20)),
             new MlpCase("mlp-small", List.of(784, 100, 10), 64, Schedule.ofSteps(20, 20)),
@@ -47,8 +47,8 @@ public final class BenchmarkCases {
     private BenchmarkCases() {}
 
     /**
-     * The names of all cases: those of the group {@code all}, then those of {@code small}, then what is for inference
-     * only.
+     * Returns the names of all cases: those of the group {@code all}, then those of {@code small}, then what is for
+     * inference only.
      */
     public static List<String> names() {
         return cases().map(BenchmarkCase::name).toList();
@@ -60,8 +60,8 @@ public final class BenchmarkCases {
     }
 
     /**
-     * The case of that name, or those of the group of that name in their order; besides {@link #names} there is
-     * {@code sine-N} for a grid of N by N points, 2 to 9999.
+     * Returns the case, or those of the group, of a name; besides {@link #names} there is {@code sine-N} for a grid of
+     * N by N points, 2 to 9999.
      *
      * @throws IllegalArgumentException if there is none, or it's for inference only; the message lists those that there
      *     are
@@ -74,7 +74,7 @@ public final class BenchmarkCases {
     }
 
     /**
-     * The same for inference, where {@code all} are fewer sizes and more batches.
+     * Returns the same for inference, where {@code all} are fewer sizes and more batches.
      *
      * @throws IllegalArgumentException if there is none; the message lists those that there are
      */
@@ -83,7 +83,7 @@ public final class BenchmarkCases {
     }
 
     /**
-     * The case of that name.
+     * Returns the case of a name.
      *
      * @throws IllegalArgumentException if there is none; the message lists those that there are
      */

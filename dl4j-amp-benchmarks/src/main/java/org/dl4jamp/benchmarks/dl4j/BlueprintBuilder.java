@@ -43,8 +43,8 @@ import org.nd4j.linalg.learning.config.IUpdater;
 import org.nd4j.linalg.learning.config.Nesterovs;
 
 /**
- * Reads a blueprint and its numbers off a DL4J network, so that nobody writes a network twice. Refuses what blueprints
- * don't have.
+ * Makes a blueprint and its numbers from a DL4J network, so that each network is written once. Refuses layers that
+ * blueprints don't have.
  */
 public final class BlueprintBuilder {
     private final List<Operation> operations = new ArrayList<>();
@@ -62,7 +62,7 @@ public final class BlueprintBuilder {
     }
 
     /**
-     * The model that a network and its batch are.
+     * Returns the model that a network and its batch are.
      *
      * @throws IllegalArgumentException if a blueprint can't describe it; the message names the layer
      */
@@ -75,8 +75,8 @@ public final class BlueprintBuilder {
     }
 
     /**
-     * The model with what stock DL4J infers, from which all sides' outputs are told to differ. Leaves the network in no
-     * other state.
+     * Returns the model with stock DL4J's output, which all sides' outputs are compared with. The network's state stays
+     * the same.
      *
      * @throws IllegalArgumentException if a blueprint can't describe it; the message names the layer
      */
@@ -241,7 +241,7 @@ public final class BlueprintBuilder {
         tensors.put(node.name() + "/" + parameter, tensor(numbers));
     }
 
-    /** Returns what DL4J takes or gives; sequences as [minibatch, time, features]. */
+    /** Returns DL4J's input or output; sequences as [minibatch, time, features]. */
     static Tensor timeBeforeFeatures(INDArray array) {
         return tensor(array.rank() == 3 ? array.permute(0, 2, 1) : array);
     }

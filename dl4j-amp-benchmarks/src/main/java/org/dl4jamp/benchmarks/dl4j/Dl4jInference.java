@@ -34,12 +34,12 @@ public final class Dl4jInference implements Inference {
         this.mode = mode;
     }
 
-    /** Stock DL4J. */
+    /** Returns the workload in stock DL4J. */
     public static Dl4jInference stock(NeuralNetwork network, INDArray features, Task task) {
         return new Dl4jInference(network, features, task, null);
     }
 
-    /** The same network with this project's CPU engine. */
+    /** Returns the same network with this project's CPU engine. */
     public static Dl4jInference amp(NeuralNetwork network, INDArray features, Task task, Precision precision) {
         AmpConfig config = AmpConfig.builder()
                 .precision(precision)
@@ -48,7 +48,7 @@ public final class Dl4jInference implements Inference {
         return new Dl4jInference(network, features, task, mode(network, config));
     }
 
-    /** The same network with what this project chooses for it. */
+    /** Returns the same network with what this project chooses for it. */
     public static Dl4jInference auto(NeuralNetwork network, INDArray features, Task task) {
         return new Dl4jInference(network, features, task, mode(network, AmpConfig.defaults()));
     }
@@ -74,7 +74,7 @@ public final class Dl4jInference implements Inference {
         infer();
     }
 
-    /** One array, or one for each time step. */
+    /** Returns one array, or one for each time step. */
     private List<INDArray> infer() {
         if (!timeSteps.isEmpty()) {
             MultiLayerNetwork recurrent = (MultiLayerNetwork) network;

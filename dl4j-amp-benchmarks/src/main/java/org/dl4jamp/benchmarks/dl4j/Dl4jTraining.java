@@ -17,7 +17,7 @@ import org.nd4j.linalg.factory.Nd4j;
 
 /** A DL4J network trained as DL4J's users do, with {@code fit}, plain or with mixed precision enabled. */
 public final class Dl4jTraining implements Training {
-    /** The name that DL4J gives to the workspace in which all layers' activations are kept until the backward pass. */
+    /** DL4J's name of the workspace that keeps all layers' activations until the backward pass. */
     private static final String ACTIVATIONS = "WS_ALL_LAYERS_ACT";
 
     private final NeuralNetwork network;
@@ -32,12 +32,12 @@ public final class Dl4jTraining implements Training {
         this.amp = amp;
     }
 
-    /** Stock DL4J. */
+    /** Returns the workload in stock DL4J. */
     public static Dl4jTraining stock(NeuralNetwork network, DataSet batch, Loss loss) {
         return new Dl4jTraining(network, batch, loss, null);
     }
 
-    /** The same network with this project's CPU engine. */
+    /** Returns the same network with this project's CPU engine. */
     public static Dl4jTraining amp(NeuralNetwork network, DataSet batch, Loss loss, Precision precision) {
         return amp(
                 network,
@@ -49,7 +49,7 @@ public final class Dl4jTraining implements Training {
                         .build());
     }
 
-    /** The same network with what this project chooses for it. */
+    /** Returns the same network with what this project chooses for it. */
     public static Dl4jTraining auto(NeuralNetwork network, DataSet batch, Loss loss) {
         return amp(network, batch, loss, AmpConfig.defaults());
     }

@@ -9,7 +9,7 @@ final class EngineChoice {
 
     private EngineChoice() {}
 
-    /** Precision and engine of a plan in words. */
+    /** Returns precision and engine of a plan as text. */
     static String of(PrecisionPlan plan, String engine) {
         boolean left = plan.rows().stream().noneMatch(row -> row.engine().equals(engine));
         return plan.precision() + (left ? " as DL4J computes it" : " on engine " + engine);

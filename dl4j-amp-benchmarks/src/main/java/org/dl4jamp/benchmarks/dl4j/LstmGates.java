@@ -14,7 +14,7 @@ final class LstmGates {
     private LstmGates() {}
 
     /**
-     * Another order of the gates.
+     * Reorders the gates.
      *
      * @param dl4j weights [in, 4 * out], or a bias [4 * out]
      * @return [4 * out, in], or [4 * out, 1]

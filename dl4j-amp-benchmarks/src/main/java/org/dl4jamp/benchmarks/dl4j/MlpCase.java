@@ -21,7 +21,7 @@ import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
  * Dense layers with ReLU, and softmax.
  *
  * @param name of the case
- * @param sizes numbers of an example, units of each hidden layer, classes to tell apart
+ * @param sizes numbers of an example, units of each hidden layer, number of classes
  * @param minibatch examples
  * @param schedule of a repetition
  */

@@ -21,7 +21,7 @@ import org.dl4jamp.benchmarks.blueprint.Blueprint;
  * @param preProcessor what reshapes the layer's input, if anything does
  */
 record Node(String name, List<String> inputs, Optional<Layer> layer, Optional<InputPreProcessor> preProcessor) {
-    /** All of a network, each after its inputs. */
+    /** Returns all of a network, each after its inputs. */
     static List<Node> of(NeuralNetwork network) {
         return network instanceof ComputationGraph graph ? ofGraph(graph) : ofStack((MultiLayerNetwork) network);
     }

@@ -5,13 +5,13 @@ import java.util.zip.CRC32;
 import org.deeplearning4j.nn.api.NeuralNetwork;
 import org.nd4j.linalg.api.buffer.DataBuffer;
 
-/** Tells whether two processes made the same initial parameters, without making a copy of them. */
+/** A checksum of initial parameters, to compare two processes without copying the parameters. */
 public final class ParameterChecksum {
     private static final int CHUNK = 1 << 14;
 
     private ParameterChecksum() {}
 
-    /** That of a network's parameters. */
+    /** Returns the checksum of a network's parameters. */
     public static long of(NeuralNetwork network) {
         DataBuffer parameters =
                 ((org.deeplearning4j.nn.api.Model) network).params().data();

@@ -11,7 +11,7 @@ import org.nd4j.linalg.api.ops.ReduceOp;
 import org.nd4j.linalg.cpu.nativecpu.ops.NativeOpExecutioner;
 
 /**
- * ND4J's executioner of operations, which tells the flight recorder of each. ND4J takes it if its name is in the system
+ * ND4J's executioner of operations, with a flight recorder event for each. ND4J uses it if its name is in the system
  * property {@value #PROPERTY}.
  */
 public final class ProfiledExecutioner extends NativeOpExecutioner {

@@ -18,7 +18,7 @@ final class RandomBatch {
         this.minibatch = minibatch;
     }
 
-    /** Normally distributed numbers, [minibatch, shape...]. */
+    /** Returns normally distributed numbers, [minibatch, shape...]. */
     INDArray features(long... shape) {
         long[] all = LongStream.concat(LongStream.of(minibatch), Arrays.stream(shape))
                 .toArray();
@@ -30,8 +30,8 @@ final class RandomBatch {
     }
 
     /**
-     * Images of a few waves each, [minibatch, channels, side, side]. Images of noise all look the same to a deep
-     * network: batch normalization blows up what little sets them apart, and rounding with it.
+     * Returns images of a few waves each, [minibatch, channels, side, side]. Images of noise all look the same to a
+     * deep network: batch normalization blows up what little sets them apart, and rounding with it.
      */
     INDArray images(int channels, int side) {
         float[][][][] images = new float[minibatch][channels][side][side];
@@ -57,7 +57,7 @@ final class RandomBatch {
         }
     }
 
-    /** One class for each example, [minibatch, classes]. */
+    /** Returns one class for each example, [minibatch, classes]. */
     INDArray oneHot(int classes) {
         float[][] labels = new float[minibatch][classes];
         for (float[] label : labels) {
@@ -67,7 +67,7 @@ final class RandomBatch {
     }
 
     /**
-     * One class for each step of each example.
+     * Returns one class for each step of each example.
      *
      * @return one row of steps + 1 classes per example; the label of a step is what follows it
      */

@@ -21,13 +21,13 @@ import org.nd4j.linalg.learning.config.Nesterovs;
  * (1e-7 and 5e-5): PyTorch's updaters have no L1, and the terms would be in DL4J's loss alone.
  *
  * <p>From the zoo's initial weights no two implementations of this network come to the same loss, in FP32 either: its
- * gradients are so large that the loss jumps at any learning rate from 1e-6 on. So it begins, as is usual for residual
- * networks, with weights after He and residual branches that are scaled down (P. Goyal et al., Accurate, Large
- * Minibatch SGD, 2017, section 5.1), and with small weights of its output.
+ * gradients are so large that the loss jumps at any learning rate from 1e-6 on. So it begins with weights after He,
+ * scaled-down residual branches (P. Goyal et al., Accurate, Large Minibatch SGD, 2017, section 5.1), and small weights
+ * of its output.
  *
  * @param side pixels along each side of an image
  * @param minibatch images
- * @param classes to tell apart
+ * @param classes how many there are
  */
 public record Resnet50Case(int side, int minibatch, int classes) implements BenchmarkCase {
     private static final int CHANNELS = 3;

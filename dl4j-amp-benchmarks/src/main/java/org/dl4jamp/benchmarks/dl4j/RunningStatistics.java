@@ -9,7 +9,7 @@ import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * The means and variances by which batch normalization infers. A network that was never trained has zeros and ones,
- * with which next to nothing is to be done.
+ * where almost no work is needed.
  */
 public final class RunningStatistics {
     private static final double MEAN_DEVIATION = 0.1;
@@ -39,7 +39,7 @@ public final class RunningStatistics {
                 });
     }
 
-    /** The variances of a layer, which DL4J keeps as decimal logarithms of deviations. */
+    /** Returns the variances of a layer, which DL4J keeps as decimal logarithms of deviations. */
     static float[] variances(INDArray logDeviations) {
         float[] variances = logDeviations.dup('c').data().asFloat();
         for (int channel = 0; channel < variances.length; channel++) {

@@ -9,8 +9,7 @@ import org.bytedeco.dnnl.primitive_desc;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 
 /**
- * A product with weights, on rows, on images as they lie there, or on each step of a sequence; with ReLU if that
- * follows.
+ * A product with weights, on rows, on images in their order, or on each step of a sequence; with ReLU if that follows.
  */
 final class DensePart extends ProductPart {
     private final Tape tape;
@@ -63,7 +62,7 @@ final class DensePart extends ProductPart {
         return Flow.output(tape, tape.activations(memory.format_tag.ab, shape), shape);
     }
 
-    /** The steps of sequences one by one. */
+    /** Returns the steps of sequences one by one. */
     static memory.desc asRows(Flow input, memory.desc description) {
         return input.rank() == 3 ? description.reshape(new long[] {rows(input), input.size(2)}) : description;
     }

@@ -14,10 +14,10 @@ import org.dl4jamp.benchmarks.side.Inference;
 import org.dl4jamp.benchmarks.side.Task;
 
 /**
- * The primitives of a pass in inference mode, on channels-last plain memory: batch normalization is in the weights of
- * the product before it, sums of residual blocks and ReLU are part of the product's primitive, weights are in the order
- * that each primitive likes best before the first pass, and activations take the memory of those that nobody reads any
- * more. The features are in the activations' type and order before the first pass.
+ * The primitives of a pass in inference mode, on channels-last plain memory. Batch normalization is folded into the
+ * weights of the product before it. Sums of residual blocks and ReLU are fused into the product's primitive. Before the
+ * first pass weights are in each primitive's own order, and features in the activations' type and order. Activations
+ * reuse the memory of those that aren't read any more.
  */
 public final class FloorInference implements Inference {
     private final Tape tape;

@@ -17,9 +17,9 @@ import org.dl4jamp.benchmarks.blueprint.Tensors;
 import org.dl4jamp.benchmarks.side.Training;
 
 /**
- * The primitives of a training step, on channels-last plain memory, with ReLU fused into what comes before it and no
- * gradient of the features where oneDNN can leave it out. Weights are in the order that each primitive likes best
- * before the first step; none of them moves, so that the loss is the same in each step.
+ * The primitives of a training step, on channels-last plain memory. ReLU is fused into the operation before it, and
+ * there is no gradient of the features where oneDNN can leave it out. Before the first step weights are in each
+ * primitive's own order. No weight changes, so that the loss is the same in each step.
  */
 public final class FloorTraining implements Training {
     private final Tape tape;
@@ -55,7 +55,7 @@ public final class FloorTraining implements Training {
         loss = lossPart.value();
     }
 
-    /** The operations whose output nothing but a ReLU reads. */
+    /** Returns the operations with a ReLU as their only reader. */
     private static Set<String> fusedWithRelu(List<Operation> operations) {
         Map<String, Long> readers = operations.stream()
                 .flatMap(operation -> operation.inputs().stream())

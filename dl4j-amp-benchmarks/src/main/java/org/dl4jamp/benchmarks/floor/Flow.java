@@ -7,7 +7,7 @@ import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 
-/** What flows between operations: activations forward, their gradients backward. */
+/** The data between operations: activations forward, their gradients backward. */
 final class Flow {
     private final Tape tape;
     private final long[] shape;
@@ -32,7 +32,7 @@ final class Flow {
         this.needsGradient = needsGradient;
     }
 
-    /** The features, which need no gradient, with the channels of images last. */
+    /** Returns the features, which need no gradient, with the channels of images last. */
     static Flow features(Tape tape, Tensor features) {
         long[] shape = features.shape();
         boolean images = shape.length == 4;
@@ -42,17 +42,17 @@ final class Flow {
         return withoutGradient(tape, tape.filled(features, tape.floats(plainTag, shape), wanted), wanted, shape);
     }
 
-    /** Returns what needs no gradient. */
+    /** Makes a flow without gradient. */
     static Flow withoutGradient(Tape tape, memory value, memory.desc description, long... shape) {
         return new Flow(tape, shape, description, description, value, false);
     }
 
-    /** The output of an operation, with gradients of the same type. */
+    /** Makes the output of an operation, with gradients of the same type. */
     static Flow output(Tape tape, memory.desc description, long... shape) {
         return new Flow(tape, shape, description, description, tape.memory(description), true);
     }
 
-    /** The output of an operation whose gradients are of another type. */
+    /** Makes the output of an operation, with gradients of another type. */
     static Flow output(Tape tape, memory.desc description, memory.desc gradient, long... shape) {
         return new Flow(tape, shape, description, gradient, tape.memory(description), true);
     }
@@ -98,12 +98,12 @@ final class Flow {
         return gradient;
     }
 
-    /** Another consumer's contribution, in memory that others may read too. */
+    /** Adds another consumer's contribution, in memory that others may read too. */
     void addGradient(memory gradient) {
         gradients.add(gradient);
     }
 
-    /** The gradient, when all consumers have contributed: their sum. */
+    /** Returns the gradient, when all consumers have contributed: their sum. */
     memory gradient() {
         memory sum = gradients.get(0);
         for (memory next : gradients.subList(1, gradients.size())) {

@@ -39,7 +39,7 @@ final class InferencePass {
         this.step = step;
     }
 
-    /** Adds all of them and says what comes out. */
+    /** Adds all of them and returns the output. */
     Flow add(Flow features) {
         flows.put(Blueprint.INPUT, features);
         Flow last = features;
@@ -52,10 +52,7 @@ final class InferencePass {
         return last;
     }
 
-    /**
-     * What was read for the last time makes room for what comes. Some outputs are in the memory of what they were made
-     * of.
-     */
+    /** Frees the memory of inputs after their last read. Some outputs are in the memory of their inputs. */
     private void giveBack(Stage stage, List<Stage> later) {
         for (String input : stage.inputs()) {
             Flow read = flows.get(input);
@@ -137,7 +134,7 @@ final class InferencePass {
         return output;
     }
 
-    /** In the summand's memory if there is one. */
+    /** Returns the output, in the summand's memory if there is one. */
     private Flow output(Stage stage, memory.desc description, long... shape) {
         memory value = stage.summand().map(name -> flows.get(name).value()).orElseGet(() -> memories.take(description));
         return Flow.withoutGradient(tape, value, description, shape);
@@ -208,7 +205,7 @@ final class InferencePass {
         return output;
     }
 
-    /** FP32 probabilities of the classes that rows of outputs stand for. */
+    /** Returns FP32 probabilities of the classes that rows of outputs stand for. */
     static Flow softmax(Tape tape, Flow rows) {
         memory.desc probabilities = tape.floats(memory.format_tag.ab, rows.shape());
         softmax_forward.primitive_desc description = new softmax_forward.primitive_desc(

@@ -64,7 +64,7 @@ final class LossPart {
         return tape.filled(new Tensor(output.shape(), numbers), plain, output.description());
     }
 
-    /** The mean of the loss's terms, of the output that is there after a run. */
+    /** Returns the mean of the loss's terms, of the output that is there after a run. */
     double value() {
         float[] numbers = tape.read(output.value(), plainTag(), output.shape());
         double sum = 0;

@@ -34,10 +34,10 @@ final class LstmInference {
         hidden = recurrentWeights.size(1);
     }
 
-    /** What the layer remembers: its last output, and its cells. */
+    /** The layer's state: its last output, and its cells. */
     private record State(memory output, memory cells) {}
 
-    /** Adds its primitive and says what comes out. */
+    /** Adds its primitive and returns the output. */
     Flow add(Flow input, OptionalInt step) {
         long minibatch = input.size(1);
         long[] inputShape = {1, 1, inputWeights.size(1), GATES, hidden};

@@ -8,8 +8,8 @@ import org.bytedeco.dnnl.memory;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 
 /**
- * The memory of inference: weights, of which all time steps have one copy, and activations, which take the place of
- * those that nobody reads any more.
+ * The memory of inference: weights, with one copy for all time steps, and activations, which overwrite those that
+ * aren't read any more.
  */
 final class Memories {
     private final Tape tape;
@@ -20,21 +20,21 @@ final class Memories {
         this.tape = tape;
     }
 
-    /** One that holds a tensor's numbers, the same each time. */
+    /** Returns memory with a tensor's numbers, the same at each call. */
     memory filled(String name, Tensor tensor, memory.desc plain, memory.desc wanted) {
         memory filled = kept.computeIfAbsent(name, key -> tape.filled(tensor, plain, wanted));
         if (!filled.get_desc().equals(wanted)) {
-            throw new IllegalStateException("two primitives want " + name + " in different orders");
+            throw new IllegalStateException("two primitives read " + name + " in different orders");
         }
         return filled;
     }
 
-    /** One of that name, the same each time. */
+    /** Returns the memory of a name, the same at each call. */
     memory named(String name, memory.desc description) {
         return kept.computeIfAbsent(name, key -> tape.memory(description));
     }
 
-    /** One for activations. */
+    /** Returns memory for activations. */
     memory take(memory.desc description) {
         Deque<memory> sameSize = free.get(description.get_size());
         return sameSize == null || sameSize.isEmpty()

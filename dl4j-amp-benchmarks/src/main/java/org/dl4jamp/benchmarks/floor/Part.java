@@ -2,7 +2,7 @@ package org.dl4jamp.benchmarks.floor;
 
 /** An operation on the tape: made, it has put its forward primitives there. */
 interface Part {
-    /** Returns what it hands on. */
+    /** Returns its output. */
     Flow output();
 
     /** Puts the backward primitives on the tape, when those of all consumers of the output are there. */

@@ -27,7 +27,7 @@ abstract class ProductPart implements Part {
         this.biases = biases(tape, weights);
     }
 
-    /** One for each output. */
+    /** Returns a description of one bias for each output. */
     static memory.desc biases(Tape tape, Tensor weights) {
         return tape.floats(memory.format_tag.a, weights.size(0));
     }
@@ -42,10 +42,10 @@ abstract class ProductPart implements Part {
                 new Tape.Argument(dnnl.DNNL_ARG_DST, output.value()));
     }
 
-    /** The primitive for the gradient of the input. */
+    /** Returns the primitive for the gradient of the input. */
     abstract primitive_desc backwardData();
 
-    /** The primitive for the gradients of weights and bias. */
+    /** Returns the primitive for the gradients of weights and bias. */
     abstract primitive_desc backwardWeights();
 
     @Override

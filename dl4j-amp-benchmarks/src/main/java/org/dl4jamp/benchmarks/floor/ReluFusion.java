@@ -16,13 +16,13 @@ final class ReluFusion {
 
     private ReluFusion() {}
 
-    /** Attributes of the forward primitive. */
+    /** Returns attributes of the forward primitive. */
     static primitive_attr attributes(boolean relu) {
         return attributes(false, relu);
     }
 
     /**
-     * Attributes of the forward primitive.
+     * Returns attributes of the forward primitive.
      *
      * @param sum whether what is in the output's memory is added first
      */
@@ -39,7 +39,7 @@ final class ReluFusion {
         return attributes;
     }
 
-    /** The gradient before ReLU. */
+    /** Returns the gradient before ReLU. */
     static memory backward(Tape tape, Flow output, boolean relu) {
         memory gradient = output.gradient();
         if (!relu) {

@@ -4,7 +4,7 @@ import org.dl4jamp.benchmarks.blueprint.Blueprint;
 import org.dl4jamp.benchmarks.blueprint.Operation;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 
-/** oneDNN's recurrent primitives want time as the first axis; blueprints have the minibatch there. */
+/** oneDNN's recurrent primitives have time as the first axis; blueprints have the minibatch there. */
 final class Sequences {
     private final boolean recurrent;
 
@@ -13,7 +13,7 @@ final class Sequences {
     }
 
     /**
-     * Returns what comes out as [time, minibatch, ...] as [minibatch, time, ...]; of a network without sequences the numbers
+     * Returns the output [time, minibatch, ...] as [minibatch, time, ...]; of a network without sequences the numbers
      * themselves.
      */
     float[] minibatchFirst(float[] numbers, int minibatch, int features) {
@@ -26,8 +26,8 @@ final class Sequences {
     }
 
     /**
-     * [minibatch, time] or [minibatch, time, features] as [time, minibatch, ...]; of a network without sequences the
-     * tensor itself.
+     * Returns [minibatch, time] or [minibatch, time, features] as [time, minibatch, ...]; of a network without
+     * sequences the tensor itself.
      */
     Tensor timeFirst(Tensor tensor) {
         if (!recurrent) {

@@ -11,13 +11,13 @@ import org.dl4jamp.benchmarks.blueprint.Blueprint;
 import org.dl4jamp.benchmarks.blueprint.Operation;
 
 /**
- * What one primitive computes in inference: an operation with what can be fused into it.
+ * The work of one primitive in inference: an operation with those that are fused into it.
  *
  * @param head the operation
- * @param normalization whose scale and shift are in the head's weights and bias
- * @param summand the output that is added to the head's, in the memory where that is
+ * @param normalization the batch normalization that is folded into the head's weights and bias
+ * @param summand the output that is added to the head's, in its own memory
  * @param relu whether ReLU comes last
- * @param output the operation whose output this is
+ * @param output the operation that this output belongs to
  */
 record Stage(
         Operation head,
@@ -25,7 +25,7 @@ record Stage(
         Optional<String> summand,
         boolean relu,
         String output) {
-    /** Outputs that it reads. */
+    /** Returns the outputs that it reads. */
     List<String> inputs() {
         List<String> inputs = new ArrayList<>(head.inputs());
         summand.ifPresent(inputs::add);
@@ -57,7 +57,7 @@ record Stage(
     }
 
     /**
-     * The stages of a network.
+     * Returns the stages of a network.
      *
      * @throws IllegalArgumentException if it has batch normalization or ReLU that can't be fused; the message names it
      */
@@ -113,14 +113,14 @@ record Stage(
                             + operation.name());
         }
 
-        /** The stage that makes an output, if one thing only reads that. */
+        /** Returns the stage that makes an output, if one thing only reads that. */
         private Optional<Stage> readOnce(String input) {
             boolean only = readers.get(input) == 1 && !input.equals(Blueprint.INPUT) && places.containsKey(input);
             return only ? Optional.of(stages.get(places.get(input))) : Optional.empty();
         }
 
         /**
-         * Of a sum's two inputs the later, if a product makes it that can write where the earlier one is: nothing else
+         * Returns the later of a sum's two inputs, if it's a product that can overwrite the earlier one: nothing else
          * reads that from then on.
          */
         private Optional<String> laterProduct(Operation.Add sum) {

@@ -13,7 +13,7 @@ import org.dl4jamp.benchmarks.blueprint.Tensor;
 
 /** Primitives with their arguments, in the order in which they run, and the memory that they use. */
 final class Tape {
-    /** What a primitive takes: one of oneDNN's argument numbers and a memory. */
+    /** An argument of a primitive: one of oneDNN's argument numbers and a memory. */
     record Argument(int index, memory of) {}
 
     private record Entry(primitive compiled, IntMemoryMap arguments) {}
@@ -45,7 +45,7 @@ final class Tape {
         entries.add(new Entry(compiled, map));
     }
 
-    /** More arguments for the last one. */
+    /** Adds arguments to the last primitive. */
     void addArguments(Argument... arguments) {
         IntMemoryMap map = entries.get(entries.size() - 1).arguments();
         for (Argument argument : arguments) {
@@ -53,7 +53,7 @@ final class Tape {
         }
     }
 
-    /** Returns how many there are. */
+    /** Returns the number of primitives. */
     int length() {
         return entries.size();
     }
@@ -70,17 +70,17 @@ final class Tape {
         return new memory(description, cpu);
     }
 
-    /** Activations of a shape, which oneDNN takes in the order of a tag. */
+    /** Returns activations of a shape, which oneDNN takes in the order of a tag. */
     memory.desc activations(memory.format_tag tag, long... shape) {
         return new memory.desc(shape, type, tag);
     }
 
-    /** FP32 numbers of a shape. */
+    /** Returns FP32 numbers of a shape. */
     memory.desc floats(memory.format_tag tag, long... shape) {
         return new memory.desc(shape, memory.data_type.f32, tag);
     }
 
-    /** Memory that holds a tensor's numbers, rounded and reordered as a primitive wants them. */
+    /** Returns memory with a tensor's numbers, rounded and reordered for a primitive. */
     memory filled(Tensor tensor, memory.desc plain, memory.desc wanted) {
         memory source = memory(plain);
         new FloatPointer(source.get_data_handle()).put(tensor.values());
@@ -90,7 +90,7 @@ final class Tape {
         return target;
     }
 
-    /** The numbers in a memory, as FP32 in the order of a tag. */
+    /** Returns the numbers in a memory, as FP32 in the order of a tag. */
     float[] read(memory source, memory.format_tag tag, long... shape) {
         memory target = memory(floats(tag, shape));
         new reorder(source, target).execute(queue, source, target);

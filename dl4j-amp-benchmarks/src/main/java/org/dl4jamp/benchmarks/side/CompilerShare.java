@@ -4,12 +4,12 @@ import java.lang.management.CompilationMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.function.LongSupplier;
 
-/** How much of a processor HotSpot's compiler takes. */
+/** The share of a processor that HotSpot's compiler uses. */
 final class CompilerShare {
     /**
-     * A share that leaves a training step alone. The threads of a native library wait for the one that has to share its
-     * processor, so that a step takes up to that share longer: ResNet-50 in FP32 216 ms after 15 to 45 seconds, with up
-     * to 5 %, and 198 after a minute.
+     * A share that leaves a training step alone. The threads of a native library wait for the one that shares its
+     * processor. So a step takes up to that share longer: ResNet-50 in FP32 216 ms after 15 to 45 seconds, with up to 5
+     * %, and 198 after a minute.
      */
     static final double LOW = 0.02;
 
@@ -20,7 +20,7 @@ final class CompilerShare {
 
     /**
      * @param nanoTime a clock
-     * @param compilationMillis how long has been compiled, as {@link #millisOfThisProcess} tells
+     * @param compilationMillis the time of compilation so far, such as {@link #millisOfThisProcess}
      */
     CompilerShare(LongSupplier nanoTime, LongSupplier compilationMillis) {
         this.nanoTime = nanoTime;
@@ -29,7 +29,7 @@ final class CompilerShare {
         lastMillis = compilationMillis.getAsLong();
     }
 
-    /** Compilation time per time since this was asked last. */
+    /** Returns compilation time per time since the last call. */
     double sinceLast() {
         long nanos = nanoTime.getAsLong();
         long millis = compilationMillis.getAsLong();
@@ -39,7 +39,7 @@ final class CompilerShare {
         return share;
     }
 
-    /** Returns how long HotSpot has compiled in this process; 0 in a JVM that doesn't tell. */
+    /** Returns how long HotSpot has compiled in this process; 0 in a JVM that doesn't measure it. */
     static long millisOfThisProcess() {
         CompilationMXBean compiler = ManagementFactory.getCompilationMXBean();
         boolean tells = compiler != null && compiler.isCompilationTimeMonitoringSupported();

@@ -15,11 +15,11 @@ import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
 
 /**
- * A flight recording of this process's work events. To be made before the steps that warm up: HotSpot compiles again
- * what writes events once somebody records them.
+ * A flight recording of this process's work events. It has to start before the warm-up: HotSpot compiles code with
+ * events again once they're recorded.
  */
 final class FlightRecording implements AutoCloseable {
-    /** The name of dl4j-amp's events, whose fields are kind and what. */
+    /** The name of dl4j-amp's events, with the fields kind and what. */
     static final String EVENT = "org.dl4jamp.Work";
 
     private record Key(String kind, String what) {}

@@ -1,11 +1,11 @@
 package org.dl4jamp.benchmarks.side;
 
-/** How far outputs are from those that they should be. */
+/** The difference of outputs from the expected ones. */
 final class OutputDifference {
     private OutputDifference() {}
 
     /**
-     * The largest difference, in fractions of the largest magnitude that there should be; NaN if a number is NaN.
+     * Returns the largest difference, in fractions of the largest expected magnitude; NaN if a number is NaN.
      *
      * @throws IllegalStateException if they aren't as many
      */

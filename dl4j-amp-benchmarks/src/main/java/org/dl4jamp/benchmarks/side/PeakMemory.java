@@ -13,12 +13,12 @@ final class PeakMemory {
 
     private PeakMemory() {}
 
-    /** That of this process in bytes; empty on operating systems other than Linux. */
+    /** Returns the most memory of this process in bytes; empty on operating systems other than Linux. */
     static OptionalLong ofThisProcess() throws IOException {
         return Files.exists(STATUS) ? highWaterMark(Files.readAllLines(STATUS)) : OptionalLong.empty();
     }
 
-    /** From the lines of a status file, such as {@code VmHWM: 1234 kB}. */
+    /** Reads it from the lines of a status file, such as {@code VmHWM: 1234 kB}. */
     static OptionalLong highWaterMark(List<String> status) {
         return status.stream()
                 .filter(line -> line.startsWith(HIGH_WATER_MARK))

@@ -3,10 +3,10 @@ package org.dl4jamp.benchmarks.side;
 import java.util.List;
 
 /**
- * Where the time of a step goes.
+ * The time of a step by its parts.
  *
- * @param secondsPerStep mean time of a step, with whatever isn't in the parts
- * @param parts what was seen, the most expensive first
+ * @param secondsPerStep mean time of a step, with the time outside of the parts
+ * @param parts the recorded parts, the most expensive first
  */
 public record Profile(double secondsPerStep, List<Part> parts) {
     /**
@@ -23,7 +23,7 @@ public record Profile(double secondsPerStep, List<Part> parts) {
         parts = List.copyOf(parts);
     }
 
-    /** The time per step of all parts of a kind. */
+    /** Returns the time per step of all parts of a kind. */
     public double secondsOf(String kind) {
         return parts.stream()
                 .filter(part -> part.kind().equals(kind))

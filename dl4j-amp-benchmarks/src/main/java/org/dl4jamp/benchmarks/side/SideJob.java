@@ -7,22 +7,22 @@ import org.dl4jamp.benchmarks.blueprint.Blueprint;
 import org.dl4jamp.benchmarks.blueprint.Model;
 
 /**
- * What the process of a side is to do, as a file in the folder of the case's {@link Model}.
+ * The task of a side's process, as a file in the folder of the case's {@link Model}.
  *
  * @param caseName the case
- * @param minibatch how many examples
+ * @param minibatch number of examples
  * @param task training or inference
- * @param schedule how long
+ * @param schedule of a repetition
  * @param threads of the native libraries
  * @param profile whether to record where the time goes
- * @param checksum of DL4J's initial parameters, by which its own sides know that they begin where the others do
+ * @param checksum of DL4J's initial parameters, with which DL4J's sides check that all sides begin at the same ones
  */
 public record SideJob(
         String caseName, int minibatch, Task task, Schedule schedule, int threads, boolean profile, long checksum) {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String FILE = "job.json";
 
-    /** Makes what a side is measured at, in the side's own process. */
+    /** A factory of a side's work, in the side's own process. */
     public interface Factory {
         /**
          * Makes a training.

@@ -8,13 +8,10 @@ import java.util.function.LongSupplier;
 
 /** Runs one repetition of a side in this process. */
 public final class Stopwatch {
-    /** How often in the shortest warm-up HotSpot's compiler would be asked what it takes. */
+    /** Readings of HotSpot's compilation time in the shortest warm-up. */
     private static final int WINDOWS = 5;
 
-    /**
-     * Steps that are shorter than this share a reading of the clock: it takes time itself, and so does keeping what it
-     * says.
-     */
+    /** Steps shorter than this share a reading of the clock: reading and storing it take time, too. */
     private static final double SHORTEST_READING = 1e-3;
 
     private final LongSupplier nanoTime;
@@ -25,23 +22,23 @@ public final class Stopwatch {
     }
 
     /**
-     * What was measured.
+     * The measured steps.
      *
      * @param secondsPerStep by each reading
-     * @param steps how many
-     * @param seconds all of them
+     * @param steps number of steps
+     * @param seconds time of all steps
      */
     private record Steps(List<Double> secondsPerStep, int steps, double seconds) {}
 
-    /** With where the time went, null if nobody asked. */
+    /** The measured steps, and where the time went, null if it wasn't recorded. */
     private record Measured(Steps steps, Profile profile) {}
 
-    /** Trains as long as the schedule says. */
+    /** Trains for the length of a schedule. */
     public static Repetition run(Training training, Schedule schedule) throws IOException {
         return new Stopwatch(System::nanoTime).measure(training, schedule);
     }
 
-    /** Trains as long as the schedule says, and records where the time of the measured steps goes. */
+    /** Trains for the length of a schedule, and records where the time of the measured steps goes. */
     public static Repetition profile(Training training, Schedule schedule) throws IOException {
         Losses losses = new Losses(schedule.lossStep());
         Measured measured = new Stopwatch(System::nanoTime).profile(() -> losses.add(training.step()), schedule);
@@ -49,9 +46,9 @@ public final class Stopwatch {
     }
 
     /**
-     * Infers as long as the schedule says.
+     * Infers for the length of a schedule.
      *
-     * @param expected what it should compute, in the order of {@link Inference#outputs}
+     * @param expected the expected outputs, in the order of {@link Inference#outputs}
      */
     public static Repetition run(Inference inference, Schedule schedule, float[] expected) throws IOException {
         Measured measured = new Stopwatch(System::nanoTime).measure(inference::pass, schedule);
@@ -59,16 +56,16 @@ public final class Stopwatch {
     }
 
     /**
-     * Infers as long as the schedule says, and records where the time of the measured passes goes.
+     * Infers for the length of a schedule, and records where the time of the measured passes goes.
      *
-     * @param expected what it should compute, in the order of {@link Inference#outputs}
+     * @param expected the expected outputs, in the order of {@link Inference#outputs}
      */
     public static Repetition profile(Inference inference, Schedule schedule, float[] expected) throws IOException {
         Measured measured = new Stopwatch(System::nanoTime).profile(inference::pass, schedule);
         return repetition(inference, measured, null, OutputDifference.of(expected, inference.outputs()));
     }
 
-    /** Trains as long as the schedule says by this clock. */
+    /** Trains for the length of a schedule, by this clock. */
     Repetition measure(Training training, Schedule schedule) throws IOException {
         Losses losses = new Losses(schedule.lossStep());
         return repetition(training, measure(() -> losses.add(training.step()), schedule), losses, null);
@@ -88,7 +85,10 @@ public final class Stopwatch {
         }
     }
 
-    /** A network of many layers keeps HotSpot busy for a minute, at the cost of the native libraries' threads. */
+    /**
+     * Runs steps until HotSpot is idle: a network of many layers keeps it busy for a minute, at the cost of the native
+     * libraries' threads.
+     */
     private void warmUp(Runnable step, Schedule schedule) {
         long begin = nanoTime.getAsLong();
         repeat(step, schedule.warmUpSteps(), schedule.warmUpSeconds());

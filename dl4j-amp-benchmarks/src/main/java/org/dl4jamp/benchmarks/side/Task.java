@@ -1,6 +1,6 @@
 package org.dl4jamp.benchmarks.side;
 
-/** What a side does again and again. */
+/** The task that a side repeats. */
 public enum Task {
     /** Forward, backward, update. */
     TRAINING,
@@ -17,7 +17,7 @@ public enum Task {
         return this != TRAINING;
     }
 
-    /** Returns what it's called once. */
+    /** Returns the name of one repetition. */
     public String unit() {
         return isInference() ? "pass" : "step";
     }

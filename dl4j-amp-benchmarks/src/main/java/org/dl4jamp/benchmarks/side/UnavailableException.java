@@ -1,6 +1,6 @@
 package org.dl4jamp.benchmarks.side;
 
-/** A side has nothing to measure in this case or on this machine. Its message says why. */
+/** A side has nothing to measure in this case or on this machine. The message gives the reason. */
 public final class UnavailableException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 

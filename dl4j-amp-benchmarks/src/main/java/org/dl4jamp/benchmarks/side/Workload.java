@@ -3,14 +3,14 @@ package org.dl4jamp.benchmarks.side;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** What a side is measured at, made ready. */
+/** The prepared work that a side is measured with. */
 public interface Workload extends AutoCloseable {
-    /** The bytes that the framework holds for activations, after some steps; empty where it doesn't say. */
+    /** Returns the framework's bytes for activations after some steps; empty if unknown. */
     default OptionalLong activationBytes() {
         return OptionalLong.empty();
     }
 
-    /** Precision and engine where those are the framework's own choice, empty where they were given. */
+    /** Returns precision and engine where those are the framework's own choice, empty where they were given. */
     default Optional<String> chosen() {
         return Optional.empty();
     }

@@ -1,5 +1,5 @@
 /**
- * What happens in the process of one side: it trains or infers for a while, watches the clock, and writes down what it
- * saw. Knows no framework.
+ * The process of one side: it trains or infers for a while, reads the clock, and writes its figures. It depends on no
+ * framework.
  */
 package org.dl4jamp.benchmarks.side;

@@ -103,7 +103,7 @@ class Dl4jInferenceTest {
         }
     }
 
-    /** Returns what a network would be measured with. */
+    /** Returns the network that would be measured. */
     static NeuralNetwork network(BenchmarkCase benchmark) {
         NeuralNetwork network = benchmark.network();
         RunningStatistics.draw(network);

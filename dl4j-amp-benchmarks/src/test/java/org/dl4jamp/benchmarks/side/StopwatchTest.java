@@ -43,7 +43,7 @@ class StopwatchTest {
         assertNull(repetition.unavailable());
     }
 
-    /** Whose steps take as long as they say, by a clock of their own. */
+    /** A workload with steps of given lengths, by a clock of its own. */
     private static final class Timed extends Counting {
         private final long nanos;
         private long now;

@@ -10,7 +10,7 @@ import java.nio.file.StandardOpenOption;
 import picocli.CommandLine;
 import picocli.CommandLine.ParameterException;
 
-/** Files that commands write at their end and that must be known to be writable at their start. */
+/** Output files of commands, which are checked at the start and written at the end. */
 public final class OutputFile {
     private static final ObjectMapper JSON = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
 
@@ -43,7 +43,7 @@ public final class OutputFile {
     }
 
     /**
-     * Writes a file, and refuses one that can't be written after all, such as one on a disk that is full by now.
+     * Writes a file, and refuses one that can't be written after all, such as on a full disk.
      *
      * @param option the option that names the file, for the message
      * @param file where to, or null to write nothing

@@ -14,7 +14,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 
-/** The options that say what mixed precision is to be. */
+/** The options for precision and engine. */
 public final class PrecisionOptions {
     private static final String ND4J_ENGINE = "nd4j";
 
@@ -37,24 +37,24 @@ public final class PrecisionOptions {
     private String engine;
 
     /**
-     * What a network will be trained with.
+     * The precision and engine that a network is trained with.
      *
      * @param config settings for {@link MixedPrecision#enable}, with a precision by name
      * @param precision the precision of the layers in lower precision
      * @param engine the engine that computes it
      */
     public record Choice(AmpConfig config, Precision precision, String engine) {
-        /** Returns what is compared with DL4J's FP32, in few letters. */
+        /** Returns a short name for comparisons with DL4J's FP32. */
         public String title() {
             return precision.isHalf() ? precision.name() : "FP32, " + engine;
         }
 
-        /** Returns what is compared with DL4J's FP32, within a sentence. */
+        /** Returns a name within a sentence for comparisons with DL4J's FP32. */
         public String what() {
             return precision.isHalf() ? "mixed precision on engine " + engine : "FP32 on engine " + engine;
         }
 
-        /** Returns what a person should know about this choice on this machine; empty if there is nothing to say. */
+        /** Returns a note about this choice on this machine; empty if there is none. */
         public String note() {
             boolean portable = engine.equals(ND4J_ENGINE);
             if (!precision.isHalf()) {
@@ -111,7 +111,7 @@ public final class PrecisionOptions {
         }
     }
 
-    /** {@link MixedPrecision#enable} for what DL4J calls a network of either kind where it is to be trained. */
+    /** Calls {@link MixedPrecision#enable} for a network of either kind. */
     public static MixedPrecision enable(NeuralNetwork network, AmpConfig config) {
         return MixedPrecision.enable((Model) network, config);
     }

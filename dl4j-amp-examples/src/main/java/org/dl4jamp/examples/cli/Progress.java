@@ -27,8 +27,8 @@ public final class Progress implements AutoCloseable {
     /**
      * Starts.
      *
-     * @param task what is in progress, in a word or two
-     * @param steps how often {@link #step} will be called
+     * @param task its name, in a word or two
+     * @param steps number of calls of {@link #step}
      */
     public static Progress of(String task, int steps) {
         return new Progress(task, steps, Boolean.getBoolean(TERMINAL_PROPERTY) ? bar(task, steps) : null);
@@ -44,7 +44,7 @@ public final class Progress implements AutoCloseable {
                 .build();
     }
 
-    /** One more step is done. */
+    /** Counts one more step. */
     public void step() {
         done++;
         if (bar != null) {

@@ -1,2 +1,2 @@
-/** What the commands share: options and their validation, progress, files with figures. */
+/** The common part of the commands: options and their validation, progress, files with figures. */
 package org.dl4jamp.examples.cli;

@@ -34,7 +34,7 @@ public final class Digits {
         this.labels = labels;
     }
 
-    /** All 1,797 images, in the order of the file. */
+    /** Returns all 1,797 images, in the order of the file. */
     public static Digits load() {
         try (InputStream resource = Digits.class.getResourceAsStream(RESOURCE);
                 BufferedReader lines = new BufferedReader(
@@ -63,17 +63,17 @@ public final class Digits {
         return labels.length;
     }
 
-    /** The brightness of a pixel, from 0 to 1. */
+    /** Returns the brightness of a pixel, from 0 to 1. */
     public float pixel(int image, int row, int column) {
         return images[image][row][column];
     }
 
-    /** The digit that an image shows. */
+    /** Returns the digit that an image shows. */
     public int label(int image) {
         return labels[image];
     }
 
-    /** The same images in an order that follows from a seed. */
+    /** Returns the same images in an order that follows from a seed. */
     public Digits shuffled(long seed) {
         List<Integer> order = new ArrayList<>();
         for (int i = 0; i < size(); i++) {
@@ -89,12 +89,12 @@ public final class Digits {
         return new Digits(shuffledImages, shuffledLabels);
     }
 
-    /** The images from one index to before another. */
+    /** Returns the images from one index to before another. */
     public Digits range(int from, int to) {
         return new Digits(Arrays.copyOfRange(images, from, to), Arrays.copyOfRange(labels, from, to));
     }
 
-    /** The images in batches, in their order; the last batch takes what is left. */
+    /** Returns the images in batches, in their order; the last batch takes what is left. */
     public List<DataSet> batches(int batchSize) {
         List<DataSet> batches = new ArrayList<>();
         for (int from = 0; from < size(); from += batchSize) {

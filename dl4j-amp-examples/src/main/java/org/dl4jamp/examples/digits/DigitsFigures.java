@@ -1,7 +1,7 @@
 package org.dl4jamp.examples.digits;
 
 /**
- * What {@code amp digits --json} writes.
+ * The output of {@code amp digits --json}.
  *
  * @param cnn the convolutional network
  * @param residual the residual graph

@@ -27,7 +27,7 @@ public final class DigitsNetworks {
 
     private DigitsNetworks() {}
 
-    /** Two convolutions, max pooling, a dense layer. */
+    /** Returns a network of two convolutions, max pooling and a dense layer. */
     static MultiLayerConfiguration cnn() {
         return base().list()
                 .layer(convolution(16)
@@ -53,10 +53,7 @@ public final class DigitsNetworks {
                 .build();
     }
 
-    /**
-     * A convolution, then a block of two convolutions whose input is added to their output, with batch normalization
-     * after each.
-     */
+    /** Returns a convolution and a residual block of two, with batch normalization after each. */
     public static ComputationGraphConfiguration residual() {
         return base().graphBuilder()
                 .addInputs("image")

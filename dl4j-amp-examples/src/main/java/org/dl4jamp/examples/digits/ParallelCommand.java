@@ -34,7 +34,7 @@ public final class ParallelCommand implements Callable<Integer> {
     /** Fits that are long enough to be measured, and short enough for six of them in two minutes. */
     private static final int EPOCHS_FOR_SPEED = 2;
 
-    /** How gradients or parameters come together: DL4J's training modes that need nothing else. */
+    /** DL4J's training modes that need no further settings. */
     enum Mode {
         AVERAGING(TrainingMode.AVERAGING, 4),
         SHARED_GRADIENTS(TrainingMode.SHARED_GRADIENTS, 12);

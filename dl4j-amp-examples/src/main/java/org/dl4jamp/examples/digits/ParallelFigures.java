@@ -3,9 +3,9 @@ package org.dl4jamp.examples.digits;
 import java.util.List;
 
 /**
- * What {@code amp parallel --json} writes.
+ * The output of {@code amp parallel --json}.
  *
- * @param workers how many replicas there were
+ * @param workers number of replicas
  * @param mode DL4J's training mode
  * @param fp32 in FP32, as DL4J trains
  * @param amp in mixed precision

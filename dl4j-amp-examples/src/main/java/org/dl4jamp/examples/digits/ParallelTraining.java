@@ -44,7 +44,7 @@ final class ParallelTraining {
 
     /**
      * @param threads of OpenMP for each replica in mixed precision; 0 for an equal part of all
-     * @param networks what is trained
+     * @param networks makes the networks to train
      */
     ParallelTraining(Digits digits, TrainingMode mode, int threads, Supplier<ComputationGraph> networks) {
         Digits shuffled = digits.shuffled(SPLIT_SEED);
@@ -56,14 +56,14 @@ final class ParallelTraining {
         this.networks = networks;
     }
 
-    /** What became of one training. */
+    /** The result of one training. */
     record Result(ParallelFigures.Side figures, List<ReplicaState> replicas) {}
 
     /**
      * Trains for some epochs. Each is a fit, but with shared gradients all of them are one: at the end of a fit DL4J
      * drops what was below the threshold, and the moments of the updaters.
      *
-     * @param choice what mixed precision is to be, empty for FP32 as in DL4J
+     * @param choice precision and engine; empty for DL4J's FP32
      * @param run begins another order of the images
      */
     Result train(int workers, int epochs, Optional<PrecisionOptions.Choice> choice, int run, String task) {
@@ -92,7 +92,7 @@ final class ParallelTraining {
         }
     }
 
-    /** Images per second, measured after one fit that isn't. */
+    /** Returns images per second, measured after one fit that isn't. */
     double throughput(int workers, Optional<PrecisionOptions.Choice> choice, int epochs) {
         ComputationGraph net = networks.get();
         try (Trainer trainer = trainer(net, workers, choice)) {

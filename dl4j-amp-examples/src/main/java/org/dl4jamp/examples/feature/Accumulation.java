@@ -8,8 +8,8 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.learning.config.Sgd;
 
 /**
- * Batches of 16 that learn as batches of 64 do, for what doesn't fit into memory. In FP32 both steps are the same up to
- * the order of summation.
+ * Batches of 16 accumulated to batches of 64, for networks with too large batches for the memory. In FP32 both steps
+ * are the same up to the order of summation.
  */
 final class Accumulation implements Example {
     @Override

@@ -20,14 +20,14 @@ import org.nd4j.linalg.dataset.api.iterator.DataSetIterator;
 import org.nd4j.linalg.learning.config.IUpdater;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** What most examples train: networks that read handwritten digits. Ordinary DL4J, without mixed precision. */
+/** The task of most examples: networks that read handwritten digits. Ordinary DL4J, without mixed precision. */
 final class DigitsTask {
     private static final int TEST_IMAGES = 450;
     private static final Digits ALL = Digits.load().shuffled(1);
 
     private DigitsTask() {}
 
-    /** Batches of 1,347 images. */
+    /** Returns 1,347 images in batches. */
     static List<DataSet> batches(int size) {
         return ALL.range(0, ALL.size() - TEST_IMAGES).batches(size);
     }
@@ -36,17 +36,17 @@ final class DigitsTask {
         return new ExistingDataSetIterator(batches(batchSize));
     }
 
-    /** The other 450 images. */
+    /** Returns the other 450 images. */
     static DataSet others() {
         return ALL.range(ALL.size() - TEST_IMAGES, ALL.size()).toDataSet();
     }
 
-    /** Which part of the other images a network recognizes. */
+    /** Returns the fraction of the other images that a network recognizes. */
     static double accuracy(MultiLayerNetwork net) {
         return net.evaluate(new SingletonDataSetIterator(others())).accuracy();
     }
 
-    /** Three dense layers. */
+    /** Returns a network of three dense layers. */
     static MultiLayerNetwork dense(IUpdater updater) {
         return init(new NeuralNetConfiguration.Builder()
                 .seed(7)
@@ -65,7 +65,7 @@ final class DigitsTask {
                 .build());
     }
 
-    /** A convolution with batch normalization and ReLU. */
+    /** Returns a network with a convolution, batch normalization and ReLU. */
     static MultiLayerNetwork convolutional(IUpdater updater) {
         return init(new NeuralNetConfiguration.Builder()
                 .seed(7)

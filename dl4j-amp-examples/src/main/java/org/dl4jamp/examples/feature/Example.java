@@ -9,7 +9,7 @@ interface Example {
      * Trains, in seconds.
      *
      * @param settings precision and engine, to which the example adds what it shows
-     * @param report takes what is to be said, and claims with their figures
+     * @param report takes lines of text, and claims with their figures
      */
     void show(AmpConfig.Builder settings, Report report) throws Exception;
 }

@@ -16,7 +16,7 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code amp example}: runs an example, and says whether its figures are what it claims. */
+/** {@code amp example}: runs an example, and prints whether its figures are as claimed. */
 @Command(
         name = "example",
         mixinStandardHelpOptions = true,

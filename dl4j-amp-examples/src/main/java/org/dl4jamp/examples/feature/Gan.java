@@ -20,8 +20,8 @@ import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
- * A generator learns where points lie from a discriminator's gradient, which is a true one in any precision: nothing is
- * scaled outside of {@code fit}.
+ * A generator learns a distribution of points from a discriminator's gradient. That gradient is unscaled in any
+ * precision: nothing is scaled outside of {@code fit}.
  */
 final class Gan implements Example {
     private static final int BATCH = 64;

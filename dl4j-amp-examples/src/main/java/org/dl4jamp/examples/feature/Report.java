@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** What an example says, and what it claims. */
+/** The output of an example, and its claims. */
 final class Report {
     /**
      * A figure that has to be within limits.

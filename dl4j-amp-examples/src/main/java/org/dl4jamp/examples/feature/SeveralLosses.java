@@ -15,7 +15,9 @@ import org.nd4j.linalg.dataset.MultiDataSet;
 import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** Which digit it is, and how bright the image: two losses, whose sum has one scale and is learned in one step. */
+/**
+ * Two losses, for the digit and for the brightness of the image. Their sum has one scale and is minimized in one step.
+ */
 final class SeveralLosses implements Example {
     @Override
     public void show(AmpConfig.Builder settings, Report report) {

@@ -10,8 +10,8 @@ import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.learning.config.Nesterovs;
 
 /**
- * Two networks with an optimizer each and one loss scale: each skips its own steps, and the scale hears of both at the
- * end of an iteration.
+ * Two networks with an optimizer each and one loss scale: each skips its own steps, and the scale is updated for both
+ * at the end of an iteration.
  */
 final class SharedScale implements Example {
     @Override

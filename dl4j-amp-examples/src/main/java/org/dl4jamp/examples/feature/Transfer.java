@@ -16,7 +16,7 @@ import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
- * A network that reads digits becomes one that tells odd ones from even ones. Both are trained in mixed precision;
+ * A network that reads digits becomes one that separates odd from even ones. Both are trained in mixed precision;
  * frozen layers stay bit for bit what they are.
  */
 final class Transfer implements Example {

@@ -17,8 +17,8 @@ import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
- * Learns to say the sign of the input three steps ago, with sequences of 40 steps in segments of 10: state and loss
- * scale go from segment to segment.
+ * Learns the sign of the input three steps ago, with sequences of 40 steps in segments of 10: state and loss scale go
+ * from segment to segment.
  */
 final class TruncatedBptt implements Example {
     private static final int LAG = 3;

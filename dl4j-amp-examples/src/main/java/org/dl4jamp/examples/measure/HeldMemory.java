@@ -9,12 +9,12 @@ import org.nd4j.linalg.api.memory.enums.AllocationKind;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * The bytes that ND4J holds, in workspaces and outside, on the device of the thread that asks: host memory with the CPU
- * backend, device memory with the CUDA backend. Counted from a baseline, so that what was there before isn't taken for
- * part of a training.
+ * The bytes that ND4J holds, in workspaces and outside, on the device of the calling thread. That is host memory with
+ * the CPU backend, device memory with the CUDA backend. A baseline is subtracted: memory from before isn't part of a
+ * training.
  *
- * <p>What is counted: arrays outside workspaces by libnd4j's own counter, workspaces by their size. What spills out of
- * a workspace while it learns its size isn't counted; after the first iterations nothing spills.
+ * <p>Arrays outside workspaces are counted by libnd4j's own counter, workspaces by their size. Arrays that spill out of
+ * a workspace before it has its final size aren't counted. After the first iterations nothing spills.
  */
 public final class HeldMemory {
     private static final long SAMPLE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
@@ -40,9 +40,9 @@ public final class HeldMemory {
     }
 
     /**
-     * The same with another count.
+     * Makes the same with another count.
      *
-     * @param held the bytes that are held, asked for by any thread
+     * @param held the bytes that are held; called by any thread
      */
     static HeldMemory baseline(LongSupplier held) {
         Nd4j.getWorkspaceManager().destroyAllWorkspacesForCurrentThread();
@@ -50,15 +50,14 @@ public final class HeldMemory {
         return new HeldMemory(held, held.getAsLong());
     }
 
-    /** The bytes that ND4J holds above the baseline. */
+    /** Returns the bytes that ND4J holds above the baseline. */
     public long bytes() {
         return held.getAsLong() - baseline;
     }
 
     /**
-     * The most bytes above the baseline while something runs, sampled each millisecond. Garbage of before is collected
-     * first: ND4J frees an array outside workspaces only when Java's garbage collector finds it, so that otherwise the
-     * figure would say when that ran last.
+     * Returns the most bytes above the baseline while something runs, sampled each millisecond. Garbage from before is
+     * collected first: ND4J frees an array outside workspaces only when Java's garbage collector finds it.
      */
     public long peakDuring(Runnable work) {
         settle(held);
@@ -81,13 +80,13 @@ public final class HeldMemory {
         return peak.accumulateAndGet(held.getAsLong(), Math::max) - baseline;
     }
 
-    /** The bytes that ND4J holds on a device. */
+    /** Returns the bytes that ND4J holds on a device. */
     static long held(int device) {
         return Nd4j.getEnvironment().getDeviceCouner(device)
                 + AllocationsTracker.getInstance().bytesOnDevice(AllocationKind.WORKSPACE, device);
     }
 
-    /** Collects garbage and waits until ND4J, which frees what was collected on threads of its own, has done so. */
+    /** Collects garbage and waits until ND4J has freed the collected arrays, in threads of its own. */
     private static void settle(LongSupplier held) {
         System.gc();
         long least = held.getAsLong();

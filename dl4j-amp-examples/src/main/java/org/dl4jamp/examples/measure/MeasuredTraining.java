@@ -7,7 +7,7 @@ import java.util.function.DoubleSupplier;
 import java.util.function.LongSupplier;
 
 /**
- * What one training took.
+ * The time and memory of one training.
  *
  * @param seconds time of all iterations
  * @param secondsPerIteration median time of an iteration, those that measured memory (the first few and the last) left
@@ -16,7 +16,7 @@ import java.util.function.LongSupplier;
  * @param losses the loss of each iteration
  */
 public record MeasuredTraining(double seconds, double secondsPerIteration, long peakBytes, List<Double> losses) {
-    /** Iterations in which workspaces learn their size, caches fill and the JVM compiles. */
+    /** Iterations in which workspaces get their size, caches fill and the JVM compiles. */
     private static final int WARM_UP = 5;
 
     /**
@@ -25,7 +25,7 @@ public record MeasuredTraining(double seconds, double secondsPerIteration, long 
      * @param iterations how many iterations
      * @param iteration trains one iteration and returns its loss
      * @param memory the baseline, taken before the network was made
-     * @param afterIteration told of each iteration that is done
+     * @param afterIteration called after each iteration
      */
     public static MeasuredTraining run(
             int iterations, DoubleSupplier iteration, HeldMemory memory, Runnable afterIteration) {
@@ -64,7 +64,7 @@ public record MeasuredTraining(double seconds, double secondsPerIteration, long 
         losses = List.copyOf(losses);
     }
 
-    /** The loss of the last iteration. */
+    /** Returns the loss of the last iteration. */
     public double loss() {
         return losses.get(losses.size() - 1);
     }

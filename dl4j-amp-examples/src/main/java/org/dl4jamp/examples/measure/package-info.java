@@ -1,2 +1,2 @@
-/** How long a training takes and how much memory it needs. */
+/** Time and memory of a training. */
 package org.dl4jamp.examples.measure;

@@ -12,7 +12,7 @@ final class ColorScale {
 
     private ColorScale() {}
 
-    /** The colour of a value as 0xRRGGBB; values outside 0..1 take the nearest end, NaN takes red. */
+    /** Returns the colour of a value as 0xRRGGBB; values outside 0..1 take the nearest end, NaN takes red. */
     static int rgb(float value) {
         if (Float.isNaN(value)) {
             return Color.RED.getRGB();

@@ -4,7 +4,7 @@ import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.examples.measure.MeasuredTraining;
 
 /**
- * What {@code amp sine --json} writes.
+ * The output of {@code amp sine --json}.
  *
  * @param fp32 the training in FP32
  * @param amp the training in mixed precision

@@ -18,7 +18,7 @@ record SineGrid(INDArray coordinates, INDArray target) {
     private static final int LEVELS = 4;
 
     /**
-     * The grid.
+     * Returns the grid.
      *
      * @param size points along each side, at least 2
      */
@@ -51,12 +51,14 @@ record SineGrid(INDArray coordinates, INDArray target) {
         return (int) coordinates.size(2);
     }
 
-    /** The level, 0 to 3, of a value that was scaled to 0..1; the largest value belongs to the highest level. */
+    /**
+     * Returns the level, 0 to 3, of a value that was scaled to 0..1; the largest value belongs to the highest level.
+     */
     private static int level(double scaled) {
         return Math.min(LEVELS - 1, (int) (scaled * LEVELS));
     }
 
-    /** The mean of what DL4J's {@code CnnLossLayer} sums over the points of the grid. */
+    /** Returns the mean of what DL4J's {@code CnnLossLayer} sums over the points of the grid. */
     double meanOverPoints(double score) {
         return score / target.length();
     }

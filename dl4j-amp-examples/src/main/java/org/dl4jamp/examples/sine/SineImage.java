@@ -36,7 +36,7 @@ final class SineImage {
     private static final Color FP32_COLOR = new Color(0x1f77b4);
     private static final Color AMP_COLOR = new Color(0xd62728);
     private static final Stroke SOLID = new BasicStroke(2.5f);
-    /** So that where the curves lie on one another both are seen. */
+    /** So that both curves are visible where they coincide. */
     private static final Stroke DASHED =
             new BasicStroke(2.5f, BasicStroke.CAP_BUTT, BasicStroke.JOIN_ROUND, 1f, new float[] {8, 8}, 0);
 

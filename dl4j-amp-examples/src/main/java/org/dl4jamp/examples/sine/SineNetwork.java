@@ -12,7 +12,7 @@ import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** The network that learns the sinusoid: 1×1 convolutions, so that each point of the grid is seen by itself. */
+/** The network that learns the sinusoid: 1×1 convolutions, which compute each point of the grid by itself. */
 final class SineNetwork {
     private static final long SEED = 20260101;
     private static final double LEARNING_RATE = 1e-3;
@@ -20,8 +20,8 @@ final class SineNetwork {
     private SineNetwork() {}
 
     /**
-     * Convolution 2→hidden, then {@code layers} times convolution hidden→hidden, each with batch normalization and
-     * ReLU; convolution hidden→1; mean squared error; Adam.
+     * Returns a convolution 2→hidden, then {@code layers} times convolution hidden→hidden, each with batch
+     * normalization and ReLU; convolution hidden→1; mean squared error; Adam.
      */
     static MultiLayerConfiguration configuration(int size, int hidden, int layers) {
         NeuralNetConfiguration.ListBuilder list = new NeuralNetConfiguration.Builder()

@@ -21,17 +21,15 @@ record SineTraining(MultiLayerConfiguration configuration, INDArray initialParam
     private static final int WARM_UP_ITERATIONS = 3;
 
     /**
-     * What became of a training.
+     * The result of a training.
      *
-     * @param training what it took
-     * @param figures what is reported of it
-     * @param output [1, 1, size, size]: what the trained network says for each point of the grid
+     * @param training its time and memory
+     * @param figures the reported figures
+     * @param output [1, 1, size, size]: the trained network's output for each point of the grid
      */
     record Outcome<F>(MeasuredTraining training, F figures, INDArray output) {}
 
-    /**
-     * Trains a little, so that the first training that counts does not pay for what the JVM and ND4J load and compile.
-     */
+    /** Trains a little, so that the measured trainings don't include loading and compiling by JVM and ND4J. */
     void warmUp() {
         MultiLayerNetwork network = newNetwork();
         for (int i = 0; i < WARM_UP_ITERATIONS; i++) {

@@ -39,7 +39,7 @@ class DigitsInferenceTest {
     private static final Map<String, Trained> NETWORKS =
             Map.of("cnn", Trained.of(cnn()), "residual", Trained.of(residual()));
 
-    /** A network, and what it says of the test images in FP32. */
+    /** A network, and its FP32 output for the test images. */
     private record Trained(NeuralNetwork network, INDArray probabilities) {
         static Trained of(NeuralNetwork network) {
             for (int epoch = 0; epoch < 12; epoch++) {

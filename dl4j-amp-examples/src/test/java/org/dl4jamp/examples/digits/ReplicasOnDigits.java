@@ -23,7 +23,7 @@ class ReplicasOnDigits {
     private static final int RUNS = 5;
 
     /**
-     * Of four replicas that share gradients a network without batch normalization: DL4J adds up their running
+     * A network without batch normalization for four replicas that share gradients. DL4J adds up their running
      * statistics as well, and its own FP32 came to 48 to 96 % with them.
      */
     @ParameterizedTest

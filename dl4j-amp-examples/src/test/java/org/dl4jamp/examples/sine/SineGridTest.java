@@ -19,8 +19,8 @@ class SineGridTest {
     }
 
     /**
-     * On a grid of 17 points x grows by 1/16, so that cos(2π·4·x) runs through 1, 0, -1, 0 and cos(2π·2·y) through 1,
-     * √½, 0, -√½, -1 and back. Sums from -2 to 2 are cut at -1, 0 and 1.
+     * On a grid of 17 points x grows by 1/16: cos(2π·4·x) runs through 1, 0, -1, 0. cos(2π·2·y) runs through 1, √½, 0,
+     * -√½, -1 and back. Sums from -2 to 2 are cut at -1, 0 and 1.
      */
     @Test
     void targetFollowsTheFormula() {

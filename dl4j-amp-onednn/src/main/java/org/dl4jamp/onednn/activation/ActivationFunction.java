@@ -14,10 +14,7 @@ import org.nd4j.linalg.activations.impl.ActivationSoftmax;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/**
- * The function that a layer applies to its sums, or to its input: oneDNN's if it knows the function, else ND4J's, in
- * FP32 and rounded once.
- */
+/** The activation function of a layer: oneDNN's where it has the function, else ND4J's in FP32, rounded once. */
 public final class ActivationFunction implements AutoCloseable {
     private final OneDnnContext context;
     private final IActivation activation;
@@ -31,15 +28,15 @@ public final class ActivationFunction implements AutoCloseable {
     }
 
     /**
-     * Returns whether a function is one of ND4J's that make one value of one value, wherever that stands in memory. A
-     * user's own may compute anything, and PReLU has a slope for each place in DL4J's order of axes.
+     * Returns whether a function is one of ND4J's elementwise functions. A user's own may compute anything, and PReLU
+     * has a slope for each place in DL4J's order of axes.
      */
     public static boolean isElementWise(IActivation activation) {
         return activation.getClass().getPackage() == ActivationIdentity.class.getPackage()
                 && !(activation instanceof ActivationSoftmax || activation instanceof ActivationPReLU);
     }
 
-    /** oneDNN's counterpart; null if there is none. */
+    /** Returns oneDNN's counterpart; null if there is none. */
     public Eltwise eltwise() {
         return eltwise;
     }

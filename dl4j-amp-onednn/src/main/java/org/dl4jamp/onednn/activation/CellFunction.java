@@ -10,7 +10,7 @@ import org.nd4j.linalg.activations.IActivation;
  * them at once.
  */
 public interface CellFunction extends AutoCloseable {
-    /** oneDNN's, if it knows the function and can tell the derivative from the value; else ND4J's. */
+    /** Returns oneDNN's, if it has the function and computes the derivative from the value; else ND4J's. */
     static CellFunction of(IActivation activation, OneDnnContext context, String layer, SequenceShape shape) {
         return EltwiseFunction.algorithm(activation)
                 .<CellFunction>map(eltwise -> EltwiseFunction.make(context, layer, eltwise, shape))
@@ -20,22 +20,22 @@ public interface CellFunction extends AutoCloseable {
     /** Returns whether {@link #backward} needs the function's arguments rather than its values. */
     boolean needsArguments();
 
-    /** Values at one time step, which may take the arguments' place. */
+    /** Computes the values at one time step, which may overwrite the arguments. */
     void forward(Slab arguments, Slab values, boolean training);
 
-    /** Values at all time steps, which may take the arguments' place. */
+    /** Computes the values at all time steps, which may overwrite the arguments. */
     void forwardAll(Slab arguments, Slab values, boolean training);
 
     /**
-     * The derivative times something, for all time steps.
+     * Multiplies by the derivative, for all time steps.
      *
      * @param kept the function's values, or its arguments if it needs them; lost if they're arguments
-     * @param factor what the derivative is multiplied by
+     * @param factor factors of the derivative
      * @param product where that goes; may be the factor's place
      */
     void backward(Slab kept, Slab factor, Slab product);
 
-    /** The same from the function's arguments, which stay as they are. */
+    /** Does the same from the function's arguments, which stay as they are. */
     void backwardFromArguments(Slab arguments, Slab factor, Slab product);
 
     @Override

@@ -16,7 +16,7 @@ import org.dl4jamp.onednn.primitive.Work;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.buffer.DataType;
 
-/** A function of oneDNN's whose derivative can be told from its value. */
+/** A function of oneDNN's with a derivative that is computed from the function's value. */
 final class EltwiseFunction implements CellFunction {
     private static final Map<dnnl.algorithm, dnnl.algorithm> FROM_VALUE = Map.of(
             dnnl.algorithm.eltwise_tanh, dnnl.algorithm.eltwise_tanh_use_dst_for_bwd,
@@ -36,7 +36,9 @@ final class EltwiseFunction implements CellFunction {
         this.backwardFromArguments = backwardFromArguments;
     }
 
-    /** Empty if oneDNN doesn't know the function, or can't tell its derivative from its value. */
+    /**
+     * Returns oneDNN's algorithm; empty if oneDNN lacks the function, or can't compute its derivative from its value.
+     */
     static Optional<Eltwise> algorithm(IActivation activation) {
         return Eltwise.of(activation)
                 .filter(eltwise -> FROM_VALUE.containsKey(eltwise.function()))

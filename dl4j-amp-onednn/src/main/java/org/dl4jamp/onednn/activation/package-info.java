@@ -1,7 +1,7 @@
 /**
- * How activation functions, and their derivatives, are computed: by oneDNN if it has DL4J's values and derivatives,
- * else by ND4J in FP32, and rounded once. FP32 sums, or a layer's input, come in; values, and gradients of the sums, go
- * out. Begin reading with {@link org.dl4jamp.onednn.activation.ActivationFunction} for layers,
+ * Activation functions and their derivatives: oneDNN's if they equal DL4J's, else ND4J's in FP32, rounded once. FP32
+ * sums, or a layer's input, come in; values, and gradients of the sums, go out. Begin reading with
+ * {@link org.dl4jamp.onednn.activation.ActivationFunction} for layers,
  * {@link org.dl4jamp.onednn.activation.CellFunction} for time steps.
  *
  * <p>Internal: it may change with any version.

@@ -14,10 +14,7 @@ import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/**
- * What embeddings share: rows of the table, plus the bias, through the activation function, times the mask, all in
- * FP32.
- */
+/** The passes of all embeddings, in FP32: rows of the table plus bias, activation function, mask. */
 final class EmbeddingPasses implements AutoCloseable {
     private static final String TABLE = DefaultParamInitializer.WEIGHT_KEY;
     private static final String BIAS = DefaultParamInitializer.BIAS_KEY;
@@ -26,7 +23,7 @@ final class EmbeddingPasses implements AutoCloseable {
     private final ActivationFunction function;
     private final Supplier<String> layer;
 
-    /** @param layer what error messages call it */
+    /** @param layer its name for error messages */
     EmbeddingPasses(OneDnnContext context, IActivation activation, Supplier<String> layer) {
         this.context = context;
         this.function = new ActivationFunction(context, activation);
@@ -34,7 +31,7 @@ final class EmbeddingPasses implements AutoCloseable {
     }
 
     /**
-     * The forward pass.
+     * Runs the forward pass.
      *
      * @param parameters the table and, if there is one, the bias
      * @return FLOAT {@code [nOut, rows]}
@@ -60,7 +57,7 @@ final class EmbeddingPasses implements AutoCloseable {
     }
 
     /**
-     * The backward pass.
+     * Runs the backward pass.
      *
      * @param epsilon {@code [nOut, rows]}, or the same with the rows on more than one axis
      * @param parameters the table and, if there is one, the bias

@@ -28,11 +28,11 @@ final class EmbeddingRows {
     }
 
     /**
-     * Which rows, in order.
+     * Returns the rows to look up, in order.
      *
      * @param indices of the rows, of any type: from 2^24 on FLOAT hasn't every number, INT and LONG have
-     * @param mask what each of them is multiplied by; null for nothing
-     * @throws DL4JInvalidInputException if there isn't a number in the mask for each of them
+     * @param mask the factor of each row; null for none
+     * @throws DL4JInvalidInputException if the mask hasn't one number for each row
      */
     static EmbeddingRows of(INDArray indices, INDArray mask) {
         if (mask != null && mask.length() != indices.length()) {
@@ -45,7 +45,7 @@ final class EmbeddingRows {
                 mask == null ? null : mask.dup('c').data().asFloat());
     }
 
-    /** The places of the smallest row number, of the next larger one, and so on. */
+    /** Returns the places of the smallest row number, of the next larger one, and so on. */
     private static int[] ascending(long[] rows) {
         boolean pairs = LongStream.of(rows).allMatch(row -> row == (int) row);
         if (!pairs) {
@@ -71,14 +71,14 @@ final class EmbeddingRows {
         return true;
     }
 
-    /** The numbers of an array, which has to be reachable until they've been read or written. */
+    /** Returns the numbers of an array, which has to be reachable until they've been read or written. */
     private static FloatIndexer memory(INDArray array) {
         long length = array.length();
         FloatPointer pointer = new FloatPointer(new Handle().at(Workspaces.address(array)));
         return FloatIndexer.create(pointer.capacity(length).limit(length));
     }
 
-    /** Returns how many are looked up. */
+    /** Returns the number of rows to look up. */
     int count() {
         return rows.length;
     }
@@ -87,7 +87,7 @@ final class EmbeddingRows {
      * Reads rows.
      *
      * @param table FLOAT {@code [size, columns]}, column by column
-     * @param bias what is added to each row: FLOAT, one number for each column; null for nothing
+     * @param bias the summand of each row: FLOAT, one number for each column; null for none
      * @param target FLOAT {@code [columns, rows]}, contiguous
      */
     void read(INDArray table, INDArray bias, INDArray target) {
@@ -130,7 +130,7 @@ final class EmbeddingRows {
     }
 
     /**
-     * The gradient of the table.
+     * Computes the gradient of the table.
      *
      * @param delta FLOAT {@code [columns, rows]}, contiguous
      * @param gradient FLOAT {@code [size, columns]}, column by column
@@ -154,7 +154,7 @@ final class EmbeddingRows {
     }
 
     /**
-     * The gradient of the bias.
+     * Computes the gradient of the bias.
      *
      * @param delta FLOAT {@code [columns, rows]}, contiguous
      * @param gradient FLOAT, one number for each column

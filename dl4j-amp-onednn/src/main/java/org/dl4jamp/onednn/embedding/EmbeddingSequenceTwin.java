@@ -11,9 +11,7 @@ import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/**
- * An embedding of sequences of indices. Rows are FP32, as the table is; they're rounded once, when they're handed on.
- */
+/** An embedding of sequences of indices. Rows are FP32, like the table, and are rounded once, at the end. */
 final class EmbeddingSequenceTwin extends EmbeddingSequenceLayer implements AutoCloseable {
     private static final long serialVersionUID = 1L;
 

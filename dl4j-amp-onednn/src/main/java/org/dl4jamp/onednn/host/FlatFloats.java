@@ -19,14 +19,13 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * The numbers of an FP32 array that lie one after the other in memory, for loops in Java: these copy a chunk that fits
- * into the CPU's first cache into arrays, compute in vector instructions, which the compiler makes of loops over arrays
- * only, and copy back.
+ * The contiguous numbers of an FP32 array, for loops in Java. Such a loop copies chunks into arrays that fit into the
+ * CPU's first cache, and back. The compiler vectorizes loops over arrays only.
  */
 public final class FlatFloats {
     /**
-     * How many numbers are copied at once: HotSpot's copies of 4 KB and more are slower (15 instead of 11 ms for three
-     * times 25 million).
+     * Numbers in a copied chunk. HotSpot's copies of 4 KB and more are slower: 15 instead of 11 ms for three times 25
+     * million numbers.
      */
     public static final int CHUNK = 256;
 
@@ -36,7 +35,7 @@ public final class FlatFloats {
      */
     private static final int RANGE = 1024 * CHUNK;
 
-    /** What a single thread has done before another one wakes up. */
+    /** The length that a single thread completes before another one wakes up. */
     private static final int ALONE = 512 * CHUNK;
 
     private static final int THREADS = ForkJoinPool.getCommonPoolParallelism() + 1;
@@ -53,15 +52,15 @@ public final class FlatFloats {
         this.length = length;
     }
 
-    /** Those of an array; empty if they are of another type, or scattered. */
+    /** Returns the numbers of an array; empty if they are of another type, or scattered. */
     public static Optional<FlatFloats> of(INDArray array) {
         boolean flat = !array.isEmpty() && array.dataType() == DataType.FLOAT && isWithoutGaps(array);
         return flat ? Optional.of(new FlatFloats(array, address(array), array.length())) : Optional.empty();
     }
 
     /**
-     * The memory of an array of two or four bytes a number, four bytes at a time, whatever the order of its axes there;
-     * empty if the numbers are scattered, or there's half of a four left.
+     * Returns the memory of an array of two or four bytes a number, four bytes at a time, whatever the order of its
+     * axes there; empty if the numbers are scattered, or there's half of a four left.
      */
     static Optional<FlatFloats> words(INDArray array) {
         long bytes = array.length() * array.dataType().width();
@@ -92,7 +91,7 @@ public final class FlatFloats {
         return true;
     }
 
-    /** The size of the axis that has a stride, 1 if there is none. */
+    /** Returns the size of the axis that has a stride, 1 if there is none. */
     private static long sizeOfAxis(INDArray array, long stride) {
         for (int axis = 0; axis < array.rank(); axis++) {
             if (array.size(axis) > 1 && array.stride(axis) == stride) {
@@ -107,12 +106,12 @@ public final class FlatFloats {
                 + array.offset() * array.dataType().width();
     }
 
-    /** Where the first number is. */
+    /** Returns the address of the first number. */
     long address() {
         return address;
     }
 
-    /** Some of the numbers, however many. */
+    /** Returns some of the numbers, however many. */
     FlatFloats part(long start, long size) {
         return new FlatFloats(owner, address + start * Float.BYTES, size);
     }
@@ -122,14 +121,14 @@ public final class FlatFloats {
     }
 
     /**
-     * Some of the numbers, in place: they're there as long as this is reachable, as it is for what is done to
+     * Returns some of the numbers, in place. They're valid as long as this is reachable, as it is during passes over
      * {@linkplain #allRanges ranges}.
      */
     public FloatBuffer range(long start, int size) {
         return bytes(start, size).asFloatBuffer();
     }
 
-    /** The bits of some of the numbers, in place. */
+    /** Returns the bits of some of the numbers, in place. */
     public IntBuffer bits(long start, int size) {
         return bytes(start, size).asIntBuffer();
     }
@@ -139,29 +138,29 @@ public final class FlatFloats {
         return memory.capacity(length).position(start).limit(start + size).asByteBuffer();
     }
 
-    /** Where something is. Nobody's to free. */
+    /** An address whose memory isn't freed here. */
     private static final class Memory extends Pointer {
         Memory(long address) {
             this.address = address;
         }
     }
 
-    /** Something that is done to a range of up to some hundred thousand numbers, from {@code start} on. */
+    /** An operation on a range of up to some hundred thousand numbers, from {@code start} on. */
     interface RangeTask {
         void run(long start, int size);
     }
 
-    /** Something that is asked about a range. */
+    /** A predicate of a range. */
     interface RangeQuestion {
         boolean test(long start, int size);
     }
 
-    /** Something that is computed of a range. */
+    /** A number computed from a range. */
     public interface RangeNumber {
         double of(long start, int size);
     }
 
-    /** Something that is done to all numbers of a length. */
+    /** An operation on all numbers of a length. */
     record Pass(long length, RangeTask task) {
         private Stream<Runnable> pieces() {
             return LongStream.iterate(0, start -> start < length, start -> start + RANGE)
@@ -170,8 +169,7 @@ public final class FlatFloats {
     }
 
     /**
-     * Passes over different numbers, in any order: each thread takes the next range of any of them as soon as it's done
-     * with one.
+     * Runs passes over different numbers, in any order. A thread that completes a range takes the next one of any pass.
      */
     static void runAll(List<Pass> passes) {
         try {
@@ -195,7 +193,7 @@ public final class FlatFloats {
         });
     }
 
-    /** Something that is computed of all numbers of a length: the sum of a number for each of its ranges. */
+    /** A number computed from all numbers of a length: the sum over its ranges. */
     record Sum(long length, RangeNumber number) {
         private Stream<DoubleSupplier> pieces() {
             return LongStream.iterate(0, start -> start < length, start -> start + RANGE)
@@ -203,7 +201,7 @@ public final class FlatFloats {
         }
     }
 
-    /** The sum of sums over different numbers, the same whatever thread takes which range. */
+    /** Returns the sum of sums over different numbers, the same whatever thread takes which range. */
     static double sumAll(List<Sum> sums) {
         try {
             return sumEach(sums);
@@ -229,7 +227,7 @@ public final class FlatFloats {
         return DoubleStream.of(results).sum();
     }
 
-    /** Returns whether the answer is yes for all ranges of a length. */
+    /** Returns whether the predicate holds for all ranges of a length. */
     static boolean allRanges(long length, RangeQuestion question) {
         Ranges ranges = Ranges.of(length);
         try {
@@ -239,7 +237,7 @@ public final class FlatFloats {
         }
     }
 
-    /** The sum of a number for each range of a length. */
+    /** Returns the sum of a number for each range of a length. */
     public static double sumOfRanges(long length, RangeNumber number) {
         Ranges ranges = Ranges.of(length);
         try {
@@ -251,7 +249,7 @@ public final class FlatFloats {
         }
     }
 
-    /** The largest of a number for each range of a length, NaN if one of them is. */
+    /** Returns the largest of a number for each range of a length, NaN if one of them is. */
     static double maxOfRanges(long length, RangeNumber number) {
         Ranges ranges = Ranges.of(length);
         try {

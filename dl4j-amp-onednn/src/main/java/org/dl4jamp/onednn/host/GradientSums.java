@@ -5,8 +5,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Gradients of several backward passes, added up in passes over memory that also tell what the next one would have to
- * read again.
+ * Sums of the gradients of several backward passes. The pass that adds also checks the sums, so that no further pass
+ * reads them.
  */
 final class GradientSums {
     private static final float[] ZEROS = new float[FlatFloats.CHUNK];
@@ -16,7 +16,7 @@ final class GradientSums {
     /**
      * Moves gradients to sums, and leaves zeros in their place.
      *
-     * @param first whether they take the place of what is there
+     * @param first whether they replace the present sums
      * @return whether all sums are finite
      */
     static boolean move(List<FlatFloats> gradients, List<FlatFloats> sums, boolean first) {
@@ -60,7 +60,7 @@ final class GradientSums {
         }
     }
 
-    /** Zero times a number is zero, and NaN for infinities and NaN. */
+    /** Adds zero times each number, which is zero, and NaN for infinities and NaN. */
     private static void addZeroTimes(float[] numbers, float[] zeroTimes, int size) {
         for (int i = 0; i < size; i++) {
             zeroTimes[i] += 0f * numbers[i];

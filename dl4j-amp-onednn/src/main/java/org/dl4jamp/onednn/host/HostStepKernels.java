@@ -8,11 +8,11 @@ import org.dl4jamp.engine.StepKernels;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.GradientUpdater;
 
-/** Passes over gradients in host memory, as fast as memory is. What they don't cover is ND4J's. */
+/** Passes over gradients in host memory, as fast as memory is. ND4J computes the rest. */
 public final class HostStepKernels implements StepKernels {
     private final StepKernels portable;
 
-    /** @param portable does what isn't covered */
+    /** @param portable computes the rest */
     public HostStepKernels(StepKernels portable) {
         this.portable = portable;
     }
@@ -42,8 +42,8 @@ public final class HostStepKernels implements StepKernels {
     }
 
     /**
-     * Makes negative what belongs to numbers whose exponent is the largest, which is that of infinities and NaN. One
-     * result for each place of a chunk, since the compiler makes no vector instructions of a loop with a single one.
+     * Writes a negative result for numbers with the largest exponent, that of infinities and NaN. There is one result
+     * for each place of a chunk: the compiler doesn't vectorize a loop with a single result.
      */
     private static void addOverflows(int[] numbers, int[] overflows, int size) {
         int exponent = 0x7f800000;
@@ -76,7 +76,7 @@ public final class HostStepKernels implements StepKernels {
                 : portable.add(sums, gradients);
     }
 
-    /** Empty if numbers of one of the arrays are scattered. */
+    /** Returns the arrays' numbers; empty if those of one array are scattered. */
     private static Optional<List<FlatFloats>> flat(List<INDArray> arrays) {
         List<FlatFloats> flat = new ArrayList<>();
         arrays.forEach(array -> FlatFloats.of(array).ifPresent(flat::add));

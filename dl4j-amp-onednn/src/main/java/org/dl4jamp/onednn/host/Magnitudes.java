@@ -16,7 +16,7 @@ public final class Magnitudes {
     private Magnitudes() {}
 
     /**
-     * The largest of an array.
+     * Returns the largest of an array.
      *
      * @param array FLOAT or BFLOAT16
      * @return infinite or NaN if one of the numbers is; empty if the numbers are of another type, scattered, or in
@@ -58,7 +58,7 @@ public final class Magnitudes {
         }
     }
 
-    /** Two numbers in each word, as the higher halves of FP32's. */
+    /** Takes two numbers from each word, as the higher halves of FP32's. */
     private static void takeHalves(int[] numbers, int[] largest, int size) {
         for (int i = 0; i < size; i++) {
             int higher = numbers[i] & MAGNITUDE_OF_HIGHER;
@@ -68,8 +68,8 @@ public final class Magnitudes {
     }
 
     /**
-     * Of two magnitudes. HotSpot of Java 17 makes no vector instructions of a maximum of integers, which takes five
-     * times as long.
+     * Returns the larger of two magnitudes. HotSpot of Java 17 doesn't vectorize a maximum of integers, which takes
+     * five times as long.
      */
     private static int larger(int one, int other) {
         int more = one - other;

@@ -8,7 +8,7 @@ import java.util.List;
  * a loop that widens floats to doubles. Before digits are lost the floats are added up in double precision.
  */
 final class SquareSums {
-    /** How many squares a float takes: 32 of them are off by 2e-6 at most, and by 3e-7 as a rule. */
+    /** Squares that one float sums: the sum of 32 is off by 2e-6 at most, and by 3e-7 as a rule. */
     private static final int CHUNKS = 32;
 
     /** Below, the squares may have been below FP32's range by as much as this is above it. */
@@ -46,13 +46,13 @@ final class SquareSums {
         chunks = 0;
     }
 
-    /** Returns what was added. */
+    /** Returns the sum. */
     double sum() {
         drain();
         return sum;
     }
 
-    /** The Euclidean norm of numbers, finite if they all are. */
+    /** Returns the Euclidean norm of numbers, finite if they all are. */
     static double norm2(List<FlatFloats> arrays) {
         return root(
                 FlatFloats.sumAll(arrays.stream()
@@ -73,9 +73,9 @@ final class SquareSums {
     }
 
     /**
-     * The square root of a sum of squares.
+     * Returns the square root of a sum of squares.
      *
-     * @param arrays what was summed, in case that FP32 has no room for the squares
+     * @param arrays the summed arrays, in case that the squares overflow FP32
      */
     static double root(double sum, List<FlatFloats> arrays) {
         return Math.sqrt(Double.isFinite(sum) && sum > SMALL ? sum : inDoublePrecision(arrays));

@@ -8,9 +8,9 @@ import org.nd4j.linalg.learning.config.Adam;
 /**
  * ND4J's Adam.
  *
- * <p>With gradient g, step t counted from 0, learning rate α, and the configuration's β₁, β₂ and ε, in FP32: m = β₁m +
- * (1 − β₁)g, v = β₂v + (1 − β₂)g², and the update is m · α√(1 − β₂ᵗ⁺¹)/(1 − β₁ᵗ⁺¹) / (√v + ε), as in section 2 of
- * Kingma and Ba, <a href="https://arxiv.org/abs/1412.6980">Adam: A Method for Stochastic Optimization</a>.
+ * <p>With gradient g, step t counted from 0, and learning rate α, in FP32: m = β₁m + (1 − β₁)g and v = β₂v + (1 −
+ * β₂)g². The update is m · α√(1 − β₂ᵗ⁺¹)/(1 − β₁ᵗ⁺¹) / (√v + ε), as in section 2 of Kingma and Ba, <a
+ * href="https://arxiv.org/abs/1412.6980">Adam: A Method for Stochastic Optimization</a>.
  */
 final class VectorizedAdam extends VectorizedUpdater {
     private final AdamUpdater plain;

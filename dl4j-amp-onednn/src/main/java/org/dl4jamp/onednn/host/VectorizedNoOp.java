@@ -4,8 +4,8 @@ import java.util.List;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * ND4J's updater that leaves gradients as they are: what batch normalization has to say of its running statistics is an
- * update already.
+ * ND4J's updater that leaves gradients as they are. Batch normalization uses it: the changes of its running statistics
+ * are updates already.
  */
 final class VectorizedNoOp extends VectorizedUpdater {
     @Override

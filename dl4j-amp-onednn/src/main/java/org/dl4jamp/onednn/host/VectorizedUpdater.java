@@ -17,7 +17,7 @@ import org.nd4j.linalg.learning.SgdUpdater;
  * the minibatch included.
  */
 abstract class VectorizedUpdater {
-    /** The same arithmetic as that of an updater of ND4J's; empty if there is none, or it's null. */
+    /** Returns the same arithmetic as that of an updater of ND4J's; empty if there is none, or it's null. */
     static Optional<VectorizedUpdater> of(GradientUpdater<?> plain) {
         if (plain == null) {
             return Optional.empty();
@@ -48,19 +48,17 @@ abstract class VectorizedUpdater {
         void run(float[] g, float[][] state, int size);
     }
 
-    /** The arrays of the state, each of a number for each parameter. */
+    /** Returns the arrays of the state, each of a number for each parameter. */
     abstract List<INDArray> state();
 
     /**
-     * The arithmetic of a step.
+     * Returns the arithmetic of a step.
      *
-     * @param divisor what the gradients are to be divided by
+     * @param divisor the divisor of the gradients
      */
     abstract Step step(int iteration, int epoch, float divisor);
 
-    /**
-     * Returns what has to be done for an update; empty if numbers are scattered in memory, which is ND4J's business.
-     */
+    /** Returns the passes of an update; empty if numbers are scattered in memory, where ND4J updates. */
     final Optional<FlatFloats.Pass> pass(StepKernels.Update update) {
         List<INDArray> arrays = state();
         Optional<FlatFloats> g = FlatFloats.of(update.gradients());

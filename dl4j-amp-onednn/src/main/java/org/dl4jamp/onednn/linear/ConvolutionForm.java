@@ -21,15 +21,15 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * How one of DL4J's convolutional layers convolves: what sets a convolution along one, two or three axes, a
- * deconvolution and a depthwise convolution apart.
+ * The form of one of DL4J's convolutional layers: a convolution along one, two or three axes, a deconvolution or a
+ * depthwise convolution.
  *
- * @param window what moves over the input, or what the input is spread out by
+ * @param window the window that moves over the input, or spreads the input out
  * @param transposed whether it is a deconvolution
- * @param channels where the layer's arrays have their channels
+ * @param channels the axis of the layer's arrays that holds the channels
  * @param nIn channels of the input
  * @param nOut channels of the output
- * @param weights how DL4J keeps the weights, their axes in oneDNN's order: {@code [nOut, nIn, ...]}, and in a depthwise
+ * @param weights layout of DL4J's weights, their axes in oneDNN's order: {@code [nOut, nIn, ...]}, and in a depthwise
  *     convolution {@code [groups, nOut of a group, 1, ...]}
  */
 record ConvolutionForm(Window window, boolean transposed, ChannelAxis channels, long nIn, long nOut, Layout weights) {
@@ -67,7 +67,7 @@ record ConvolutionForm(Window window, boolean transposed, ChannelAxis channels, 
         return new ConvolutionForm(window(layer, 2), false, channels, nIn, nOut, floats(nOut, nIn, k[0], k[1]));
     }
 
-    /** The first half of a separable convolution. */
+    /** Returns the first half of a separable convolution. */
     static ConvolutionForm depthwiseOf(SeparableConvolution2D layer) {
         int[] k = layer.getKernelSize();
         long nIn = layer.getNIn();
@@ -77,7 +77,7 @@ record ConvolutionForm(Window window, boolean transposed, ChannelAxis channels, 
         return new ConvolutionForm(window(layer, 2), false, channels, nIn, nIn * each, weights);
     }
 
-    /** The second half of a separable convolution. */
+    /** Returns the second half of a separable convolution. */
     static ConvolutionForm pointwiseOf(SeparableConvolution2D layer) {
         long nIn = layer.getNIn() * layer.getDepthMultiplier();
         long nOut = layer.getNOut();
@@ -124,11 +124,11 @@ record ConvolutionForm(Window window, boolean transposed, ChannelAxis channels, 
     }
 
     /**
-     * The kernels for a shape.
+     * Returns the kernels for a shape.
      *
      * @param layer for error messages
      * @param copies the layer's copies of its weights
-     * @param input how the input lies in memory, its channels as the second axis
+     * @param input the layout of the input, its channels as the second axis
      * @param sum whether another array may be added before the activation function is applied
      * @param function the activation function to apply; null if there is none
      */

@@ -13,7 +13,7 @@ import org.bytedeco.dnnl.primitive_attr;
 import org.bytedeco.dnnl.primitive_desc;
 
 /**
- * What sets oneDNN's convolution and its deconvolution apart: classes of their own, whose constructors take the same.
+ * oneDNN's convolution or deconvolution. They are two classes with the same constructors.
  *
  * @param <F> the description of the forward primitive
  * @param name for error messages

@@ -14,9 +14,9 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A convolution along one, two or three axes, a deconvolution or a depthwise convolution, of {@code [minibatch, nIn,
- * ...]} or {@code [minibatch, ..., nIn]}, over the FP32 master weights, which it rounds itself. Gradients of the
- * parameters are FP32.
+ * A convolution along one, two or three axes, a deconvolution or a depthwise convolution. The input is
+ * {@code [minibatch, nIn, ...]} or {@code [minibatch, ..., nIn]}. The twin rounds the FP32 master weights itself.
+ * Gradients of the parameters are FP32.
  */
 final class ConvolutionTwin extends ConvolutionTwinBase<ConvolutionLayer> {
     private static final long serialVersionUID = 1L;

@@ -65,7 +65,7 @@ abstract class ConvolutionTwinBase<C extends ConvolutionLayer> extends BaseLayer
         passes.outputStays();
     }
 
-    /** The kernels of the convolution over the input that has been set. */
+    /** Returns the kernels of the convolution over the input that has been set. */
     final ProductKernels kernels(boolean bias, boolean sum, Eltwise function) {
         INDArray given = form.channels().toSecond(input);
         Layout layout = Layout.channelsLast(dataType, given.shape());

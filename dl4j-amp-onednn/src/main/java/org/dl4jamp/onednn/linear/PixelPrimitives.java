@@ -6,9 +6,8 @@ import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.WindowGeometry;
 
 /**
- * A convolution whose window sees one position, without padding: the inner product of a matrix with a row of channels
- * for each position. It takes the weights as they are, while oneDNN's convolution has them, and their gradient, in an
- * order of its own.
+ * A pointwise convolution without padding: the inner product of a matrix with a row of channels for each position. It
+ * reads the weights as they are; oneDNN's convolution reorders them, and their gradient.
  */
 final class PixelPrimitives extends DensePrimitives {
     /**

@@ -15,7 +15,7 @@ public final class ProductCache implements AutoCloseable {
     private final WeightCopies copies = new WeightCopies();
 
     /**
-     * The kernels for a shape.
+     * Returns the kernels for a shape.
      *
      * @param maker is given the copies of the weights
      */
@@ -23,7 +23,7 @@ public final class ProductCache implements AutoCloseable {
         return kernels.get(input, () -> maker.apply(copies));
     }
 
-    /** The copies of the weights. */
+    /** Returns the copies of the weights. */
     public KeptWeights weights() {
         return copies;
     }

@@ -15,7 +15,7 @@ import org.nd4j.linalg.api.buffer.DataType;
  * memory.
  *
  * @param primitives which they are
- * @param task what they are made for
+ * @param task the layer and shapes that they are made for
  * @param samples the positions of the input that are multiplied
  */
 record ProductDescriptions<F extends primitive_desc>(
@@ -43,7 +43,7 @@ record ProductDescriptions<F extends primitive_desc>(
                 : new memory.desc();
     }
 
-    /** Returns how the network's weights, and their gradients, lie in memory. */
+    /** Returns the layout of the network's weights, and of their gradients. */
     memory.desc network() {
         return networks().descriptor();
     }
@@ -57,8 +57,8 @@ record ProductDescriptions<F extends primitive_desc>(
     }
 
     /**
-     * With a sum and the activation function, as far as there are any: in the order of the weights that all others have
-     * to take.
+     * Describes the product with the sum and the activation function, if there are any: in the order of the weights
+     * that all others have to take.
      */
     F forward() {
         return forward(wanted(task.input().type()), task.sum());
@@ -81,7 +81,7 @@ record ProductDescriptions<F extends primitive_desc>(
     }
 
     /**
-     * With a sum and the activation function, if there is one.
+     * Describes the product with a sum and the activation function, if there is one.
      *
      * @param weights the order of the weights
      */
@@ -90,7 +90,7 @@ record ProductDescriptions<F extends primitive_desc>(
     }
 
     /**
-     * The product and the bias alone.
+     * Describes the product and the bias alone.
      *
      * @param weights the order of the weights
      */
@@ -99,7 +99,7 @@ record ProductDescriptions<F extends primitive_desc>(
     }
 
     /**
-     * Without the activation function.
+     * Describes the product without the activation function.
      *
      * @param weights the order of the weights
      */

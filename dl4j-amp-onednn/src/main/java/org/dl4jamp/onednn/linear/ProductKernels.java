@@ -19,19 +19,19 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * The primitives of a layer that multiplies by weights, for one shape of its input, over copies of the weights in the
- * type and order that they want. Weights and bias are given, and their gradients returned, in FP32; products are summed
- * in FP32.
+ * type and order of the primitives. Weights and bias are given, and their gradients returned, in FP32; products are
+ * summed in FP32.
  */
 public final class ProductKernels implements AutoCloseable {
     /**
-     * What they are made for.
+     * The layer and the shapes that kernels are made for.
      *
      * @param layer for error messages
-     * @param input how the input lies in memory
-     * @param weights how the master weights lie in memory, {@code [nOut, nIn, ...]} or {@code [groups, nOut, nIn,
-     *     ...]}, which is also how their gradients do
+     * @param input the layout of the input
+     * @param weights the layout of the master weights and their gradients, {@code [nOut, nIn, ...]} or {@code [groups,
+     *     nOut, nIn, ...]}
      * @param hasBias whether there is a bias
-     * @param output how the output lies in memory
+     * @param output the layout of the output
      * @param sum whether another array may be added before the activation function is applied
      * @param function the activation function that is applied to the output; null if there is none
      */
@@ -42,7 +42,7 @@ public final class ProductKernels implements AutoCloseable {
             this(layer, input, weights, hasBias, output, false, function);
         }
 
-        /** A weight is multiplied at each position of each example. */
+        /** Returns the work: each weight is multiplied at each position of each example. */
         private Work work() {
             return Work.ofProducts(weights.length() * (output.length() / output.shape()[1]));
         }
@@ -71,7 +71,7 @@ public final class ProductKernels implements AutoCloseable {
     private ArrangedGradient weightGradient;
 
     /**
-     * Makes what all passes need, and the primitives as each is needed first.
+     * Makes the common part of all passes; each primitive is made at its first use.
      *
      * @param copies the layer's copies of its weights, for all shapes
      */
@@ -202,9 +202,9 @@ public final class ProductKernels implements AutoCloseable {
     }
 
     /**
-     * Takes the FP32 master weights over for the forward pass.
+     * Copies the FP32 master weights for the forward pass.
      *
-     * @param training whether a backward pass is to follow, which then uses the weights of this forward pass
+     * @param training whether a backward pass with the same weights follows
      */
     public void takeWeights(INDArray masters, boolean training) {
         networks = masters;
@@ -212,34 +212,34 @@ public final class ProductKernels implements AutoCloseable {
         backwardHasWeights = training && weights.bringsUpToDate(weightsBackward);
     }
 
-    /** The layer that they are for. */
+    /** Returns the layer that they are for. */
     String layer() {
         return descriptions.task().layer();
     }
 
-    /** A copy of the output's shape. */
+    /** Returns a copy of the output's shape. */
     public long[] outputShape() {
         return outputShape.clone();
     }
 
-    /** Product, bias and, if there is one, activation function. */
+    /** Computes product, bias and, if there is one, activation function. */
     void forward(INDArray input, INDArray bias, INDArray output) {
         run(forwardKernel(), input, bias, output);
     }
 
-    /** Product, bias, another array of the output's layout and, if there is one, activation function. */
+    /** Computes product, bias, a summand of the output's layout and, if there is one, activation function. */
     void forwardAdding(INDArray input, INDArray bias, INDArray summand, INDArray output) {
         Kernel kernel = forwardAddingKernel();
         kernel.bind(ProductDescriptions.SUMMAND, summand);
         run(kernel, input, bias, output);
     }
 
-    /** Product and bias. */
+    /** Computes product and bias. */
     void forwardPlain(INDArray input, INDArray bias, INDArray output) {
         run(forwardPlainKernel(), input, bias, output);
     }
 
-    /** Product and bias, in FP32. */
+    /** Computes product and bias, in FP32. */
     public void forwardInFloat(INDArray input, INDArray bias, INDArray output) {
         run(forwardInFloatKernel(), input, bias, output);
     }

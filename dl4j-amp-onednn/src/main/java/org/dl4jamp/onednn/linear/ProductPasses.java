@@ -17,8 +17,8 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * What layers with products share: the product with bias, then the activation function. Functions that oneDNN knows are
- * part of its product; others are ND4J's, on the sums in FP32, and rounded once.
+ * The passes of layers with products: product, bias, activation function. A function that oneDNN has is fused into its
+ * product. Any other is ND4J's, on the sums in FP32, rounded once.
  */
 public final class ProductPasses implements AutoCloseable {
     /**
@@ -57,9 +57,9 @@ public final class ProductPasses implements AutoCloseable {
     }
 
     /**
-     * Has the forward pass compute what a group of layers computes in inference.
+     * Makes the forward pass compute a group of layers in inference.
      *
-     * @param added what is added before the activation function; null for nothing
+     * @param added the array that is added before the activation function; null for nothing
      * @param output where the result goes
      */
     void lead(GroupSum added, Optional<Integer> output) {
@@ -72,25 +72,25 @@ public final class ProductPasses implements AutoCloseable {
         return sum != null;
     }
 
-    /** The activation function that the product's kernels are to apply; null if they aren't to. */
+    /** Returns the activation function that the product's kernels are to apply; null if they aren't to. */
     Eltwise fusedFunction() {
         return function.isIdentity() ? null : function.eltwise();
     }
 
-    /** The input of a forward pass as the kernels want it. */
+    /** Returns the input of a forward pass in the type and order of the kernels. */
     INDArray inputForward(INDArray input, LayerWorkspaceMgr workspaceMgr) {
         return context.copies().channelsLast(channels.toSecond(input), type, workspaceMgr, ArrayType.FF_WORKING_MEM);
     }
 
-    /** The input of a backward pass as the kernels want it. */
+    /** Returns the input of a backward pass in the type and order of the kernels. */
     INDArray inputBackward(INDArray input, LayerWorkspaceMgr workspaceMgr) {
         return context.copies().channelsLast(channels.toSecond(input), type, workspaceMgr, ArrayType.BP_WORKING_MEM);
     }
 
     /**
-     * The forward pass.
+     * Runs the forward pass.
      *
-     * @param x the input as the kernels want it
+     * @param x the input in the type and order of the kernels
      */
     INDArray forward(
             ProductKernels kernels,
@@ -138,8 +138,8 @@ public final class ProductPasses implements AutoCloseable {
     }
 
     /**
-     * Returns whether the output will be the same when the backward pass comes. It isn't if it was only a stop before a
-     * cast, nor for sure in FP32 if somebody may write into it; in BFLOAT16 others work on copies.
+     * Returns whether the output is unchanged when the backward pass starts. It may not be if a cast follows, or in
+     * FP32 if other code may write into it. In BFLOAT16 other code has copies.
      */
     private boolean canKeep(LayerWorkspaceMgr workspaceMgr) {
         return function.isRelu()
@@ -148,9 +148,9 @@ public final class ProductPasses implements AutoCloseable {
     }
 
     /**
-     * The gradient of what is before the activation function, as the kernels want it.
+     * Returns the gradient of the sums before the activation function, in the type and order of the kernels.
      *
-     * @param x the input as the kernels want it
+     * @param x the input in the type and order of the kernels
      * @param epsilon the gradient of the output
      */
     INDArray delta(
@@ -179,15 +179,15 @@ public final class ProductPasses implements AutoCloseable {
         return delta;
     }
 
-    /** Whether {@link #backward} may leave out the gradient of the input. */
+    /** Makes {@link #backward} leave out the gradient of the input, or compute it. */
     void spareInputGradient(boolean unwanted) {
         inputGradientUnwanted = unwanted;
     }
 
     /**
-     * Both gradients: of the parameters, into their views, and of the input, null if nobody wants it.
+     * Writes the gradients of the parameters into their views, and returns that of the input, null if it's unused.
      *
-     * @param x the input as the kernels want it
+     * @param x the input in the type and order of the kernels
      */
     INDArray backward(
             ProductKernels kernels,

@@ -13,11 +13,11 @@ import org.nd4j.linalg.api.buffer.DataType;
  * @param <F> oneDNN's description of the forward primitive, which the others take as a hint
  */
 interface ProductPrimitives<F extends primitive_desc> {
-    /** For error messages. */
+    /** Returns the name for error messages. */
     String name();
 
     /**
-     * The positions of the input that are multiplied.
+     * Returns the positions of the input that are multiplied.
      *
      * @param layer for error messages
      */
@@ -31,10 +31,10 @@ interface ProductPrimitives<F extends primitive_desc> {
     }
 
     /**
-     * In which order the primitives are to have the weights, and their gradients.
+     * Returns the layout in which the primitives read the weights and write their gradients.
      *
      * @param type the type of the weights
-     * @param network how the network's own lie in memory, as the primitives describe it
+     * @param network the layout of the network's weights, as the primitives describe it
      */
     default memory.desc weights(DataType type, Layout network) {
         return Layout.any(type, network.shape());

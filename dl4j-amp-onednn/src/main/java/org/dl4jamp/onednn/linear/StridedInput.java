@@ -10,12 +10,12 @@ import org.dl4jamp.onednn.primitive.WindowGeometry;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * The positions of an input that are multiplied: all of them where they are, or those that a window of one position
- * sees as it moves in steps, packed into memory that the network's kernels share.
+ * The positions of an input that are multiplied. Without strides these are all positions, in place. With strides a
+ * window of one position selects them, packed into memory that the network's kernels share.
  */
 final class StridedInput implements AutoCloseable {
     private final Layout layout;
-    /** Of one number each, which is that number; null if all positions are multiplied. */
+    /** Averages of one number, which copy it; null if all positions are multiplied. */
     private final PoolingKernels averages;
 
     private final AlignedMemory packed;
@@ -26,17 +26,17 @@ final class StridedInput implements AutoCloseable {
         this.packed = packed;
     }
 
-    /** All positions of an input. */
+    /** Selects all positions of an input. */
     static StridedInput all(Layout input) {
         return new StridedInput(input, null, null);
     }
 
     /**
-     * Those that a window sees.
+     * Selects the positions under a window.
      *
      * @param layer for error messages
      * @param geometry a window of one position
-     * @param input how the input lies in memory
+     * @param input the layout of the input
      */
     static StridedInput of(OneDnnContext context, String layer, WindowGeometry geometry, Layout input) {
         PoolingKernels averages = PoolingKernels.make(
@@ -46,12 +46,12 @@ final class StridedInput implements AutoCloseable {
         return new StridedInput(layout, averages, context.staging());
     }
 
-    /** Returns how they lie in memory. */
+    /** Returns their layout. */
     Layout layout() {
         return layout;
     }
 
-    /** Where those of an input are, until the next kernel has run. */
+    /** Returns where those of an input are until the next kernel has run. */
     Place take(INDArray input) {
         if (averages == null) {
             return Place.of(input);
@@ -64,7 +64,7 @@ final class StridedInput implements AutoCloseable {
         return Place.kept(packed.address());
     }
 
-    /** Where their gradient is to be written, before {@link #spread}. */
+    /** Returns where their gradient is to be written before {@link #spread}. */
     Place gradient(INDArray inputGradient) {
         return averages == null ? Place.of(inputGradient) : packed();
     }

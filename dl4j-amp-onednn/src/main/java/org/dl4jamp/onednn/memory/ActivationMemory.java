@@ -13,15 +13,14 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Memory for activations that several layers hand on, one after the other, untouched. Where DL4J has a workspace for
- * each layer's activations, and closes it when the next layer is done, they would have to be copied each time. So these
- * are outside of workspaces, in numbered places, of which each thread that infers has its own. DL4J hands on what is
- * outside of workspaces as it is.
+ * Memory for activations that several layers in a row pass through unchanged. In DL4J's workspaces each layer would
+ * have to copy them, because DL4J closes a workspace after the next layer. These are outside of workspaces, where DL4J
+ * passes arrays on as they are. Each inference thread has numbered places of its own.
  *
  * <p>To be used by one thread at a time.
  */
 public final class ActivationMemory {
-    /** How many arrays of different layouts a place remembers. */
+    /** Arrays of different layouts that a place keeps. */
     private static final int LAYOUTS = 64;
 
     /** The beginning of the names of workspaces that DL4J closes when the next layer is done. */
@@ -59,8 +58,8 @@ public final class ActivationMemory {
     private final Map<Thread, List<Map<DataType, Numbers>>> places = new WeakHashMap<>();
 
     /**
-     * An array with arbitrary content: in a place if DL4J would close the workspace in which it puts activations, else
-     * in that workspace, or outside if they're the network's output.
+     * Returns an array with arbitrary content: in a place if DL4J would close the workspace of activations, else in
+     * that workspace. The network's output is outside of workspaces.
      *
      * @param place the place's number
      */
@@ -84,8 +83,8 @@ public final class ActivationMemory {
     }
 
     /**
-     * Returns whether an array has to be copied: it's in a place, and it's to be the network's output, which somebody
-     * may keep; or it's in a workspace that DL4J closes when the layer is done.
+     * Returns whether an array has to be copied. It has to be if it's in a place and becomes the network's output,
+     * which a program may keep. It also has to be if DL4J closes its workspace after the layer.
      */
     public boolean endsEarly(INDArray array, LayerWorkspaceMgr workspaceMgr) {
         return closesEarly(workspaceMgr) ? array.isAttached() : !array.isAttached() && isInAPlace(array);

@@ -37,7 +37,7 @@ final class ArrayShapes {
     }
 
     /**
-     * An array.
+     * Returns an array.
      *
      * @param numbers its numbers, all of them and no others
      */

@@ -6,13 +6,13 @@ import org.deeplearning4j.nn.conf.layers.Convolution3D;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Which axis of a layer's arrays holds the channels. In oneDNN's count it is the second, whatever comes last in memory:
- * an array in DL4J's format {@code NHWC} is channels-last already, and only its axes are counted in another order.
+ * The axis of a layer's arrays that holds the channels. In oneDNN it is the second, whatever comes last in memory. An
+ * array in DL4J's format {@code NHWC} is channels-last already; only its axes are counted in another order.
  */
 public enum ChannelAxis {
-    /** {@code NCHW} and the like. */
+    /** {@code NCHW} and similar. */
     SECOND,
-    /** {@code NHWC} and the like. */
+    /** {@code NHWC} and similar. */
     LAST;
 
     public static ChannelAxis of(CNN2DFormat format) {
@@ -27,12 +27,12 @@ public enum ChannelAxis {
         return format == Convolution3D.DataFormat.NCDHW ? SECOND : LAST;
     }
 
-    /** A view of a layer's array that has the channels as its second axis. */
+    /** Returns a view of a layer's array that has the channels as its second axis. */
     public INDArray toSecond(INDArray array) {
         return this == LAST ? Workspaces.lastAxisSecond(array) : array;
     }
 
-    /** The view that the layer's neighbours expect of an array with the channels as its second axis. */
+    /** Returns the view that the layer's neighbours expect of an array with the channels as its second axis. */
     public INDArray fromSecond(INDArray array) {
         return this == LAST ? Workspaces.contiguous(array) : array;
     }

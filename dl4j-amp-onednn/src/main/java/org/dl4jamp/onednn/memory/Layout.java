@@ -5,7 +5,7 @@ import org.bytedeco.dnnl.memory;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** How the numbers of an array lie in memory: type, shape and strides. */
+/** The layout of an array in memory: type, shape and strides. */
 public final class Layout {
     private static final int LARGEST_RANK = 6;
 
@@ -19,7 +19,7 @@ public final class Layout {
         this.strides = strides;
     }
 
-    /** The last axis contiguous, as ND4J's order {@code c}. */
+    /** Returns the layout with the last axis contiguous, ND4J's order {@code c}. */
     public static Layout dense(DataType type, long... shape) {
         return new Layout(type, shape, strides(shape, axesOfDense(shape.length)));
     }
@@ -31,12 +31,12 @@ public final class Layout {
         return new Layout(type, shape, strides(shape, axesOfChannelsLast(shape.length)));
     }
 
-    /** Any other order. */
+    /** Returns a layout of any other order. */
     public static Layout strided(DataType type, long[] shape, long... strides) {
         return new Layout(type, shape, strides);
     }
 
-    /** That of an array. */
+    /** Returns the layout of an array. */
     public static Layout of(INDArray array) {
         long[] shape = array.shape();
         Layout channelsLast = channelsLast(array.dataType(), shape);
@@ -47,7 +47,7 @@ public final class Layout {
         return dense.isThatOf(array) ? dense : new Layout(array.dataType(), shape, array.stride());
     }
 
-    /** Returns whether oneDNN can read an array as it lies there. */
+    /** Returns whether oneDNN can read an array with this layout in place. */
     public static boolean isReadable(INDArray array) {
         if (array.isEmpty() || array.rank() == 0 || array.rank() > LARGEST_RANK || !isKnown(array.dataType())) {
             return false;
@@ -78,7 +78,7 @@ public final class Layout {
         return true;
     }
 
-    /** The same memory, its axes counted in another order. */
+    /** Returns the same memory, its axes counted in another order. */
     public Layout permuted(int... axes) {
         long[] ownShape = new long[axes.length];
         long[] ownStrides = new long[axes.length];
@@ -90,8 +90,8 @@ public final class Layout {
     }
 
     /**
-     * The same memory as a matrix with a column for each channel, and a row for each position of each example. For
-     * channels-last arrays, and for weights of one position.
+     * Returns the same memory as a matrix with a column for each channel, and a row for each position of each example.
+     * For channels-last arrays, and for weights of one position.
      */
     public Layout asMatrix() {
         long rows = shape[0];
@@ -103,7 +103,7 @@ public final class Layout {
         return new Layout(type, new long[] {rows, shape[1]}, new long[] {rowStride, strides[1]});
     }
 
-    /** Shape and order in memory, of another type. */
+    /** Returns shape and order in memory, of another type. */
     public Layout as(DataType other) {
         return new Layout(other, shape, strides);
     }
@@ -112,27 +112,27 @@ public final class Layout {
         return type;
     }
 
-    /** Returns how many numbers. */
+    /** Returns the number of elements. */
     public long length() {
         return Arrays.stream(shape).reduce(1, (x, y) -> x * y);
     }
 
-    /** A copy of its shape. */
+    /** Returns a copy of its shape. */
     public long[] shape() {
         return shape.clone();
     }
 
-    /** A copy of its strides. */
+    /** Returns a copy of its strides. */
     long[] strides() {
         return strides.clone();
     }
 
-    /** As oneDNN describes it. */
+    /** Returns oneDNN's description. */
     public memory.desc descriptor() {
         return new memory.desc(shape, typeOf(type), strides);
     }
 
-    /** Type and shape, in whatever order oneDNN likes best. */
+    /** Returns a description of type and shape that leaves the order to oneDNN. */
     public static memory.desc any(DataType type, long... shape) {
         return new memory.desc(shape, typeOf(type), memory.format_tag.any);
     }

@@ -15,12 +15,12 @@ import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Memory for gradients that a layer hands on untouched to the one before it, as a ReLU does whose derivative that one
- * applies. In DL4J's workspaces it would have to copy them: DL4J closes the one that a gradient is in as soon as the
- * layer that was given it is done.
+ * Memory for gradients that a layer returns unchanged to the layer before it. A ReLU does so if the layer before it
+ * applies its derivative. In DL4J's workspaces it would have to copy them, since DL4J closes a gradient's workspace
+ * after the next layer.
  *
- * <p>A {@link Lender} writes a gradient, and the last that reads it gives it back. What is never given back, such as
- * after an exception, its lender gets again.
+ * <p>A {@link Lender} writes a gradient, and its last reader gives it back. Memory that isn't given back, such as after
+ * an exception, goes to its lender again.
  */
 public final class LentGradients implements AutoCloseable {
     private static final String WORKSPACE = "DL4J_AMP_LENT_GRADIENTS";
@@ -28,13 +28,14 @@ public final class LentGradients implements AutoCloseable {
 
     /** A twin that may lend the gradient of its input. */
     public interface Lender {
-        /** Told once, if the layer before it hands the gradient on as it is or reads it for the last time. */
+        /**
+         * Makes the twin lend its gradient; called once, if the layer before it returns the gradient unchanged or is
+         * its last reader.
+         */
         void lendInputGradient();
     }
 
-    /**
-     * Where a lender puts the gradient of its input: where DL4J wants it, or, once it has been told to, in lent memory.
-     */
+    /** The place of a lender's gradient of its input: DL4J's workspace, or lent memory after {@link #lend}. */
     public final class OfInput {
         private boolean lends;
 
@@ -44,14 +45,14 @@ public final class LentGradients implements AutoCloseable {
             lends = true;
         }
 
-        /** An array with arbitrary content, in channels-last order. */
+        /** Returns an array with arbitrary content, in channels-last order. */
         public INDArray create(LayerWorkspaceMgr workspaceMgr, DataType type, long... shape) {
             return lends && isHandedBackFromWorkspace(workspaceMgr)
                     ? LentGradients.this.lend(this, Layout.channelsLast(type, shape))
                     : Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, type, shape);
         }
 
-        /** Without workspaces nothing is closed too early, and what is only a stop before a cast isn't handed back. */
+        /** Without workspaces none is closed too early, and an array that is cast next isn't given back. */
         private boolean isHandedBackFromWorkspace(LayerWorkspaceMgr workspaceMgr) {
             return workspaceMgr.hasConfiguration(ArrayType.ACTIVATION_GRAD)
                     && !workspaceMgr.isScopedOut(ArrayType.ACTIVATION_GRAD)
@@ -59,7 +60,7 @@ public final class LentGradients implements AutoCloseable {
         }
     }
 
-    /** Memory that is lent as one array at a time: what DL4J takes for a workspace of that array. */
+    /** Memory that is lent as one array at a time, and appears to DL4J as a workspace. */
     private static final class Piece {
         private final AlignedMemory memory = new AlignedMemory();
         private final MemoryWorkspace workspace =
@@ -107,22 +108,22 @@ public final class LentGradients implements AutoCloseable {
 
     private final List<Piece> pieces = new ArrayList<>();
 
-    /** The place of one lender's. */
+    /** Returns the place of one lender. */
     public OfInput ofInput() {
         return new OfInput();
     }
 
     /**
-     * Memory for a gradient.
+     * Returns memory for a gradient.
      *
-     * @param lender who writes it: has one at a time
+     * @param lender the writer, which has one at a time
      */
     public INDArray lend(Object lender, Layout layout) {
         find(piece -> piece.lender == lender).ifPresent(Piece::takeBack);
         return piece(layout.length() * layout.type().width()).lend(lender, layout);
     }
 
-    /** The smallest that is free and large enough; if there is none, a new one in place of one that is free. */
+    /** Returns the smallest free piece that is large enough; if there is none, a new one in place of a free one. */
     private Piece piece(long bytes) {
         List<Piece> free = pieces.stream().filter(Piece::isFree).toList();
         return free.stream()
@@ -147,9 +148,9 @@ public final class LentGradients implements AutoCloseable {
     }
 
     /**
-     * Moves a gradient to where it lives until the layer that it is handed to is done.
+     * Moves a gradient to memory that stays until its reader is done.
      *
-     * @return the array itself if it's lent, which DL4J is told then
+     * @return the array itself if it's lent; DL4J then leaves it where it is
      */
     public INDArray leverage(INDArray gradient, LayerWorkspaceMgr workspaceMgr) {
         if (contain(gradient)) {
@@ -159,7 +160,7 @@ public final class LentGradients implements AutoCloseable {
         return workspaceMgr.leverageTo(ArrayType.ACTIVATION_GRAD, gradient);
     }
 
-    /** Tells that a gradient has been read for the last time. Any other array is no matter. */
+    /** Gives back a gradient after its last read. Any other array is ignored. */
     public void giveBack(INDArray array) {
         find(piece -> piece.isLentAs(array)).ifPresent(Piece::takeBack);
     }

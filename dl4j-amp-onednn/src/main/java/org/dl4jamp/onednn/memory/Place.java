@@ -3,15 +3,15 @@ package org.dl4jamp.onednn.memory;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Where numbers begin in native memory, and the Java object that keeps that memory: ND4J frees the memory of an array
- * as soon as nothing refers to the array, whoever still has the address.
+ * An address in native memory, and the Java object that keeps that memory. ND4J frees an array's memory as soon as
+ * nothing refers to the array, even if its address is still in use.
  *
- * @param owner what keeps the memory; null if that is what the kernel belongs to, which lives longer than it
- * @param address where the numbers begin
- * @param bytes how much memory there is
+ * @param owner keeps the memory; null if the kernel's owner does, which outlives the kernel
+ * @param address of the first number
+ * @param bytes size of the memory
  */
 public record Place(Object owner, long address, long bytes) {
-    /** That of an array, which may be a view of another. */
+    /** Returns the place of an array, which may be a view of another. */
     public static Place of(INDArray array) {
         return new Place(
                 array,
@@ -19,15 +19,12 @@ public record Place(Object owner, long address, long bytes) {
                 extent(array) * array.dataType().width());
     }
 
-    /**
-     * Memory that is kept longer than the kernels that use it: the copies of a layer's weights, a network's scratchpad
-     * and the like.
-     */
+    /** Returns a place in memory that outlives its kernels, such as a copy of weights or a scratchpad. */
     public static Place kept(long address) {
         return new Place(null, address, Long.MAX_VALUE);
     }
 
-    /** Returns how many numbers lie between the first and the last of an array, including both. */
+    /** Returns how many numbers there are from the first to the last of an array, with gaps. */
     private static long extent(INDArray array) {
         long last = 0;
         for (int axis = 0; axis < array.rank(); axis++) {

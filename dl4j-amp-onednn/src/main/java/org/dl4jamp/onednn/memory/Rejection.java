@@ -10,17 +10,17 @@ import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** What is said about arrays that a twin doesn't take. */
+/** The messages for arrays that a twin doesn't take. */
 public final class Rejection {
     private Rejection() {}
 
     /**
-     * Lets DL4J's own layer say what is wrong with an input that the twin can't take.
+     * Runs DL4J's own layer on an input that the twin can't take, for DL4J's message.
      *
      * @param conf the layer's configuration
      * @param parameters its parameters; null if it has none
-     * @param index the layer's, which DL4J's messages name
-     * @throws RuntimeException DL4J's; or, if DL4J's layer takes the input, one that says that the twin doesn't
+     * @param index the layer's index, for DL4J's messages
+     * @throws RuntimeException DL4J's; or, if DL4J's layer takes the input, that of the twin
      */
     public static void of(NeuralNetConfiguration conf, INDArray parameters, int index, INDArray input) {
         unlessDl4jTakes(conf, parameters, index, input);
@@ -31,7 +31,7 @@ public final class Rejection {
     }
 
     /**
-     * Lets DL4J's own layer say what is wrong with an input that looks odd to the twin, if anything is.
+     * Runs DL4J's own layer on an unusual input, for DL4J's message if the input is wrong.
      *
      * @throws RuntimeException DL4J's
      */
@@ -44,7 +44,7 @@ public final class Rejection {
         }
     }
 
-    /** Checks that what flows back has the shape of what was handed on: kernels read as much as they were made for. */
+    /** Checks that the gradient has the shape of the output: kernels read as much as they were made for. */
     public static void ofEpsilon(String layer, INDArray epsilon, long... expected) {
         if (!Arrays.equals(epsilon.shape(), expected)) {
             throw new DL4JInvalidInputException("Got epsilon of shape " + Arrays.toString(epsilon.shape())

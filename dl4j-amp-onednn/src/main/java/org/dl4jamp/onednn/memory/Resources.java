@@ -1,6 +1,6 @@
 package org.dl4jamp.onednn.memory;
 
-/** Closing of what throws no checked exception. */
+/** Closing of resources without checked exceptions. */
 public final class Resources {
     private Resources() {}
 

@@ -12,7 +12,7 @@ package org.dl4jamp.onednn.memory;
  * @param gates how many numbers a unit computes of its input: 4 for an LSTM
  */
 public record SequenceShape(long minibatch, long steps, long nIn, long units, int gates) {
-    /** All time steps of all sequences. */
+    /** Returns the number of time steps of all sequences. */
     public long rows() {
         return minibatch * steps;
     }
@@ -27,7 +27,7 @@ public record SequenceShape(long minibatch, long steps, long nIn, long units, in
         return rows() * units;
     }
 
-    /** Returns what all gates of a time step are together. */
+    /** Returns the size of all gates of a time step. */
     public long columns() {
         return gates * units;
     }

@@ -14,7 +14,7 @@ public record Slab(INDArray array, long offset) {
         return new Slab(array, 0);
     }
 
-    /** Returns what begins later by some numbers. */
+    /** Returns the part that begins some numbers later. */
     public Slab plus(long numbers) {
         return new Slab(array, offset + numbers);
     }
@@ -29,7 +29,7 @@ public record Slab(INDArray array, long offset) {
         return place().address() == other.place().address();
     }
 
-    /** The same memory as an array of its own, with one axis. */
+    /** Returns the same memory as an array of its own, with one axis. */
     public INDArray vector(long length) {
         return array.reshape(array.length()).get(NDArrayIndex.interval(offset, offset + length));
     }

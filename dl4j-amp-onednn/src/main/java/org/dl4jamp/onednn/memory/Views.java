@@ -9,20 +9,17 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 public final class Views {
     private Views() {}
 
-    /** The same numbers, the axes in another order. */
+    /** Returns the same numbers, the axes in another order. */
     public static INDArray permuted(INDArray array, int... axes) {
         return ArrayShapes.array(array.data(), Layout.of(array).permuted(axes));
     }
 
-    /** A matrix with rows and columns exchanged. */
+    /** Returns a matrix with rows and columns exchanged. */
     public static INDArray transposed(INDArray matrix) {
         return permuted(matrix, 1, 0);
     }
 
-    /**
-     * The numbers of an array, in ND4J's order {@code c}, in another shape; a copy of them if they don't lie in that
-     * order.
-     */
+    /** Returns an array in another shape, in ND4J's order {@code c}; a copy if the array isn't in that order. */
     public static INDArray reshaped(INDArray array, long... shape) {
         return Layout.dense(array.dataType(), array.shape()).isThatOf(array)
                 ? ArrayShapes.array(array.data(), Layout.dense(array.dataType(), shape))

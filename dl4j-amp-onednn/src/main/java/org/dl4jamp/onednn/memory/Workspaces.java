@@ -12,22 +12,22 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.INDArrayIndex;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 
-/** ND4J arrays as oneDNN wants them, in DL4J's workspaces. */
+/** ND4J arrays in oneDNN's layouts, in DL4J's workspaces. */
 public final class Workspaces {
     private Workspaces() {}
 
-    /** Where the first number of an array is. The memory is there as long as the array is reachable. */
+    /** Returns the address of an array's first number. It's valid as long as the array is reachable. */
     public static long address(INDArray array) {
         return array.data().pointer().address()
                 + array.offset() * array.dataType().width();
     }
 
-    /** A new array with arbitrary content, in ND4J's order {@code c}. */
+    /** Returns a new array with arbitrary content, in ND4J's order {@code c}. */
     public static INDArray dense(LayerWorkspaceMgr workspaceMgr, ArrayType place, DataType type, long... shape) {
         return in(workspaceMgr, place, Layout.dense(type, shape));
     }
 
-    /** A new array with arbitrary content, ordinary shape, and the channels (axis 1) contiguous in memory. */
+    /** Returns a new array with arbitrary content, ordinary shape, and the channels (axis 1) contiguous in memory. */
     public static INDArray channelsLast(LayerWorkspaceMgr workspaceMgr, ArrayType place, DataType type, long... shape) {
         return in(workspaceMgr, place, Layout.channelsLast(type, shape));
     }
@@ -40,14 +40,15 @@ public final class Workspaces {
         }
     }
 
-    /** A new array with arbitrary content, in a workspace that need not be open. */
+    /** Returns a new array with arbitrary content, in a workspace that need not be open. */
     static INDArray in(MemoryWorkspace workspace, Layout layout) {
         return ArrayShapes.array(
                 Nd4j.getDataBufferFactory().create(layout.type(), layout.length(), false, workspace), layout);
     }
 
     /**
-     * A new array with arbitrary content, of shape and type of another, and in its order, {@code c} or channels-last.
+     * Returns a new array with arbitrary content, of shape and type of another, and in its order, {@code c} or
+     * channels-last.
      */
     public static INDArray like(INDArray model, LayerWorkspaceMgr workspaceMgr, ArrayType place) {
         DataType type = model.dataType();
@@ -69,7 +70,8 @@ public final class Workspaces {
     }
 
     /**
-     * The same numbers as {@link #channelsLast} made them, with the channels as last axis: contiguous in ND4J's sense.
+     * Returns the same numbers as {@link #channelsLast} made them, with the channels as last axis: contiguous in ND4J's
+     * sense.
      */
     public static INDArray contiguous(INDArray channelsLast) {
         int rank = channelsLast.rank();
@@ -81,7 +83,7 @@ public final class Workspaces {
         return channelsLast.permute(axes);
     }
 
-    /** A view of a range of an array along one of its axes. */
+    /** Returns a view of a range of an array along one of its axes. */
     public static INDArray range(INDArray array, int axis, long start, long length) {
         INDArrayIndex[] indices = new INDArrayIndex[array.rank()];
         Arrays.fill(indices, NDArrayIndex.all());
@@ -89,7 +91,7 @@ public final class Workspaces {
         return array.get(indices);
     }
 
-    /** The reverse of {@link #contiguous}: a view whose second axis is the last of an array. */
+    /** Reverses {@link #contiguous}: returns a view with the last axis of an array as its second. */
     static INDArray lastAxisSecond(INDArray array) {
         int rank = array.rank();
         if (rank < 3) {
@@ -100,12 +102,12 @@ public final class Workspaces {
         return array.permute(axes);
     }
 
-    /** Sizes of an array's axes behind the second: height and width of images. */
+    /** Returns sizes of an array's axes behind the second: height and width of images. */
     public static long[] extents(INDArray array) {
         return Arrays.copyOfRange(array.shape(), 2, array.rank());
     }
 
-    /** A shape of images, sequences or volumes. */
+    /** Returns a shape of images, sequences or volumes. */
     public static long[] shape(long minibatch, long channels, long... extents) {
         long[] shape = new long[2 + extents.length];
         shape[0] = minibatch;
@@ -114,9 +116,7 @@ public final class Workspaces {
         return shape;
     }
 
-    /**
-     * Returns whether what is put in one place outlives what is put in another: DL4J may have one workspace for both.
-     */
+    /** Returns whether arrays of one place outlive those of another: DL4J may have one workspace for both. */
     public static boolean isSeparate(LayerWorkspaceMgr workspaceMgr, ArrayType place, ArrayType other) {
         if (workspaceMgr.isScopedOut(place) || !workspaceMgr.hasConfiguration(place)) {
             return true;
@@ -125,7 +125,7 @@ public final class Workspaces {
                 || !workspaceMgr.getWorkspaceName(place).equals(workspaceMgr.getWorkspaceName(other));
     }
 
-    /** Returns whether a layer's activations stay until its backward pass: not what is only a stop before a cast. */
+    /** Returns whether a layer's activations stay until its backward pass: those before a cast don't. */
     public static boolean staysUntilBackward(LayerWorkspaceMgr workspaceMgr) {
         return isSeparate(workspaceMgr, ArrayType.ACTIVATIONS, ArrayType.FF_WORKING_MEM);
     }

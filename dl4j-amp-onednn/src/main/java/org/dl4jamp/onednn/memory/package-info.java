@@ -1,7 +1,7 @@
 /**
- * How ND4J's arrays lie in memory, in the words of oneDNN, and where new ones go: DL4J's workspaces, or memory of this
- * engine's own. Arrays and workspaces come in; layouts, addresses and arrays over numbers that are there already go
- * out. Begin reading with {@link org.dl4jamp.onednn.memory.Layout}, then {@link org.dl4jamp.onednn.memory.Workspaces}.
+ * Layouts of ND4J's arrays in oneDNN's terms, and memory for new ones: DL4J's workspaces, or this engine's own. Arrays
+ * and workspaces come in; layouts, addresses and views go out. Begin reading with
+ * {@link org.dl4jamp.onednn.memory.Layout}, then {@link org.dl4jamp.onednn.memory.Workspaces}.
  *
  * <p>Internal: it may change with any version.
  */

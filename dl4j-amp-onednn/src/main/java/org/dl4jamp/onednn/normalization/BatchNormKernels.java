@@ -29,7 +29,7 @@ final class BatchNormKernels implements AutoCloseable {
     record Channels(long scale, long shift, long mean, long variance) {}
 
     /**
-     * Where FP32 numbers per channel go.
+     * The places of FP32 numbers per channel.
      *
      * @param gamma the address of gamma's gradient
      * @param beta the address of beta's gradient
@@ -118,7 +118,7 @@ final class BatchNormKernels implements AutoCloseable {
                 .argument(dnnl.DNNL_ARG_SHIFT, perChannel);
     }
 
-    /** Returns how long the mask is that ReLU needs: none without it. */
+    /** Returns the size of ReLU's mask, 0 without ReLU. */
     long maskBytes() {
         return maskBytes;
     }
@@ -155,7 +155,7 @@ final class BatchNormKernels implements AutoCloseable {
     }
 
     /**
-     * The backward pass.
+     * Runs the backward pass.
      *
      * @param channels those of the forward pass
      * @param mask that of the forward pass, if ReLU was applied

@@ -70,7 +70,7 @@ public final class BatchNormTwin extends BatchNormalization implements FusedRelu
         return new FloatPointer(values);
     }
 
-    /** The kernels see a matrix as images of one pixel. */
+    /** The kernels read a matrix as images of one pixel. */
     private BatchNormKernels kernels(INDArray x, boolean withRelu) {
         long[] shape = x.rank() == 4 ? x.shape() : new long[] {x.size(0), x.size(1), 1, 1};
         Layout layout = Layout.channelsLast(x.dataType(), shape);
@@ -88,7 +88,7 @@ public final class BatchNormTwin extends BatchNormalization implements FusedRelu
     public INDArray preOutput(INDArray images, TrainingMode training, LayerWorkspaceMgr workspaceMgr) {
         INDArray given = axis.toSecond(images);
         if (!accepts(given)) {
-            // DL4J's layer says what it thinks of the shape.
+            // DL4J's layer throws for a wrong shape.
             return super.preOutput(images, training, workspaceMgr);
         }
         INDArray x = context.copies().channelsLast(given, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
@@ -164,7 +164,7 @@ public final class BatchNormTwin extends BatchNormalization implements FusedRelu
         return new Pair<>(gradient, axis.fromSecond(next));
     }
 
-    /** Where the gradients of gamma and beta go. */
+    /** Returns the places of the gradients of gamma and beta. */
     private BatchNormKernels.ParameterGradients gradients(Gradient gradient) {
         if (layerConf().isLockGammaBeta()) {
             long unwanted = unwantedGradients.address();
@@ -177,7 +177,7 @@ public final class BatchNormTwin extends BatchNormalization implements FusedRelu
     }
 
     /**
-     * The backward pass after a forward pass in inference mode, in FP32 and rounded once. DL4J derives the running
+     * Runs the backward pass after a forward pass in inference mode, in FP32 and rounded once. DL4J derives the running
      * statistics as if they were the minibatch's, though the numbers' deviations from the running mean don't add up to
      * zero; and they move towards the minibatch's all the same.
      */

@@ -81,7 +81,7 @@ public final class LayerNormKernels implements AutoCloseable {
     }
 
     /**
-     * Normalizes rows, and remembers their means and variances.
+     * Normalizes rows, and keeps their means and variances.
      *
      * @param bias null if there is none
      */
@@ -96,9 +96,9 @@ public final class LayerNormKernels implements AutoCloseable {
     }
 
     /**
-     * The backward pass of the last {@link #forward}.
+     * Runs the backward pass of the last {@link #forward}.
      *
-     * @param rows what was normalized
+     * @param rows the input of the forward pass
      * @param biasGradient null if there is no bias
      * @param rowsGradient may be the place of the output's gradient
      */

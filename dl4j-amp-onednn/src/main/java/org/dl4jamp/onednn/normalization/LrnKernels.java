@@ -85,8 +85,8 @@ final class LrnKernels implements AutoCloseable {
     }
 
     /**
-     * The backward pass right after {@link #forward}, which has left what it needs in memory that the network's kernels
-     * share.
+     * Runs the backward pass right after {@link #forward}, with the workspace of that in memory that the network's
+     * kernels share.
      */
     void backward(INDArray input, INDArray epsilon, INDArray inputGradient) {
         backward.bind(dnnl.DNNL_ARG_SRC, input)

@@ -7,8 +7,8 @@ import org.dl4jamp.onednn.memory.Workspaces;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * DL4J's running mean and variance of batch normalization. They are parameters, and what is to be subtracted from them
- * travels as their gradient. The variance is kept as such or as the decimal logarithm of the deviation.
+ * DL4J's running mean and variance of batch normalization. They are parameters, and the updates that are subtracted
+ * from them travels as their gradient. The variance is kept as such or as the decimal logarithm of the deviation.
  */
 final class RunningStatistics {
     private static final double LOG_OF_TEN = Math.log(10);
@@ -16,8 +16,8 @@ final class RunningStatistics {
     private RunningStatistics() {}
 
     /**
-     * {@code mean[t] - mean[t+1]} with {@code mean[t+1] = decay * mean[t] + (1 - decay) * measured}, likewise of the
-     * variance.
+     * Computes {@code mean[t] - mean[t+1]} with {@code mean[t+1] = decay * mean[t] + (1 - decay) * measured}, likewise
+     * of the variance.
      */
     static void update(INDArray running, float[] measured, double decay, INDArray update) {
         float[] values = read(running);
@@ -27,7 +27,9 @@ final class RunningStatistics {
         write(values, update);
     }
 
-    /** {@code log10(deviation[t]) - log10(deviation[t+1])}, where the variance moves as in {@link #update}. */
+    /**
+     * Computes {@code log10(deviation[t]) - log10(deviation[t+1])}, where the variance changes as in {@link #update}.
+     */
     static void updateOfLogarithm(INDArray logDeviation, float[] measured, double decay, INDArray update) {
         float[] values = read(logDeviation);
         for (int i = 0; i < values.length; i++) {
@@ -38,7 +40,7 @@ final class RunningStatistics {
         write(values, update);
     }
 
-    /** The variances of which {@code logDeviation} holds the decimal logarithms of the deviations. */
+    /** Returns the variances of which {@code logDeviation} holds the decimal logarithms of the deviations. */
     static float[] variances(INDArray logDeviation) {
         float[] values = read(logDeviation);
         for (int i = 0; i < values.length; i++) {
@@ -48,12 +50,11 @@ final class RunningStatistics {
     }
 
     /**
-     * Returns what DL4J's gradient of a channel's numbers {@code x} has besides that of a minibatch normalized with its
-     * own statistics, if it was normalized with others: {@code mean(x - mean) * gamma * mean(dL/dgamma) / (variance +
-     * epsilon)}.
+     * Returns the additional term of DL4J's gradient of a channel's numbers {@code x} if other statistics than the
+     * minibatch's normalized it: {@code mean(x - mean) * gamma * mean(dL/dgamma) / (variance + epsilon)}.
      *
      * @param measured the means of the minibatch
-     * @param running what it was normalized with
+     * @param running the statistics that normalized it
      * @param gammaGradient the address of gamma's gradients
      * @param count how many numbers a channel has
      */
@@ -73,8 +74,8 @@ final class RunningStatistics {
     }
 
     /**
-     * A power of ten, by a function that takes a third of the time of the power of any number, as the natural logarithm
-     * does of the decimal one.
+     * Returns a power of ten. The exponential function takes a third of the time of a general power, like the natural
+     * logarithm of the decimal one.
      */
     private static double variance(double logDeviation) {
         return Math.exp(2 * LOG_OF_TEN * logDeviation);

@@ -25,7 +25,7 @@ public final class OutputLayers {
         return layer.getClass() == OutputLayer.class || layer.getClass() == RnnOutputLayer.class;
     }
 
-    /** Returns how it's computed, for the plan. */
+    /** Returns the plan's reason. */
     public static String how(Precision precision) {
         return "computes " + precision + " with sums and loss in FP32";
     }

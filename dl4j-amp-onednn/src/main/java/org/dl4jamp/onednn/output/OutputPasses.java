@@ -23,19 +23,19 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.lossfunctions.ILossFunction;
 
 /**
- * What output layers share: products of rows {@code [rows, nIn]} by the weights, with sums in FP32, and the loss of the
- * sums, in FP32: {@link SoftmaxCrossEntropy}, or ND4J's.
+ * The passes of output layers: products of rows {@code [rows, nIn]} by the weights, with FP32 sums, and their FP32
+ * loss, which is {@link SoftmaxCrossEntropy} or ND4J's.
  */
 final class OutputPasses implements AutoCloseable {
     /**
-     * What the outputs are compared with.
+     * The labels that the outputs are compared with.
      *
      * @param labels in the order of the rows
      * @param mask in the order of the rows; null if there is none
      */
     record Targets(INDArray labels, INDArray mask) {}
 
-    /** Does what DL4J's output layers do with a mask to what comes before their activation function. */
+    /** The mask of DL4J's output layers, applied before the activation function. */
     interface Mask {
         void apply(INDArray preOutput);
     }
@@ -50,9 +50,9 @@ final class OutputPasses implements AutoCloseable {
     private double loss;
 
     /**
-     * @param type what the products are of: FLOAT or BFLOAT16
+     * @param type the type of the products' factors: FLOAT or BFLOAT16
      * @param conf the layer's configuration
-     * @param layer what error messages call it
+     * @param layer its name for error messages
      */
     OutputPasses(OneDnnContext context, DataType type, BaseOutputLayer conf, Supplier<String> layer) {
         this.context = context;
@@ -81,15 +81,15 @@ final class OutputPasses implements AutoCloseable {
                                 null)));
     }
 
-    /** The copies of the weights. */
+    /** Returns the copies of the weights. */
     KeptWeights weights() {
         return kernels.weights();
     }
 
     /**
-     * Returns what comes before the activation function, in FP32.
+     * Returns the FP32 sums before the activation function.
      *
-     * @param rows the input as the kernels want it
+     * @param rows the input in the type and order of the kernels
      * @param training whether a backward pass follows
      * @param place where the result goes
      */
@@ -106,7 +106,7 @@ final class OutputPasses implements AutoCloseable {
         return sums;
     }
 
-    /** The activation function of what {@link #preOutput} gave, which may lose that. */
+    /** Applies the activation function to the result of {@link #preOutput}, which it may overwrite. */
     INDArray activated(INDArray sums, boolean training) {
         if (softmax.isEmpty()) {
             return conf.getActivationFn().getActivation(sums, training);
@@ -115,25 +115,27 @@ final class OutputPasses implements AutoCloseable {
         return sums;
     }
 
-    /** Rows as the kernels want them: of their type, and one after the other in memory. */
+    /** Returns rows in the type of the kernels, one after the other in memory. */
     INDArray rows(INDArray rows, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
         return context.copies().channelsLast(rows, type, workspaceMgr, working);
     }
 
-    /** Sequences {@code [minibatch, nIn, time]} in the type of the products, with their channels last in memory. */
+    /**
+     * Returns sequences {@code [minibatch, nIn, time]} in the type of the products, with their channels last in memory.
+     */
     INDArray sequences(INDArray sequences, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
         return context.copies().channelsLast(sequences, type, workspaceMgr, working);
     }
 
-    /** Labels {@code [minibatch, nOut, time]} in FP32, with their channels last in memory. */
+    /** Returns labels {@code [minibatch, nOut, time]} in FP32, with their channels last in memory. */
     INDArray targets(INDArray labels, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
         return context.copies().channelsLast(labels, DataType.FLOAT, workspaceMgr, working);
     }
 
     /**
-     * Loss and gradients. Those of the parameters go into their views.
+     * Computes loss and gradients. Those of the parameters go into their views.
      *
-     * @param rows the input as the kernels want it
+     * @param rows the input in the type and order of the kernels
      * @param gradients the views
      * @return the gradient of the rows
      */
@@ -160,7 +162,7 @@ final class OutputPasses implements AutoCloseable {
             loss = crossEntropy.get().backward(sums, targets.labels());
             return sums;
         }
-        // Loss functions may use the memory of what they are given.
+        // Loss functions may overwrite their input.
         INDArray copy = Workspaces.dense(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, sums.shape());
         context.copies().copy(sums, copy);
         ILossFunction function = conf.getLossFn();
@@ -168,14 +170,14 @@ final class OutputPasses implements AutoCloseable {
         return function.computeGradient(targets.labels(), sums, conf.getActivationFn(), targets.mask());
     }
 
-    /** Parameters, or views of their gradients, as the kernels want them. */
+    /** Returns parameters, or views of their gradients, in the kernels' order of axes. */
     static ProductPasses.Parameters parameters(Map<String, INDArray> table) {
         return new ProductPasses.Parameters(
                 Views.transposed(table.get(DefaultParamInitializer.WEIGHT_KEY)),
                 table.get(DefaultParamInitializer.BIAS_KEY));
     }
 
-    /** The gradients of the parameters as DL4J's output layers return them. */
+    /** Returns the gradients of the parameters as DL4J's output layers return them. */
     static Gradient gradient(Map<String, INDArray> views) {
         Gradient gradient = new DefaultGradient();
         gradient.setGradientFor(DefaultParamInitializer.WEIGHT_KEY, views.get(DefaultParamInitializer.WEIGHT_KEY));
@@ -186,10 +188,10 @@ final class OutputPasses implements AutoCloseable {
     }
 
     /**
-     * The score of the last backward pass.
+     * Returns the score of the last backward pass.
      *
-     * @param examples what DL4J divides the sum of losses by; 1 for a network that doesn't average
-     * @param regularization what is added
+     * @param examples DL4J's divisor of the sum of losses; 1 for a network that doesn't average
+     * @param regularization the summand of the score
      */
     double score(int examples, double regularization) {
         return loss / examples + regularization;

@@ -15,7 +15,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * An output layer of {@code [minibatch, nIn]} over the FP32 master weights. Output, loss and gradients of the
- * parameters are FP32; what is multiplied is of the twin's type.
+ * parameters are FP32; factors of products are of the twin's type.
  */
 final class OutputTwin extends OutputLayer implements ScoringOutput, KeptWeights.Keeper, AutoCloseable {
     private static final long serialVersionUID = 1L;

@@ -22,7 +22,7 @@ import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * An output layer of {@code [minibatch, nIn, time]}, or {@code [minibatch, time, nIn]}, over the FP32 master weights.
- * Output, loss and gradients of the parameters are FP32; what is multiplied is of the twin's type.
+ * Output, loss and gradients of the parameters are FP32; factors of products are of the twin's type.
  *
  * <p>It multiplies one row per time step. The rows are ordered by example, then time, so that arrays with their
  * channels last in memory are matrices of them as they are; DL4J's layer, which orders them by time first, has to copy.
@@ -50,7 +50,7 @@ final class RnnOutputTwin extends RnnOutputLayer
         return layerConf().getRnnDataFormat() == RNNFormat.NWC;
     }
 
-    /** {@code [minibatch, channels, time]}, whatever the layer's format. */
+    /** Returns {@code [minibatch, channels, time]}, whatever the layer's format. */
     private INDArray channelsSecond(INDArray sequences) {
         return channelsAreLast() ? Views.permuted(sequences, 0, 2, 1) : sequences;
     }
@@ -60,7 +60,7 @@ final class RnnOutputTwin extends RnnOutputLayer
         return Views.reshaped(turned, turned.size(0) * turned.size(1), turned.size(2));
     }
 
-    /** The reverse: sequences in the layer's format. */
+    /** Returns sequences in the layer's format. */
     private INDArray sequences(INDArray rows, long minibatch) {
         INDArray sequences = Views.reshaped(rows, minibatch, rows.size(0) / minibatch, rows.size(1));
         return channelsAreLast() ? sequences : Views.permuted(sequences, 0, 2, 1);
@@ -101,7 +101,7 @@ final class RnnOutputTwin extends RnnOutputLayer
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         if (input.rank() != 3) {
-            // DL4J's layer says so.
+            // DL4J's layer throws.
             return super.activate(training, workspaceMgr);
         }
         INDArray sums = preOutput(training, workspaceMgr, ArrayType.ACTIVATIONS);
@@ -136,7 +136,7 @@ final class RnnOutputTwin extends RnnOutputLayer
     @Override
     public void setMaskArray(INDArray mask) {
         if (mask == null || mask.rank() < 2 || mask.rank() > 3) {
-            // Nothing to order, or DL4J's layer says what is wrong.
+            // There is nothing to order, or DL4J's layer throws.
             super.setMaskArray(mask);
             return;
         }
@@ -151,7 +151,7 @@ final class RnnOutputTwin extends RnnOutputLayer
     @Override
     public INDArray computeScoreForExamples(double fullNetRegTerm, LayerWorkspaceMgr workspaceMgr) {
         if (input == null || labels == null) {
-            // DL4J's layer says so.
+            // DL4J's layer throws.
             return super.computeScoreForExamples(fullNetRegTerm, workspaceMgr);
         }
         INDArray scores = layerConf()

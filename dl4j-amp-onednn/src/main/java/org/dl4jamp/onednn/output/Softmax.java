@@ -29,9 +29,9 @@ final class Softmax implements AutoCloseable {
     }
 
     /**
-     * That of an output layer; empty if the layer has another activation function.
+     * Returns the softmax of an output layer; empty if the layer has another activation function.
      *
-     * @param layer what error messages call it
+     * @param layer its name for error messages
      */
     static Optional<Softmax> of(OneDnnContext context, IActivation activation, Supplier<String> layer) {
         // Subclasses may compute anything.

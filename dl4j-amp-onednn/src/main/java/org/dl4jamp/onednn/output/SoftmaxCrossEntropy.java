@@ -11,10 +11,9 @@ import org.nd4j.linalg.lossfunctions.impl.LossMCXENT;
 import org.nd4j.linalg.lossfunctions.impl.LossNegativeLogLikelihood;
 
 /**
- * ND4J's multi-class cross entropy of a softmax, and its gradient, in FP32: for one row of sums x and labels y, p =
- * softmax(x), the loss is -Σ yᵢ log pᵢ with p clipped as the loss function says, and the gradient p - y. ND4J computes
- * the softmax twice, for the one and for the other, and the logarithms of what is multiplied by zero, each operation in
- * a pass of its own.
+ * ND4J's multi-class cross entropy of a softmax, and its gradient, in FP32. For one row of sums x and labels y, p =
+ * softmax(x), the loss is -Σ yᵢ log pᵢ and the gradient p - y. In the loss p is clipped as ND4J does. ND4J computes the
+ * softmax twice, and also logarithms that are multiplied by zero, each operation in a pass of its own.
  */
 final class SoftmaxCrossEntropy {
     private final Softmax softmax;
@@ -29,7 +28,7 @@ final class SoftmaxCrossEntropy {
     }
 
     /**
-     * That of an output layer; empty if the layer has another loss, or weighs its classes.
+     * Returns the loss of an output layer; empty if the layer has another loss, or weighs its classes.
      *
      * @param softmax the layer's activation function
      */
@@ -41,13 +40,13 @@ final class SoftmaxCrossEntropy {
                 : Optional.empty();
     }
 
-    /** Returns whether labels are of the shape of the sums and lie as they do. */
+    /** Returns whether labels have the shape and the order in memory of the sums. */
     static boolean takes(INDArray labels, INDArray sums) {
         return Layout.dense(DataType.FLOAT, sums.shape()).isThatOf(labels);
     }
 
     /**
-     * The sum of the losses of all rows.
+     * Returns the sum of the losses of all rows.
      *
      * @param sums {@code [rows, classes]}, FP32, dense; becomes the gradient of the sums
      * @param labels such that they are {@linkplain #takes taken}

@@ -1,7 +1,6 @@
 /**
- * How output layers multiply, and what their loss is. Activations and FP32 weights come in, labels and their masks too;
- * output, loss and gradients, in FP32 but for what enters products, go out. Begin reading with
- * {@link org.dl4jamp.onednn.output.OutputPasses}.
+ * Output layers and their loss. Activations, FP32 weights, labels and masks come in; output, loss and gradients go out.
+ * All but the factors of products is FP32. Begin reading with {@link org.dl4jamp.onednn.output.OutputPasses}.
  *
  * <p>Internal: it may change with any version.
  */

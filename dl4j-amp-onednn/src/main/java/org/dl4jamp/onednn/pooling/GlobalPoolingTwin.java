@@ -44,7 +44,7 @@ final class GlobalPoolingTwin extends GlobalPoolingLayer implements AutoCloseabl
         this.axis = axis(layerConf());
     }
 
-    /** DL4J says where the channels are by the axes that it reduces. */
+    /** In DL4J the reduced axes define where the channels are. */
     static ChannelAxis axis(org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer layer) {
         int[] reduced = layer.getPoolingDimensions();
         return reduced == null || reduced.length == 0 || reduced[0] != 1 ? ChannelAxis.SECOND : ChannelAxis.LAST;

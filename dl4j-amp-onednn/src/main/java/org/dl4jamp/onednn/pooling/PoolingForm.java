@@ -10,10 +10,10 @@ import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.primitive.Window;
 
 /**
- * How one of DL4J's subsampling layers pools.
+ * The form of one of DL4J's subsampling layers.
  *
- * @param window what moves over the input
- * @param channels where the layer's arrays have their channels
+ * @param window the window that moves over the input
+ * @param channels the axis of the layer's arrays that holds the channels
  * @param kind oneDNN's
  */
 record PoolingForm(Window window, ChannelAxis channels, dnnl.algorithm kind) {

@@ -83,10 +83,10 @@ public final class PoolingKernels implements AutoCloseable {
     }
 
     /**
-     * Kernels for a shape.
+     * Makes the kernels for a shape.
      *
      * @param layer for error messages
-     * @param in how the input lies in memory, its channels as the second axis
+     * @param in the layout of the input, its channels as the second axis
      */
     static PoolingKernels make(OneDnnContext context, String layer, PoolingForm form, Layout in) {
         long[] shape = in.shape();
@@ -95,12 +95,12 @@ public final class PoolingKernels implements AutoCloseable {
     }
 
     /**
-     * Kernels for a shape.
+     * Makes the kernels for a shape.
      *
      * @param layer for error messages
      * @param kind of oneDNN's pooling
-     * @param addsUpGradients whether the backward pass adds up more than one gradient, which is to be done in FP32
-     * @param in how the input lies in memory, its channels as the second axis
+     * @param addsUpGradients whether the backward pass adds up several gradients, in FP32
+     * @param in the layout of the input, its channels as the second axis
      */
     public static PoolingKernels make(
             OneDnnContext context,
@@ -119,18 +119,18 @@ public final class PoolingKernels implements AutoCloseable {
                 () -> new PoolingKernels(context, what, kind, geometry, sums, in, out));
     }
 
-    /** A copy of the output's shape. */
+    /** Returns a copy of the output's shape. */
     public long[] outputShape() {
         return outputShape.clone();
     }
 
-    /** Memory to remember where each maximum was found; null for averages. */
+    /** Returns memory for the place of each maximum; null for averages. */
     INDArray places(LayerWorkspaceMgr workspaceMgr, ArrayType where) {
         return placesBytes == 0 ? null : Workspaces.dense(workspaceMgr, where, DataType.UINT8, placesBytes);
     }
 
     /**
-     * The forward pass.
+     * Runs the forward pass.
      *
      * @param places takes where each maximum was found; null for averages, as {@link #places}
      */
@@ -139,7 +139,7 @@ public final class PoolingKernels implements AutoCloseable {
         forward(Place.of(input), Place.of(output));
     }
 
-    /** The forward pass of averages, from one place to another. */
+    /** Runs the forward pass of averages, from one place to another. */
     public void forward(Place input, Place output) {
         forward.bind(dnnl.DNNL_ARG_SRC, input).bind(dnnl.DNNL_ARG_DST, output).run();
     }
@@ -151,7 +151,7 @@ public final class PoolingKernels implements AutoCloseable {
     }
 
     /**
-     * The backward pass. Arrays are FP32 if {@linkplain PoolingForm#addsUpGradients gradients are added up}.
+     * Runs the backward pass. Arrays are FP32 if {@linkplain PoolingForm#addsUpGradients gradients are added up}.
      *
      * @param places those of the forward pass; null for averages
      */
@@ -160,7 +160,7 @@ public final class PoolingKernels implements AutoCloseable {
         backward(Place.of(epsilon), Place.of(inputGradient));
     }
 
-    /** The backward pass of averages, from one place to another. */
+    /** Runs the backward pass of averages, from one place to another. */
     public void backward(Place epsilon, Place inputGradient) {
         backward.bind(dnnl.DNNL_ARG_DIFF_DST, epsilon)
                 .bind(dnnl.DNNL_ARG_DIFF_SRC, inputGradient)

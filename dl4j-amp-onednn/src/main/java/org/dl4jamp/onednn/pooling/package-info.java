@@ -1,6 +1,6 @@
 /**
- * How maxima, averages and sums of windows, or of everything, are taken. Activations in channels-last order come in;
- * coarser ones, and of the backward pass gradients of the finer ones, go out. Begin reading with
+ * Pooling: maxima, averages and sums of windows, or of everything. Activations in channels-last order come in; coarser
+ * ones go out, and in the backward pass gradients of the finer ones. Begin reading with
  * {@link org.dl4jamp.onednn.pooling.PoolingTwin}.
  *
  * <p>Internal: it may change with any version.

@@ -18,8 +18,8 @@ public final class BlockOrder {
     private BlockOrder() {}
 
     /**
-     * The order halfway to plain weights: columns of 16 output channels, with the input channels one after the other.
-     * Empty for weights in another order than squares.
+     * Returns the order halfway to plain weights: columns of 16 output channels, with the input channels one after the
+     * other. Empty for weights in another order than squares.
      */
     public static Optional<memory.desc> columns(memory.desc weights) {
         LongPointer sizes = weights.get_dims();

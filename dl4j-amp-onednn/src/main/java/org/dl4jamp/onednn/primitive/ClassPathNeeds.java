@@ -9,7 +9,8 @@ import java.util.Properties;
 import org.bytedeco.javacpp.Loader;
 
 /**
- * What oneDNN needs on the class path: says in one line what is missing and which dependency brings it.
+ * The requirements of oneDNN on the class path. A message names in one line what is missing and which dependency brings
+ * it.
  *
  * <p>It looks for files only: a class that failed to load must not be touched again.
  */
@@ -27,7 +28,7 @@ final class ClassPathNeeds {
     }
 
     /**
-     * Returns what's wrong with the JavaCPP on the class path. With an older one than oneDNN's binding was made for,
+     * Returns the defect of the JavaCPP on the class path. With an older one than oneDNN's binding was made for,
      * everything loads, and methods are missing in the middle of training.
      */
     Optional<String> olderJavaCpp() {
@@ -39,7 +40,7 @@ final class ClassPathNeeds {
                                 + ": add " + coordinates("javacpp") + ", without and with the classifier " + platform));
     }
 
-    /** Why loading oneDNN or making its engine ended in an error. */
+    /** Returns why loading oneDNN or making its engine ended in an error. */
     String missing(Throwable error) {
         if (!has("org/bytedeco/dnnl/global/dnnl.class")) {
             return withBom("oneDNN's binding is not on the class path: add " + coordinates("dnnl"));
@@ -70,7 +71,7 @@ final class ClassPathNeeds {
         return "org.bytedeco:" + artifact + ":" + built.getProperty(artifact);
     }
 
-    /** Empty where JavaCPP was repackaged without its Maven files: nothing is known about it then. */
+    /** Returns JavaCPP's version; empty where it was repackaged without its Maven files. */
     private static Optional<String> javaCppRelease() {
         try {
             return Optional.ofNullable(Loader.getVersion("org.bytedeco", "javacpp", Loader.class));

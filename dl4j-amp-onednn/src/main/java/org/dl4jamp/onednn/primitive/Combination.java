@@ -15,15 +15,14 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * One array of two or more of the same layout, element by element: computed in FP32 and rounded once. oneDNN takes a
- * limited number of arrays in one pass; what comes out of the first passes of many arrays is FP32, in memory that the
- * network's kernels share.
+ * limited number of arrays in one pass; intermediate results are FP32, in memory that the network's kernels share.
  */
 public final class Combination implements AutoCloseable {
-    /** What one pass takes: two arrays, and all but a few of the 32 operations on their result that oneDNN allows. */
+    /** The limit of one pass: two arrays, and all but a few of the 32 operations on their result that oneDNN allows. */
     static final int MOST_ARRAYS = 24;
 
     /**
-     * What it computes.
+     * The operation to compute.
      *
      * @param operation applied to the first two arrays, then to the result and the third, and so on
      * @param arrays how many there are

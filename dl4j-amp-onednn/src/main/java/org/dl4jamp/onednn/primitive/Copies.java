@@ -55,7 +55,7 @@ public final class Copies implements AutoCloseable {
         });
     }
 
-    /** A kernel that copies, still without arguments, to be used within {@link OneDnnContext#make}. */
+    /** Returns a kernel that copies, still without arguments, to be used within {@link OneDnnContext#make}. */
     public Kernel kernel(String what, memory.desc from, memory.desc to) {
         return Work.ofNumbers(Math.max(from.get_size(), to.get_size()) / Float.BYTES)
                 .withItsThreads(() -> {
@@ -66,7 +66,7 @@ public final class Copies implements AutoCloseable {
     }
 
     /**
-     * An array of a type in channels-last order.
+     * Returns an array of a type in channels-last order.
      *
      * @param working where a copy goes
      * @return the array itself if it's that already
@@ -81,7 +81,7 @@ public final class Copies implements AutoCloseable {
     }
 
     /**
-     * An array in ND4J's order {@code c}.
+     * Returns an array in ND4J's order {@code c}.
      *
      * @param place where a copy goes
      * @return the array itself if it's in that order already, or in one that oneDNN can't read
@@ -97,7 +97,7 @@ public final class Copies implements AutoCloseable {
     }
 
     /**
-     * An array of a type in order {@code c} or channels-last order, whichever it has.
+     * Returns an array of a type in order {@code c} or channels-last order, whichever it has.
      *
      * @param working where a copy goes
      * @return the array itself if it's that already
@@ -109,7 +109,7 @@ public final class Copies implements AutoCloseable {
     }
 
     /**
-     * An array in the type and order of another of its shape.
+     * Returns an array in the type and order of another of its shape.
      *
      * @param working where a copy goes
      * @return the array itself if it's that already

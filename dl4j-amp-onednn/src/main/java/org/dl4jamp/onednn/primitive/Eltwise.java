@@ -20,7 +20,7 @@ import org.nd4j.linalg.activations.impl.ActivationSwish;
 import org.nd4j.linalg.activations.impl.ActivationTanH;
 
 /**
- * An activation function as oneDNN knows it.
+ * An activation function in oneDNN's terms.
  *
  * @param function oneDNN's algorithm
  * @param alpha its first parameter
@@ -30,7 +30,7 @@ public record Eltwise(algorithm function, float alpha, float beta) {
     public static final Eltwise IDENTITY = new Eltwise(algorithm.eltwise_linear, 1, 0);
     public static final Eltwise RELU = new Eltwise(algorithm.eltwise_relu, 0, 0);
 
-    /** ND4J's GELU is {@code x * sigmoid(1.702 x)} unless the precise one is asked for. */
+    /** ND4J's GELU is {@code x * sigmoid(1.702 x)} unless the configuration names the precise one. */
     private static final float GELU_SLOPE = 1.702f;
     /** oneDNN's clip has no slope at its lower bound, ND4J's has. Next to -1 for FP32, and the same for BFLOAT16. */
     private static final float BELOW_MINUS_ONE = Math.nextDown(-1f);
@@ -47,12 +47,15 @@ public record Eltwise(algorithm function, float alpha, float beta) {
             ActivationHardTanH.class, new Eltwise(algorithm.eltwise_clip, BELOW_MINUS_ONE, 1),
             ActivationReLU6.class, new Eltwise(algorithm.eltwise_clip, 0, 6));
 
-    /** {@code factor x + summand} */
+    /** Returns {@code factor x + summand}. */
     public static Eltwise linear(double factor, double summand) {
         return new Eltwise(algorithm.eltwise_linear, (float) factor, (float) summand);
     }
 
-    /** oneDNN's counterpart of one of DL4J's functions, empty if there is none with the same values and derivatives. */
+    /**
+     * Returns oneDNN's counterpart of one of DL4J's functions, empty if there is none with the same values and
+     * derivatives.
+     */
     public static Optional<Eltwise> of(IActivation activation) {
         // Subclasses may compute anything.
         Class<?> type = activation.getClass();

@@ -39,7 +39,7 @@ public final class Kernel implements AutoCloseable {
     private static final class Argument {
         private final memory buffer;
         private final long bytes;
-        /** What keeps the memory of the buffer until the primitive has returned. */
+        /** Keeps the memory of the buffer until the primitive has returned. */
         private Object owner;
 
         Argument(memory buffer, long bytes) {
@@ -73,7 +73,7 @@ public final class Kernel implements AutoCloseable {
         return argument(index, new memory(description, OneDnnLibrary.cpu(), (Pointer) null), bytes(description));
     }
 
-    /** Declares an argument that is always in the same memory, which isn't this kernel's to free. */
+    /** Declares an argument that is always in the same memory; this kernel doesn't free it. */
     public Kernel argument(int index, memory held) {
         return argument(index, held, 0);
     }
@@ -84,7 +84,7 @@ public final class Kernel implements AutoCloseable {
         return this;
     }
 
-    /** From the first to the last number. oneDNN counts the gap behind the last one, too. */
+    /** Returns the bytes from the first to the last number. oneDNN counts the gap behind the last one, too. */
     private static long bytes(memory.desc description) {
         long size = description.get_size();
         boolean plain = size > 0
@@ -130,7 +130,7 @@ public final class Kernel implements AutoCloseable {
         return this;
     }
 
-    /** Runs it. What was bound is kept until it has returned, and not longer. */
+    /** Runs it. The bound arguments are kept until it has returned, and not longer. */
     public void run() {
         requireOpen();
         if (needsScratchpad) {
@@ -173,7 +173,7 @@ public final class Kernel implements AutoCloseable {
         }
     }
 
-    /** What oneDNN is given of a primitive that was freed is a crash of the process. */
+    /** Passing a freed primitive to oneDNN crashes the process. */
     private void requireOpen() {
         if (closed) {
             throw new AmpException(what + " is closed, as is the mixed precision that it belongs to");

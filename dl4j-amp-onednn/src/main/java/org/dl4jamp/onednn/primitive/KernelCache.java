@@ -6,14 +6,14 @@ import java.util.function.Supplier;
 import org.dl4jamp.onednn.memory.Resources;
 
 /**
- * What was made for the shapes used last; what falls out is closed.
+ * The kernels for the shapes used last. Kernels that fall out are closed.
  *
- * <p>A primitive is planned for the number of threads that OpenMP has for its maker, which isn't the same for all
- * threads that use a network: a replica of several takes a part of the processor, the program's main thread all of it.
- * Each finds what was made for its number.
+ * <p>A primitive is planned for the OpenMP threads of the thread that makes it. That number differs among the threads
+ * that use a network: replicas share the processor, the program's main thread uses all of it. Each thread gets the
+ * kernels for its number.
  */
 public final class KernelCache<K, V extends AutoCloseable> implements AutoCloseable {
-    /** For how many shapes of its input a twin keeps its primitives. */
+    /** The shapes of its input that a twin keeps primitives for. */
     public static final int SHAPES = 16;
 
     private final int capacity;

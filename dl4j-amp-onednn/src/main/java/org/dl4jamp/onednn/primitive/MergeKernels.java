@@ -8,7 +8,7 @@ import org.bytedeco.dnnl.primitive_attr;
 import org.dl4jamp.onednn.memory.Layout;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** Element by element, what the two directions of a bidirectional layer are merged with; in FP32, rounded once. */
+/** The elementwise merge of the two directions of a bidirectional layer; in FP32, rounded once. */
 public final class MergeKernels implements AutoCloseable {
     private final Kernel add;
     private final Kernel average;

@@ -26,13 +26,13 @@ public final class Multiplication {
         this.target = target;
     }
 
-    /** With a bias for each column. */
+    /** Returns the same with a bias for each column. */
     public Multiplication plus(memory.desc columns) {
         bias = columns;
         return this;
     }
 
-    /** Adds the product to what the target holds. */
+    /** Adds the product to the target. */
     public Multiplication adding() {
         adds = true;
         return this;
@@ -59,7 +59,7 @@ public final class Multiplication {
         return Work.ofProducts(products);
     }
 
-    /** The order in which it wants the weights, if they may be in any. */
+    /** Returns the order of the weights that oneDNN chooses, if they may be in any. */
     public memory.desc weightsOrder() {
         return work().withItsThreads(() -> describe().weights_desc());
     }

@@ -18,8 +18,8 @@ import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * What the twins of one network share: the stream that their kernels run in, the memory that kernels have in turn, and
- * its copies and sums.
+ * The shared state of one network's twins: the stream that their kernels run in, the memory that kernels use in turn,
+ * copies and sums.
  */
 public final class OneDnnContext implements AutoCloseable {
     private static final LongAdder MADE = new LongAdder();
@@ -41,35 +41,35 @@ public final class OneDnnContext implements AutoCloseable {
         return queue;
     }
 
-    /** Copies between types and orders in memory. */
+    /** Returns the copies between types and orders in memory. */
     public Copies copies() {
         return copies;
     }
 
-    /** Sums of arrays that no layer or vertex is asked for. */
+    /** Returns the sums of arrays outside of layers and vertices. */
     public Sums sums() {
         return sums;
     }
 
-    /** The scratchpad of all kernels. */
+    /** Returns the scratchpad of all kernels. */
     AlignedMemory scratchpad() {
         return scratchpad;
     }
 
-    /** Gradients that a layer hands on untouched. */
+    /** Returns the memory for gradients that a layer returns unchanged. */
     public LentGradients lentGradients() {
         return lentGradients;
     }
 
-    /** Activations that layers hand on untouched in inference. */
+    /** Returns the memory for activations that layers pass through unchanged in inference. */
     public ActivationMemory activationMemory() {
         return activationMemory;
     }
 
     /**
-     * Hands on, in inference, what another layer has computed.
+     * Passes on, in inference, the result of another layer.
      *
-     * @return the array itself if it lives as long as DL4J wants it to, else a copy
+     * @return the array itself if it stays as long as DL4J requires, else a copy
      */
     public INDArray handOn(INDArray array, LayerWorkspaceMgr workspaceMgr) {
         if (!activationMemory.endsEarly(array, workspaceMgr)) {
@@ -81,21 +81,20 @@ public final class OneDnnContext implements AutoCloseable {
     }
 
     /**
-     * Returns what one kernel leaves for the next that runs, such as numbers on their way from one order in memory to
-     * another.
+     * Returns the memory for numbers that one kernel leaves for the next, such as numbers between two orders in memory.
      */
     public AlignedMemory staging() {
         return staging;
     }
 
-    /** The gradient of a layer's weights until it's in the network's order. */
+    /** Returns the memory for a gradient of weights until it's in the network's order. */
     public AlignedMemory gradientMemory() {
         return gradientMemory;
     }
 
     /**
-     * Attributes of a primitive whose scratchpad is this context's: oneDNN's own belongs to the thread that made the
-     * primitive.
+     * Returns attributes of a primitive that uses this context's scratchpad: oneDNN's own belongs to the thread that
+     * made the primitive.
      */
     public static primitive_attr attributes() {
         primitive_attr attributes = new primitive_attr();
@@ -104,10 +103,10 @@ public final class OneDnnContext implements AutoCloseable {
     }
 
     /**
-     * Makes something of oneDNN and frees what it takes on the way.
+     * Makes one of oneDNN's objects and frees the temporary ones.
      *
      * @param what layer, primitive and shapes, for the message if it fails
-     * @param work what each of its kernels has to do, unless the maker says otherwise
+     * @param work the work of each of its kernels, unless the maker sets another
      */
     public static <T> T make(String what, Work work, Supplier<T> maker) {
         MADE.increment();
@@ -121,8 +120,8 @@ public final class OneDnnContext implements AutoCloseable {
     }
 
     /**
-     * The same primitive in the first of oneDNN's implementations, which are in the order of their speed, that isn't
-     * generated for a shape.
+     * Returns the same primitive in the fastest of oneDNN's implementations that isn't generated for a shape. oneDNN
+     * lists them by speed.
      */
     public static primitive_desc withoutGeneratedCode(primitive_desc descriptor) {
         while (!descriptor.impl_info_str().getString().matches("(conv:)?(gemm|ref).*")) {
@@ -134,7 +133,7 @@ public final class OneDnnContext implements AutoCloseable {
         return descriptor;
     }
 
-    /** Returns how often something was made of oneDNN in this process: not once while shapes stay the same. */
+    /** Returns how many of oneDNN's objects were made in this process: not once while shapes stay the same. */
     public static long made() {
         return MADE.sum();
     }

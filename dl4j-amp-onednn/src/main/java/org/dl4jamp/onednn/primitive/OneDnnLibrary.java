@@ -5,21 +5,21 @@ import org.bytedeco.dnnl.engine;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.javacpp.Loader;
 
-/** oneDNN's native library, loaded at the first question about it. */
+/** oneDNN's native library, loaded at the first use of this class. */
 public final class OneDnnLibrary {
     private OneDnnLibrary() {}
 
-    /** Why the library can't be used in this process, empty if it can. */
+    /** Returns why the library can't be used in this process; empty if it can. */
     public static Optional<String> failure() {
         return Attempt.FAILURE;
     }
 
-    /** The CPU; to be asked for only if there is no {@link #failure}. */
+    /** Returns oneDNN's engine for the CPU; only to be called if there is no {@link #failure}. */
     static engine cpu() {
         return Cpu.ENGINE;
     }
 
-    /** How well a CPU computes BFLOAT16. */
+    /** A CPU's support of BFLOAT16. */
     public enum Bfloat16 {
         /** With instructions for products of BFLOAT16 numbers: AVX512_BF16 and AMX. */
         NATIVE,
@@ -46,7 +46,7 @@ public final class OneDnnLibrary {
         };
     }
 
-    /** Returns whether this CPU has AVX2, or what came after it; not if there is a {@link #failure}. */
+    /** Returns whether this CPU has AVX2 or newer instructions; false if there is a {@link #failure}. */
     public static boolean hasAvx2() {
         return failure().isEmpty()
                 && (dnnl.dnnl_get_effective_cpu_isa() & dnnl.dnnl_cpu_isa_avx2) == dnnl.dnnl_cpu_isa_avx2;

@@ -5,7 +5,7 @@ import org.bytedeco.dnnl.global.dnnl;
 import org.dl4jamp.onednn.memory.Layout;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** Sums of gradients, which DL4J's graph asks for, maybe after the network was closed. */
+/** Sums of gradients, which DL4J's graph calls for, maybe after the network was closed. */
 public final class Sums implements AutoCloseable {
     private static final int MOST = 256;
 

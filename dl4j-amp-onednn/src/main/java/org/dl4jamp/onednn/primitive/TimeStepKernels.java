@@ -11,7 +11,7 @@ import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.memory.Slab;
 import org.nd4j.linalg.api.buffer.DataType;
 
-/** Element by element, what a recurrent layer computes in one time step: in FP32, on {@code [minibatch, units]}. */
+/** The elementwise operations of a recurrent layer in one time step: in FP32, on {@code [minibatch, units]}. */
 public final class TimeStepKernels implements AutoCloseable {
     private final Kernel multiply;
     private final Kernel multiplyAdd;
@@ -67,12 +67,12 @@ public final class TimeStepKernels implements AutoCloseable {
                 .argument(dnnl.DNNL_ARG_TO, target);
     }
 
-    /** {@code product = one * other}; the product may take the place of a factor. */
+    /** Computes {@code product = one * other}; the product may overwrite a factor. */
     public void multiply(Slab one, Slab other, Slab product) {
         run(multiply, one, other, product);
     }
 
-    /** {@code sum += one * other}. */
+    /** Computes {@code sum += one * other}. */
     public void multiplyAdd(Slab one, Slab other, Slab sum) {
         run(multiplyAdd, one, other, sum);
     }

@@ -4,8 +4,8 @@ import java.util.Arrays;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
 
 /**
- * A window that moves along one, two or three axes, as a layer's configuration describes it. What it covers of an array
- * of some size is a {@link WindowGeometry}.
+ * A window that moves along one, two or three axes, as a layer's configuration describes it. Its {@link WindowGeometry}
+ * belongs to an array of some size.
  */
 public final class Window {
     private final long[] kernel;
@@ -15,13 +15,13 @@ public final class Window {
     private final ConvolutionMode mode;
 
     /**
-     * @param axes along how many axes it moves; one-dimensional layers of DL4J have a second number for an axis that
-     *     they don't have
+     * @param axes number of axes along which it moves; DL4J's one-dimensional layers have a second number, which is
+     *     ignored
      * @param kernel its size
      * @param strides its steps
      * @param padding on both sides, which counts in the modes Strict and Truncate
-     * @param dilation the distance of two numbers that it sees
-     * @param mode what happens at the borders
+     * @param dilation the distance of two numbers that it covers
+     * @param mode the treatment of borders
      */
     public Window(int axes, int[] kernel, int[] strides, int[] padding, int[] dilation, ConvolutionMode mode) {
         this.kernel = longs(axes, kernel);
@@ -72,10 +72,7 @@ public final class Window {
         return false;
     }
 
-    /**
-     * Returns whether it may see nothing but padding, of some size of array at least: behind the border, or in its
-     * gaps.
-     */
+    /** Returns whether it may cover nothing but padding for some size of array: behind the border, or in its gaps. */
     public boolean maySeeOnlyPadding() {
         for (int axis = 0; axis < axes(); axis++) {
             boolean pads = mode == ConvolutionMode.Same || padding[axis] > 0;
@@ -89,8 +86,8 @@ public final class Window {
     }
 
     /**
-     * Returns whether DL4J lets it move over an array of a size, as far as can be said here: what Strict rejects
-     * differs from layer to layer.
+     * Returns whether DL4J lets it move over an array of a size. Further sizes that Strict rejects differ from layer to
+     * layer.
      */
     public boolean fits(long... size) {
         for (int axis = 0; axis < axes(); axis++) {
@@ -109,7 +106,7 @@ public final class Window {
         return true;
     }
 
-    /** Returns whether some window sees more than padding. oneDNN's convolutions read from nowhere if none does. */
+    /** Returns whether some window covers more than padding. oneDNN's convolutions read invalid memory if none does. */
     public boolean seesNumbers(long... size) {
         for (int axis = 0; axis < axes(); axis++) {
             if (!seesNumbers(axis, size[axis])) {
@@ -204,8 +201,9 @@ public final class Window {
     }
 
     /**
-     * The stride along an axis. Where there is one window the smallest that leaves no room for a second: oneDNN's
-     * gradients of BFLOAT16 weights are garbage, and some outputs are wrong, if the stride is larger than the array.
+     * Returns the stride along an axis. Where there is one window the smallest that leaves no room for a second:
+     * oneDNN's gradients of BFLOAT16 weights are garbage, and some outputs are wrong, if the stride is larger than the
+     * array.
      */
     private long stride(int axis, long windows, long size, long padding) {
         return windows == 1 ? Math.max(1, size + padding - extent(axis) + 1) : strides[axis];

@@ -2,7 +2,7 @@ package org.dl4jamp.onednn.primitive;
 
 import java.util.Arrays;
 
-/** How a window moves over an array, as oneDNN counts it: one number for each axis along which it moves. */
+/** The geometry of a window over an array, in oneDNN's terms: one number for each axis along which it moves. */
 public final class WindowGeometry {
     private final long[] kernel;
     private final long[] strides;
@@ -12,7 +12,7 @@ public final class WindowGeometry {
     private final long[] output;
     private final boolean exceedsArray;
 
-    /** @param exceedsArray whether the window is as large as what it moves over, or larger */
+    /** @param exceedsArray whether the window is as large as the array, or larger */
     WindowGeometry(
             long[] kernel,
             long[] strides,
@@ -30,22 +30,22 @@ public final class WindowGeometry {
         this.exceedsArray = exceedsArray;
     }
 
-    /** The window's size. */
+    /** Returns the window's size. */
     public long[] kernel() {
         return kernel.clone();
     }
 
-    /** Its steps. */
+    /** Returns its steps. */
     public long[] strides() {
         return strides.clone();
     }
 
-    /** Returns how many numbers lie between two that the window sees: DL4J's dilation less one. */
+    /** Returns how many numbers are between two that the window covers: DL4J's dilation less one. */
     public long[] gaps() {
         return gaps.clone();
     }
 
-    /** The same for a window of one position, in which gaps mean nothing: oneDNN looks at them all the same. */
+    /** Returns the same for a window of one position, in which gaps mean nothing: oneDNN looks at them all the same. */
     public WindowGeometry withoutGaps() {
         return new WindowGeometry(kernel, strides, new long[gaps.length], before, after, output, exceedsArray);
     }
@@ -58,17 +58,17 @@ public final class WindowGeometry {
         return kernel.length == 3 && exceedsArray;
     }
 
-    /** Padding before the array's first number. */
+    /** Returns the padding before the array's first number. */
     public long[] before() {
         return before.clone();
     }
 
-    /** Padding after its last. */
+    /** Returns the padding after its last. */
     public long[] after() {
         return after.clone();
     }
 
-    /** Size of what the window gives. */
+    /** Returns the size of the output. */
     public long[] output() {
         return output.clone();
     }

@@ -7,15 +7,15 @@ import org.nd4j.nativeblas.NativeOps;
 import org.nd4j.nativeblas.NativeOpsHolder;
 
 /**
- * How much a primitive has to do, and so whether the calling thread does it alone. To hand work to OpenMP's other
- * threads and to wait for them costs little where they wait for it, each on a core of its own, and half a millisecond
- * where another program has that core. What is done in about ten microseconds gains at most half of these.
+ * The amount of work of a primitive. Small work runs in the calling thread alone. Sharing work with OpenMP's other
+ * threads costs little if each waits on a core of its own. It costs half a millisecond if another program uses that
+ * core. Work of ten microseconds gains at most five.
  *
- * <p>A primitive is planned for the number of threads that its maker has, and has to run with that: so the thread that
- * makes, and later runs, what is {@linkplain #isSmall() small} has OpenMP count it alone for that time. OpenMP keeps
- * that number for each thread that calls it, so that no other thread notices.
+ * <p>A primitive is planned for the current number of threads, and has to run with that number. So a thread sets
+ * OpenMP's number to one while it makes or runs {@linkplain #isSmall() small} work. OpenMP keeps that number per
+ * calling thread, so that other threads keep theirs.
  *
- * @param operations multiplications and additions, of which a core does some hundred in a nanosecond, or the like
+ * @param operations multiplications and additions, or their equivalent; a core does some hundred in a nanosecond
  */
 public record Work(double operations) {
     /** Ten microseconds or so of a core. */
@@ -27,12 +27,12 @@ public record Work(double operations) {
     /** Work of any size, for all threads. */
     public static final Work LARGE = new Work(Double.POSITIVE_INFINITY);
 
-    /** A pass over arrays. */
+    /** Returns the work of a pass over arrays. */
     public static Work ofNumbers(long numbers) {
         return new Work(OPERATIONS_PER_NUMBER * numbers);
     }
 
-    /** A product of matrices, or a sum of some. */
+    /** Returns the work of a product of matrices, or of a sum of some. */
     public static Work ofProducts(long multiplications) {
         return new Work(2.0 * multiplications);
     }
@@ -53,9 +53,7 @@ public record Work(double operations) {
         }
     }
 
-    /**
-     * Returns how many threads OpenMP takes if this thread asks it to; from then on no more than {@link #useful} ones.
-     */
+    /** Returns OpenMP's number of threads for the calling thread, after reducing it to {@link #useful} ones. */
     public static int threads() {
         int threads = Native.OPS.ompGetMaxThreads();
         int useful = useful(threads, Native.BY_DEFAULT, Native.PROCESSORS);
@@ -66,20 +64,20 @@ public record Work(double operations) {
     }
 
     /**
-     * As many as the process has processors, unless somebody has set another number. ND4J begins with one for each core
-     * of the machine, also where a container or {@code taskset} gives the process less. Some of oneDNN's primitives,
-     * such as the weight gradient of convolutions, wait actively for one another: for a thread without a processor
-     * until the scheduler takes one away, in each of them.
+     * Returns the number of the process's processors, unless the program or the environment has set another number.
+     * ND4J begins with one thread for each core of the machine, also where a container or {@code taskset} gives the
+     * process less. Threads of some of oneDNN's primitives, such as the weight gradient of convolutions, wait actively
+     * for one another. Without a processor for each thread they wait for the scheduler.
      *
      * @param threads OpenMP's number for a thread
      * @param byDefault ND4J's choice for the thread that starts it, or 0 if the user's environment has chosen
-     * @param processors what the process may use
+     * @param processors number of processors that the process may use
      */
     static int useful(int threads, int byDefault, int processors) {
         return threads == byDefault ? Math.min(threads, processors) : threads;
     }
 
-    /** Has OpenMP take that many when this thread asks it to. */
+    /** Sets OpenMP's number of threads for the calling thread. */
     public static void setThreads(int threads) {
         Native.OPS.setOmpNumThreads(threads);
     }
@@ -95,7 +93,7 @@ public record Work(double operations) {
         static final int PROCESSORS = Runtime.getRuntime().availableProcessors();
         static final int BY_DEFAULT = System.getenv("OMP_NUM_THREADS") == null ? coresOfChip() : 0;
 
-        /** Returns what ND4J tells OpenMP when it starts, in the thread that starts it; 0 if it can't count. */
+        /** Returns the number that ND4J sets in OpenMP for the thread that starts it; 0 if it's unknown. */
         private static int coresOfChip() {
             int chips = Loader.totalChips();
             return chips > 0 ? Loader.totalCores() / chips : 0;

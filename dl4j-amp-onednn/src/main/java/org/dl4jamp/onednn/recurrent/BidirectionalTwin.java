@@ -29,8 +29,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Two recurrent twins, one of which is given its sequences the wrong way round. What the two hand on is rounded already
- * when it's merged, and the result of adding or multiplying it is rounded again.
+ * Two recurrent twins, one of which reads its sequences reversed. Their outputs are rounded before they're merged, and
+ * a sum or product of them is rounded again.
  */
 final class BidirectionalTwin extends BidirectionalLayer implements KeptWeights.Keeper, AutoCloseable {
     private static final long serialVersionUID = 1L;
@@ -127,7 +127,7 @@ final class BidirectionalTwin extends BidirectionalLayer implements KeptWeights.
         return layer.getRNNDataFormat() == RNNFormat.NWC ? array.permute(0, 2, 1) : array;
     }
 
-    /** {@code [minibatch, nIn, time]}. */
+    /** Returns {@code [minibatch, nIn, time]}. */
     private INDArray sequences() {
         Preconditions.checkState(given.rank() == 3, "3D input expected to RNN layer expected, got " + given.rank());
         return featuresFirst(given);
@@ -137,7 +137,7 @@ final class BidirectionalTwin extends BidirectionalLayer implements KeptWeights.
         return new RecurrentPasses.Sequences(sequences, direction.getMaskArray(), RecurrentState.ZERO);
     }
 
-    /** The other way round, {@code [minibatch, size, time]}. */
+    /** Returns sequences reversed, {@code [minibatch, size, time]}. */
     private INDArray reversed(INDArray sequences, SequenceMemory memory) {
         INDArray from = forwards.passes().timeFirst(sequences, type, memory);
         return reverse(from, memory.create(type, from.shape())).permute(1, 2, 0);
@@ -163,7 +163,7 @@ final class BidirectionalTwin extends BidirectionalLayer implements KeptWeights.
         return to;
     }
 
-    /** The outputs of one direction, {@code [time, minibatch, units]}. */
+    /** Returns the outputs of one direction, {@code [time, minibatch, units]}. */
     private INDArray outputs(
             Directional direction, INDArray sequences, boolean training, LayerWorkspaceMgr workspaceMgr) {
         return direction
@@ -171,7 +171,7 @@ final class BidirectionalTwin extends BidirectionalLayer implements KeptWeights.
                 .outputs(of(sequences, direction), direction.parameters(), training, null, workspaceMgr);
     }
 
-    /** Those of the direction that is given its sequences the wrong way round, the right way round. */
+    /** Returns the outputs of the backward direction, in the order of the input. */
     private INDArray outputsOfBackwards(
             INDArray sequences, boolean training, SequenceMemory memory, LayerWorkspaceMgr workspaceMgr) {
         INDArray turned = outputs(backwards, reversed(sequences, memory), training, workspaceMgr);

@@ -17,8 +17,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * What becomes of the outputs of a bidirectional layer's two directions, and of the gradient of that. Arrays are
- * {@code [time, minibatch, size]}.
+ * The merge of the outputs of a bidirectional layer's two directions, and its gradient. Arrays are {@code [time,
+ * minibatch, size]}.
  */
 final class DirectionMerge implements AutoCloseable {
     private final Bidirectional.Mode mode;
@@ -43,9 +43,9 @@ final class DirectionMerge implements AutoCloseable {
     }
 
     /**
-     * The two in one, among the activations.
+     * Merges the two among the activations.
      *
-     * @param keeps whether {@link #backward} is to find what it needs of the two
+     * @param keeps whether to keep what {@link #backward} needs
      */
     INDArray forward(INDArray one, INDArray other, boolean keeps, LayerWorkspaceMgr workspaceMgr) {
         clear();
@@ -70,12 +70,14 @@ final class DirectionMerge implements AutoCloseable {
         return merged;
     }
 
-    /** Returns whether {@link #backward} finds what it needs of the outputs of the two directions. */
+    /** Returns whether the outputs of the two directions are kept for {@link #backward}. */
     boolean isReadyForBackward() {
         return mode != Bidirectional.Mode.MUL || forwardOutputs != null;
     }
 
-    /** Keeps the outputs of the two directions for {@link #backward}. Like DL4J's layer: outside workspaces. */
+    /**
+     * Keeps the outputs of the two directions for {@link #backward}. As in DL4J's layer, they're outside workspaces.
+     */
     void keep(INDArray one, INDArray other) {
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             forwardOutputs = one.dup();
@@ -84,9 +86,9 @@ final class DirectionMerge implements AutoCloseable {
     }
 
     /**
-     * The backward pass, when {@linkplain #isReadyForBackward it can be done}.
+     * Runs the backward pass, when {@linkplain #isReadyForBackward it can be done}.
      *
-     * @param error the gradient of what was merged
+     * @param error the gradient of the merged outputs
      */
     Errors backward(INDArray error, SequenceMemory memory) {
         return switch (mode) {
@@ -112,7 +114,7 @@ final class DirectionMerge implements AutoCloseable {
         };
     }
 
-    /** The sum of two arrays. */
+    /** Computes the sum of two arrays. */
     void add(INDArray one, INDArray other, INDArray sum) {
         kernels(one).add(one, other, sum);
     }

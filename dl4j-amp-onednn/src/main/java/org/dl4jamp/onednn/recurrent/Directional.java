@@ -7,7 +7,7 @@ import org.dl4jamp.twin.OptionalInputGradient;
 interface Directional extends Layer, OptionalInputGradient, AutoCloseable {
     RecurrentPasses passes();
 
-    /** FP32. */
+    /** Returns the FP32 parameters. */
     RecurrentParameters parameters();
 
     /** Views that take the parameters' gradients. */

@@ -109,17 +109,17 @@ final class InferringLstm implements AutoCloseable {
         kernel.bind(dnnl.DNNL_ARG_FROM, from).bind(dnnl.DNNL_ARG_TO, to).run();
     }
 
-    /** Room for h or c, of either type. */
+    /** Returns the bytes of h or c, of either type. */
     private long stateBytes() {
         return (shape.block() * Float.BYTES + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
     }
 
     /**
-     * A forward pass.
+     * Runs a forward pass.
      *
      * @param x {@code [steps, minibatch, nIn]}
      * @param outputs where the outputs go: {@code [steps, minibatch, units]}
-     * @param lastState takes the state after the last time step; null if nobody wants it
+     * @param lastState takes the state after the last time step; null if unused
      */
     void run(
             INDArray x, RecurrentParameters parameters, RecurrentState initial, INDArray outputs, LastState lastState) {
@@ -183,7 +183,7 @@ final class InferringLstm implements AutoCloseable {
         }
     }
 
-    /** The numbers of an array that a program may have set, in FP32 and row by row. */
+    /** Returns the numbers of an array that a program may have set, in FP32 and row by row. */
     private INDArray rows(INDArray state) {
         boolean usual =
                 Layout.dense(DataType.FLOAT, shape.minibatch(), shape.units()).isThatOf(state);

@@ -2,15 +2,15 @@ package org.dl4jamp.onednn.recurrent;
 
 import java.util.Optional;
 
-/** Where the state after a sequence goes. */
+/** The destination of the state after a sequence. */
 @FunctionalInterface
 interface LastState {
     /** Takes it, in arrays outside workspaces. */
     void take(RecurrentState last);
 
     /**
-     * FP32 arrays of the state before the sequence that it may be written into, row by row, once these have been read;
-     * empty for new ones.
+     * Returns FP32 arrays of the state before the sequence that it may be written into, row by row, once these have
+     * been read; empty for new ones.
      */
     default Optional<RecurrentState> room() {
         return Optional.empty();

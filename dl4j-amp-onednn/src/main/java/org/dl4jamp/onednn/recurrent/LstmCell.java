@@ -13,9 +13,9 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * An LSTM without peepholes. Sums, functions and memory are FP32. What enters a product is rounded, and what a layer of
- * BFLOAT16 keeps for the backward pass: of the gates the sums, because the derivative where a function flattens out
- * can't be told from a rounded value.
+ * An LSTM without peepholes. Sums, functions and memory are FP32. Factors of products are rounded, and what a layer of
+ * BFLOAT16 keeps. Of the gates it keeps the sums: derivatives from rounded values would be wrong where a function is
+ * flat.
  *
  * <pre>
  * a = activation(x W_a + h[t-1] R_a + b_a)        likewise f, o and g, with the gates' function
@@ -23,8 +23,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * h[t] = o * activation(c[t])
  * </pre>
  *
- * <p>The gates' order is that of DL4J's parameters. Where the backward pass multiplies by a derivative it doesn't
- * depend on what flows back, so these factors are computed for all time steps at once.
+ * <p>The gates' order is DL4J's. Derivatives don't depend on the error, so they're computed for all time steps at once.
  */
 final class LstmCell implements RecurrentCell {
     static final int GATES = 4;
@@ -63,8 +62,8 @@ final class LstmCell implements RecurrentCell {
     }
 
     /**
-     * What a forward pass leaves: FLOAT, or in the layer's type without the values, which then can be computed again.
-     * If it keeps nothing, memory cells have room for two time steps only.
+     * The trace of a forward pass: FLOAT, or in the layer's type without the values, which can be computed again. If it
+     * keeps nothing, memory cells have room for two time steps only.
      *
      * @param sums before the functions, {@code [gates, steps * minibatch * units]}
      * @param values after them; the same array if nothing needs the sums
@@ -189,7 +188,7 @@ final class LstmCell implements RecurrentCell {
         return true;
     }
 
-    /** A trace in FP32, with the values computed again if it was kept without. */
+    /** Returns a trace in FP32, with the values computed again if it was kept without. */
     private LstmTrace expanded(LstmTrace trace, SequenceMemory memory) {
         if (trace.values() != null) {
             return trace;
@@ -222,7 +221,7 @@ final class LstmCell implements RecurrentCell {
         }
     }
 
-    /** A gate at a time step, in an array of all time steps or of one only. */
+    /** Returns a gate at a time step, in an array of all time steps or of one only. */
     private Slab at(INDArray array, int which, long time) {
         long length = array.size(1);
         return new Slab(array, which * length + time * shape.block() % length);
@@ -231,7 +230,7 @@ final class LstmCell implements RecurrentCell {
     @Override
     public void backward(
             Trace kept, INDArray error, INDArray mask, long firstStep, INDArray deltas, SequenceMemory memory) {
-        // DL4J's LSTM doesn't mask what flows back.
+        // DL4J's LSTM doesn't mask gradients.
         LstmTrace trace = expanded((LstmTrace) kept, memory);
         Factors factors = factors(trace, memory);
         INDArray carried = memory.create(DataType.FLOAT, 1, shape.block());
@@ -261,12 +260,12 @@ final class LstmCell implements RecurrentCell {
     }
 
     /**
-     * For all time steps, what is multiplied by the gradient of the output to get that of the memory and of the output
-     * gate's sum, and by the gradient of the memory to get those of the other sums.
+     * Factors for all time steps: of the output's gradient for memory and output gate, of the memory's gradient for the
+     * rest.
      */
     private record Factors(Slab memory, Slab output, Slab forget, Slab input, Slab inputGate) {}
 
-    /** Puts them where what they're made of was. */
+    /** Computes the factors in place, in the trace. */
     private Factors factors(LstmTrace trace, SequenceMemory memory) {
         Slab memories = Slab.of(trace.memories());
         Slab memoriesAfter = memories.plus(shape.block());

@@ -15,8 +15,8 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * oneDNN's own LSTM for the shapes of a layer's input, in inference mode: there its weights are made once, and nothing
- * is kept for a backward pass. It knows no masks.
+ * oneDNN's own LSTM for the shapes of a layer's input, in inference mode. Its weights are made once, and nothing is
+ * kept for a backward pass. It has no masks.
  */
 final class LstmInference implements KeptWeights, AutoCloseable {
     private final OneDnnContext context;
@@ -33,10 +33,10 @@ final class LstmInference implements KeptWeights, AutoCloseable {
     }
 
     /**
-     * That of a layer with tangent and sigmoid for functions, which are oneDNN's; subclasses of these may compute
+     * Returns the LSTM of a layer with tanh and sigmoid, which are oneDNN's functions; subclasses of these may compute
      * anything.
      *
-     * @param layer its name for error messages
+     * @param layer the layer's name for error messages
      * @return empty if oneDNN has none
      */
     static Optional<LstmInference> of(OneDnnContext context, Supplier<String> layer, DataType type, LSTM conf) {
@@ -61,10 +61,10 @@ final class LstmInference implements KeptWeights, AutoCloseable {
     }
 
     /**
-     * A forward pass.
+     * Runs a forward pass.
      *
      * @param x {@code [steps, minibatch, nIn]}
-     * @param lastState takes the state after it, outside workspaces; null if nobody wants it
+     * @param lastState takes the state after it, outside workspaces; null if unused
      * @param place where the outputs go
      * @return {@code [steps, minibatch, units]}
      */

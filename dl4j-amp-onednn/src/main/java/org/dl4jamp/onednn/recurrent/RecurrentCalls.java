@@ -10,15 +10,15 @@ import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * What DL4J calls of a recurrent layer, and what an LSTM and a simple RNN answer alike: their classes have no common
- * one to put it into. Arrays are in the layer's format.
+ * The methods of a recurrent layer that are the same in an LSTM and a simple RNN, which have no common class in DL4J.
+ * Arrays are in the layer's format.
  */
 final class RecurrentCalls {
     private final Directional twin;
     private final UnaryOperator<INDArray> featuresFirst;
 
     /**
-     * @param twin who is called
+     * @param twin the twin that is called
      * @param featuresFirst from the layer's format to {@code [minibatch, size, time]}, and back
      */
     RecurrentCalls(Directional twin, UnaryOperator<INDArray> featuresFirst) {
@@ -33,7 +33,7 @@ final class RecurrentCalls {
     }
 
     /**
-     * A forward pass.
+     * Runs a forward pass.
      *
      * @param after where the state after it goes; null for nowhere
      */
@@ -42,13 +42,13 @@ final class RecurrentCalls {
         return featuresFirst.apply(twin.passes().forward(sequences, twin.parameters(), training, after, workspaceMgr));
     }
 
-    /** A state that goes into one of the maps in which DL4J's layers keep it. */
+    /** Returns a destination that puts the state into one of the maps of DL4J's layers. */
     static LastState into(Map<String, INDArray> state) {
         return last -> last.putInto(state);
     }
 
     /**
-     * A backward pass.
+     * Runs a backward pass.
      *
      * @param epsilon the gradient of the outputs
      * @param steps how many time steps back from the last; all if negative

@@ -32,8 +32,7 @@ public final class RecurrentLayers {
     }
 
     /**
-     * Returns what there is for a direction of a bidirectional layer. Subclasses may compute anything, and have
-     * nothing.
+     * Returns the kernels for a direction of a bidirectional layer. Subclasses may compute anything, and have nothing.
      */
     static Optional<LayerKernels<?>> direction(Layer layer) {
         return Stream.<LayerKernels<?>>of(LSTMS, SIMPLE_RNNS)

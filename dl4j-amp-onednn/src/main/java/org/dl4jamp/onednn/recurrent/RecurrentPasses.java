@@ -18,9 +18,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Forward and backward passes of a recurrent layer over {@code [minibatch, size, time]}. Its arrays have that shape,
- * but lie in memory time step by time step. What a forward pass in training computes is kept for the backward pass
- * where DL4J's workspaces allow it, and computed again where they don't.
+ * Forward and backward passes of a recurrent layer over {@code [minibatch, size, time]}, in memory time step by time
+ * step. A training pass is kept for the backward pass if DL4J's workspaces allow it, else computed again.
  */
 final class RecurrentPasses implements AutoCloseable {
     // More than other layers have: sequences come in many lengths, and all shapes share the memory for the weights.
@@ -47,7 +46,7 @@ final class RecurrentPasses implements AutoCloseable {
         this(context, type, gates, maker, Optional.empty());
     }
 
-    /** @param inference what computes in inference mode, where it can */
+    /** @param inference computes in inference mode, where it can */
     RecurrentPasses(
             OneDnnContext context, DataType type, int gates, CellMaker maker, Optional<LstmInference> inference) {
         this.context = context;
@@ -58,7 +57,7 @@ final class RecurrentPasses implements AutoCloseable {
     }
 
     /**
-     * What goes in.
+     * The input.
      *
      * @param input {@code [minibatch, nIn, time]}
      * @param mask {@code [minibatch, time]}; null for none
@@ -72,16 +71,14 @@ final class RecurrentPasses implements AutoCloseable {
         return cells.get(shape, () -> maker.make(shape, weights));
     }
 
-    /** The copies of the weights. */
+    /** Returns the copies of the weights. */
     KeptWeights weights() {
         return inference
                 .<KeptWeights>map(other -> KeptWeights.both(weights, other))
                 .orElse(weights);
     }
 
-    /**
-     * An array of {@code [minibatch, size, time]} as {@code [time, minibatch, size]}, the order in memory, in a type.
-     */
+    /** Returns {@code [minibatch, size, time]} as {@code [time, minibatch, size]}, the order in memory, in a type. */
     INDArray timeFirst(INDArray sequences, DataType wanted, SequenceMemory memory) {
         INDArray turned = Views.permuted(sequences, 2, 0, 1);
         boolean usual = Layout.dense(wanted, turned.shape()).isThatOf(turned);
@@ -93,7 +90,7 @@ final class RecurrentPasses implements AutoCloseable {
         return to;
     }
 
-    /** {@code [time, minibatch]}. */
+    /** Returns {@code [time, minibatch]}. */
     private INDArray mask(Sequences sequences, SequenceMemory memory) {
         if (sequences.mask() == null) {
             return null;
@@ -103,9 +100,9 @@ final class RecurrentPasses implements AutoCloseable {
     }
 
     /**
-     * A forward pass.
+     * Runs a forward pass.
      *
-     * @param lastState takes the state after it, outside workspaces; null if nobody wants it
+     * @param lastState takes the state after it, outside workspaces; null if unused
      * @return {@code [time, minibatch, units]}, to be read only, and while the layer has its turn
      */
     INDArray outputs(
@@ -131,10 +128,7 @@ final class RecurrentPasses implements AutoCloseable {
         return trace.outputsOfSteps();
     }
 
-    /**
-     * The outputs of a forward pass that was not for training, for the backward pass that follows all the same; what it
-     * needs besides is kept.
-     */
+    /** Returns the outputs of a forward pass again, for a backward pass after inference, and keeps the trace. */
     INDArray outputsAgain(Sequences sequences, RecurrentParameters parameters, LayerWorkspaceMgr workspaceMgr) {
         forget();
         SequenceMemory memory = new SequenceMemory(workspaceMgr, ArrayType.BP_WORKING_MEM);
@@ -144,7 +138,7 @@ final class RecurrentPasses implements AutoCloseable {
     }
 
     /**
-     * A forward pass, see {@link #outputs}.
+     * Runs a forward pass, see {@link #outputs}.
      *
      * @return {@code [minibatch, units, time]}
      */
@@ -170,7 +164,7 @@ final class RecurrentPasses implements AutoCloseable {
                 && inference.filter(LstmInference::isOn).isPresent();
     }
 
-    /** A forward pass by {@link #inference}, see {@link #outputs}. */
+    /** Runs a forward pass by {@link #inference}, see {@link #outputs}. */
     private INDArray inferred(
             Sequences sequences,
             RecurrentParameters parameters,
@@ -205,7 +199,7 @@ final class RecurrentPasses implements AutoCloseable {
                         lasting);
     }
 
-    /** A copy of a state outside of workspaces. */
+    /** Returns a copy of a state outside of workspaces. */
     private RecurrentState copied(RecurrentState state, Optional<RecurrentState> room) {
         if (room.isPresent()) {
             copy(state.output(), room.get().output());
@@ -222,16 +216,16 @@ final class RecurrentPasses implements AutoCloseable {
     }
 
     /**
-     * A backward pass.
+     * Runs a backward pass.
      *
      * @param sequences of the forward pass
      * @param epsilon {@code [minibatch, units, time]}
      * @param backSteps how many time steps gradients flow back; all if it isn't positive
      * @param parameters those of the forward pass
      * @param gradients views that take the parameters' gradients
-     * @param lastState takes the state after the last time step; null if nobody wants it
+     * @param lastState takes the state after the last time step; null if unused
      * @param destination where the result goes
-     * @return the gradient of the input, {@code [minibatch, nIn, time]}; null if nobody wants it
+     * @return the gradient of the input, {@code [minibatch, nIn, time]}; null if unused
      */
     INDArray backward(
             Sequences sequences,
@@ -281,7 +275,7 @@ final class RecurrentPasses implements AutoCloseable {
         return next.permute(1, 2, 0);
     }
 
-    /** Whether {@link #backward} may leave out the gradient of the input. */
+    /** Makes {@link #backward} leave out the gradient of the input, or compute it. */
     void spareInputGradient(boolean unwanted) {
         inputGradientUnwanted = unwanted;
     }

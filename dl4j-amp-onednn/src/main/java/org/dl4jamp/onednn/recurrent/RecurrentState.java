@@ -5,7 +5,7 @@ import org.deeplearning4j.nn.layers.recurrent.LSTM;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * What a recurrent layer hands from one sequence to the next, in FP32.
+ * The FP32 state of a recurrent layer between two sequences.
  *
  * @param output h, {@code [minibatch, units]}; null for zeros
  * @param memory c of an LSTM, {@code [minibatch, units]}; null for zeros
@@ -13,7 +13,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 record RecurrentState(INDArray output, INDArray memory) {
     static final RecurrentState ZERO = new RecurrentState(null, null);
 
-    /** That in one of the maps in which DL4J's layers keep it. */
+    /** Returns the state in one of the maps of DL4J's layers. */
     static RecurrentState in(Map<String, INDArray> state) {
         return new RecurrentState(state.get(LSTM.STATE_KEY_PREV_ACTIVATION), state.get(LSTM.STATE_KEY_PREV_MEMCELL));
     }

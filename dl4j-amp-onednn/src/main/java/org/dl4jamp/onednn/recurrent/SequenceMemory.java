@@ -8,18 +8,18 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Where a recurrent layer's arrays go.
+ * The memory for a recurrent layer's arrays.
  *
  * @param workspaceMgr DL4J's workspaces
  * @param place one of them
  */
 record SequenceMemory(LayerWorkspaceMgr workspaceMgr, ArrayType place) {
-    /** With arbitrary content. */
+    /** Returns an array with arbitrary content. */
     INDArray create(DataType type, long... shape) {
         return Workspaces.dense(workspaceMgr, place, type, shape);
     }
 
-    /** A copy, in a type. */
+    /** Returns a copy, in a type. */
     INDArray copy(OneDnnContext context, DataType type, INDArray from) {
         INDArray to = create(type, from.shape());
         context.copies().copy(from, to);

@@ -193,7 +193,7 @@ final class SequenceProducts implements AutoCloseable {
     }
 
     /**
-     * Input times weights plus bias for all time steps.
+     * Computes input times weights plus bias for all time steps.
      *
      * @param x {@code [steps, minibatch, nIn]}
      * @param bias {@code gates * units} numbers
@@ -238,7 +238,7 @@ final class SequenceProducts implements AutoCloseable {
     }
 
     /**
-     * The gradient of the input.
+     * Computes the gradient of the input.
      *
      * @param deltas {@code [steps, minibatch, gates * units]}
      * @param gradient {@code [steps, minibatch, nIn]}

@@ -12,7 +12,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * A simple recurrent network without layer normalization: {@code h[t] = activation(x W + h[t-1] R + b)}. Sums and
- * function are FP32. What enters a product is rounded, and so are the sums that a layer of BFLOAT16 keeps for the
+ * function are FP32. Factors of products are rounded, and so are the sums that a layer of BFLOAT16 keeps for the
  * backward pass.
  */
 final class SimpleRnnCell implements RecurrentCell {
@@ -41,7 +41,7 @@ final class SimpleRnnCell implements RecurrentCell {
     }
 
     /**
-     * What a forward pass leaves.
+     * The trace of a forward pass.
      *
      * @param kept FLOAT: the function's values, or its arguments if it needs them; in the layer's type: its arguments;
      *     {@code [1, steps * minibatch * units]}

@@ -6,18 +6,15 @@ import java.util.function.Supplier;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A layer's state between time steps, in the map in which DL4J's layers keep it. What a time step left is overwritten
- * by the next one, unless somebody has asked for it: otherwise each would leave as much memory behind that only the
- * garbage collector frees, which sees small objects and doesn't hurry.
+ * A layer's state between time steps, in the map of DL4J's layer. A time step overwrites the arrays of the one before,
+ * unless a program has read them. New arrays in each step would wait for the garbage collector, which runs late for
+ * small Java objects.
  */
 final class TimeStepState implements LastState {
     private final Supplier<Map<String, INDArray>> map;
     private RecurrentState unseen = RecurrentState.ZERO;
 
-    /**
-     * @param map returns the layer's map, in which others may put other arrays, and in whose place others may put
-     *     theirs
-     */
+    /** @param map returns the layer's map, which other code may change or replace */
     TimeStepState(Supplier<Map<String, INDArray>> map) {
         this.map = map;
     }
@@ -35,7 +32,7 @@ final class TimeStepState implements LastState {
                 : Optional.of(unseen);
     }
 
-    /** Somebody is given the arrays, and may keep them. */
+    /** Marks the arrays as read by a program, which may keep them. */
     void seen() {
         unseen = RecurrentState.ZERO;
     }

@@ -44,12 +44,12 @@ final class WholeLstm implements AutoCloseable {
     private final long keptNumbers;
 
     /**
-     * What a forward pass leaves.
+     * The trace of a forward pass.
      *
      * @param outputs {@code [steps + 1, minibatch, units]}
      * @param memories before the first and after the last time step: {@code [2, minibatch, units]}
      * @param biases in oneDNN's order
-     * @param kept what oneDNN keeps for itself
+     * @param kept oneDNN's workspace
      * @param last the state after the last time step
      */
     record Trace(INDArray outputs, INDArray memories, INDArray biases, INDArray kept, RecurrentState last)
@@ -176,12 +176,12 @@ final class WholeLstm implements AutoCloseable {
     }
 
     /**
-     * A forward pass.
+     * Runs a forward pass.
      *
      * @param x {@code [steps, minibatch, nIn]}
      * @param outputs {@code [steps + 1, minibatch, units]}, with the state before in front
      * @param memories {@code [2, minibatch, units]}, with the state before in front
-     * @param memory where what is kept for the backward pass goes
+     * @param memory memory for the trace
      */
     Trace forward(
             INDArray x, RecurrentParameters parameters, INDArray outputs, INDArray memories, SequenceMemory memory) {
@@ -219,13 +219,13 @@ final class WholeLstm implements AutoCloseable {
     }
 
     /**
-     * A backward pass.
+     * Runs a backward pass.
      *
      * @param x {@code [steps, minibatch, nIn]}
      * @param error the gradient of the outputs, {@code [steps, minibatch, units]}
      * @param gradients where those of the parameters go
      * @param inputGradient where that of the input goes, {@code [steps, minibatch, nIn]}
-     * @param memory where what is needed meanwhile goes
+     * @param memory memory for intermediate results
      */
     void backward(
             INDArray x,

@@ -15,11 +15,11 @@ import org.nd4j.linalg.indexing.INDArrayIndex;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 
 /**
- * What one of DL4J's layers adds around arrays, as zeros, or cuts off.
+ * The zeros that one of DL4J's layers adds around arrays, or the margins that it cuts off.
  *
  * @param adds whether it adds
  * @param sizes before and after the numbers of each axis
- * @param channels where the layer's arrays have their channels
+ * @param channels the axis of the layer's arrays that holds the channels
  */
 record Margins(boolean adds, List<Integer> sizes, ChannelAxis channels) {
     static Margins of(Layer layer) {
@@ -74,7 +74,7 @@ record Margins(boolean adds, List<Integer> sizes, ChannelAxis channels) {
         return true;
     }
 
-    /** The shape of what the layer makes of an array. */
+    /** Returns the shape of the layer's output. */
     long[] outputShape(INDArray array) {
         long[] shape = array.shape().clone();
         for (int axis = 0; axis < axes(); axis++) {
@@ -84,7 +84,7 @@ record Margins(boolean adds, List<Integer> sizes, ChannelAxis channels) {
         return shape;
     }
 
-    /** A view of what is between the margins of an array that has them. */
+    /** Returns a view of an array without its margins. */
     INDArray inside(INDArray array) {
         INDArrayIndex[] indices = new INDArrayIndex[array.rank()];
         indices[0] = NDArrayIndex.all();

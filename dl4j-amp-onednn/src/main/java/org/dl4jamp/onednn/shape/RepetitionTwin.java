@@ -60,7 +60,7 @@ final class RepetitionTwin extends ParameterlessTwin<Layer> {
                 .toArray();
     }
 
-    /** The input's shape, that of vectors with a time axis of one step. */
+    /** Returns the input's shape, that of vectors with a time axis of one step. */
     private long[] coarseShape(INDArray given) {
         return ofVectors
                 ? Workspaces.shape(given.size(0), given.size(1), 1)

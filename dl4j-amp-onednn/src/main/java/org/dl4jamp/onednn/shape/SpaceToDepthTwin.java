@@ -15,7 +15,7 @@ import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** Makes the pixels of square blocks of images channels of one pixel. */
+/** A layer that moves the pixels of square blocks of images to the channels of one pixel. */
 final class SpaceToDepthTwin extends ParameterlessTwin<SpaceToDepthLayer> {
     private static final long serialVersionUID = 1L;
 
@@ -37,8 +37,8 @@ final class SpaceToDepthTwin extends ParameterlessTwin<SpaceToDepthLayer> {
     }
 
     /**
-     * A view {@code [minibatch, blocks down, blocks across, rows, columns, channels]} of images with the channels last
-     * in memory.
+     * Returns a view {@code [minibatch, blocks down, blocks across, rows, columns, channels]} of images with the
+     * channels last in memory.
      */
     private INDArray blocks(INDArray images) {
         long down = images.size(2) / block;
@@ -48,7 +48,7 @@ final class SpaceToDepthTwin extends ParameterlessTwin<SpaceToDepthLayer> {
                 .permute(0, 1, 3, 2, 4, 5);
     }
 
-    /** The same view of what the layer makes of them. */
+    /** Returns the same view of the layer's output. */
     private INDArray pixels(INDArray output) {
         long channels = output.size(1) / block / block;
         return Workspaces.contiguous(output)

@@ -61,7 +61,9 @@ final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner,
         return output;
     }
 
-    /** The input, or a copy of it if somebody may write into what is handed on: the backward pass reads the input. */
+    /**
+     * Returns the input, or a copy of it if other code may write into the output: the backward pass reads the input.
+     */
     private INDArray handedOn(LayerWorkspaceMgr workspaceMgr) {
         if (outputStays || dataType == DataType.BFLOAT16) {
             return workspaceMgr.leverageTo(ArrayType.ACTIVATIONS, input);
@@ -71,7 +73,7 @@ final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner,
         return copy;
     }
 
-    /** A copy of the input that ND4J's functions may overwrite. */
+    /** Returns a copy of the input that ND4J's functions may overwrite. */
     private INDArray unrounded(LayerWorkspaceMgr workspaceMgr, ArrayType working) {
         INDArray copy = Workspaces.channelsLast(workspaceMgr, working, DataType.FLOAT, input.shape());
         context.copies().copyOrAssign(input, copy);

@@ -11,7 +11,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /**
  * Casts to arrays with their channels last in memory, of any type: for twins that read them in this order in FP32, too.
  *
- * @param context what does it
+ * @param context copies the arrays
  */
 public record ChannelsLastCasting(OneDnnContext context) implements Casting {
     @Override

@@ -14,8 +14,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A dropout layer without the dropout, which is the wrapper's: it hands on what it's given, in the order in memory that
- * it has.
+ * A dropout layer without the dropout, which the wrapper applies. It returns its input, in the same order in memory.
  */
 final class DropoutTwin extends ParameterlessTwin<DropoutLayer> {
     private static final long serialVersionUID = 1L;

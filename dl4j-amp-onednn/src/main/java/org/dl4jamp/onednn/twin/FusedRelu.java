@@ -4,13 +4,13 @@ import org.dl4jamp.onednn.memory.LentGradients;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A ReLU layer that what stands before it computes in the same pass, in training. The layer itself then hands its input
- * on. On the way back what stands before it may apply ReLU's derivative, too: then the layer hands on
- * {@linkplain LentGradients gradients that are lent}. Those in DL4J's workspaces it would have to copy, so to them it
- * applies the derivative itself; that twice does no harm.
+ * A ReLU layer that is fused into the layer before it in training. The ReLU layer then returns its input. In the
+ * backward pass the layer before it may apply ReLU's derivative, too: {@linkplain LentGradients lent gradients} then
+ * pass through. Gradients in DL4J's workspaces would have to be copied, so the ReLU layer applies the derivative to
+ * these. Applying it twice changes nothing.
  */
 public final class FusedRelu {
-    /** What takes part in a fusion. */
+    /** A layer or vertex that ReLU is fused into. */
     public interface Partner {
         void fuse(FusedRelu relu);
     }
@@ -20,16 +20,16 @@ public final class FusedRelu {
     private boolean taken;
 
     /**
-     * Tells the layer that ReLU has been applied to an array that it's about to be given.
+     * Notifies the layer that ReLU has been applied to its next input.
      *
-     * @param derivativeToo whether ReLU's derivative will be, to the gradient that the layer hands on
+     * @param derivativeToo whether ReLU's derivative will be applied to the gradient that the layer returns
      */
     public void made(INDArray output, boolean derivativeToo) {
         made = output;
         appliesDerivative = derivativeToo;
     }
 
-    /** Returns whether ReLU has been applied to an array. Asked once. */
+    /** Returns whether ReLU has been applied to an array; true once at most. */
     @SuppressWarnings("ReferenceEquality")
     boolean takes(INDArray input) {
         taken = made == input;
@@ -37,7 +37,7 @@ public final class FusedRelu {
         return taken;
     }
 
-    /** Returns whether the layer may hand on the gradient of the last array that it was given. */
+    /** Returns whether the layer may return the gradient of its last input unchanged. */
     boolean takesDerivative() {
         return taken && appliesDerivative;
     }

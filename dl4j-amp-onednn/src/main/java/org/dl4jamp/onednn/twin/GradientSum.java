@@ -7,9 +7,9 @@ import org.nd4j.linalg.cpu.nativecpu.NDArray;
 import org.nd4j.linalg.cpu.nativecpu.buffer.LongBuffer;
 
 /**
- * A gradient in channels-last order to which a ComputationGraph adds those of the other consumers of the same
- * activations, with {@link INDArray#addi(INDArray)}. ND4J's addition takes forty times as long in that order as in its
- * own, so oneDNN adds for this array. In all else it is the array whose numbers and shape it shares.
+ * A gradient in channels-last order. A ComputationGraph adds those of other consumers of the same activations to it,
+ * with {@link INDArray#addi(INDArray)}. ND4J's addition takes forty times as long in that order as in its own, so
+ * oneDNN adds for this array. In all else it is the array whose numbers and shape it shares.
  */
 // ND4J's own array class overrides methods of its interface without '...'.
 @SuppressWarnings("overrides")
@@ -25,7 +25,7 @@ public final class GradientSum extends NDArray {
         this.context = context;
     }
 
-    /** The gradient as an array that adds fast, or itself if ND4J is at home in its order in memory. */
+    /** Returns the gradient as an array that adds fast, or itself if ND4J is fast in its order in memory. */
     public static INDArray of(INDArray gradient, OneDnnContext context) {
         if (gradient.rank() <= 2) {
             return gradient;

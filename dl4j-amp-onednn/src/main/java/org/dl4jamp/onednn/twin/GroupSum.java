@@ -6,9 +6,9 @@ import org.dl4jamp.onednn.primitive.Eltwise;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * What a product layer and the vertex behind it know of each other that adds something to the product: the layer asks
- * for the other summand, and if that can be had and has the product's shape, the layer adds it and the vertex hands the
- * sum on. Otherwise the vertex adds, and applies the function behind it, too.
+ * Shared state of a linear layer and the add vertex fused into it. If the other summand is there and has the product's
+ * shape, the layer adds it and the vertex returns the sum. Otherwise the vertex adds, and applies the function behind
+ * it, too.
  */
 public final class GroupSum {
     private final Eltwise function;
@@ -16,28 +16,28 @@ public final class GroupSum {
     private int other;
     private boolean made;
 
-    /** @param function what is applied to the sum; null for nothing */
+    /** @param function the function of the sum; null for none */
     public GroupSum(Eltwise function) {
         this.function = function;
     }
 
-    /** Returns what is applied to the sum; null for nothing. */
+    /** Returns the function of the sum; null for none. */
     public Eltwise function() {
         return function;
     }
 
     /**
-     * Hears of the vertex.
+     * Sets the inputs of the vertex.
      *
-     * @param ofVertex its inputs as far as they're there; entries may be null
-     * @param number which of them isn't the product
+     * @param ofVertex returns those that are there; entries may be null
+     * @param number index of the input that isn't the product
      */
     public void between(Supplier<INDArray[]> ofVertex, int number) {
         inputs = ofVertex;
         other = number;
     }
 
-    /** The other summand, null if it isn't there or has another shape. */
+    /** Returns the other summand; null if it isn't there or has another shape. */
     public INDArray other(long[] shape) {
         made = false;
         INDArray[] now = inputs.get();
@@ -45,7 +45,7 @@ public final class GroupSum {
         return summand != null && Arrays.equals(summand.shape(), shape) ? summand : null;
     }
 
-    /** Hears that the product layer has added it. */
+    /** Marks the sum as made by the product layer. */
     public void made() {
         made = true;
     }
@@ -55,7 +55,7 @@ public final class GroupSum {
         return made;
     }
 
-    /** Which of the vertex's two inputs the product layer's result is. */
+    /** Returns which of the vertex's two inputs the product is. */
     public int product() {
         return 1 - other;
     }

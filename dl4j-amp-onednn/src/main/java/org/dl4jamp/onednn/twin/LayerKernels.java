@@ -10,15 +10,15 @@ import org.dl4jamp.precision.Precision;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**
- * What this engine has for one of DL4J's layer classes.
+ * This engine's kernels for one of DL4J's layer classes.
  *
  * @param <L> the class
  * @param type the class
  * @param limits why a layer of the class has no twin
  * @param maker makes the twin
- * @param dropsInput whether DL4J's layer applies input dropout, which the wrapper does for the twin
- * @param channels which axis of a layer's arrays holds the channels
- * @param arrays what type the twin's arrays have
+ * @param dropsInput whether DL4J's layer applies input dropout; the wrapper applies it for the twin
+ * @param channels the axis of a layer's arrays that holds the channels
+ * @param arrays the type of the twin's arrays
  */
 public record LayerKernels<L extends Layer>(
         Class<L> type,
@@ -27,23 +27,20 @@ public record LayerKernels<L extends Layer>(
         boolean dropsInput,
         Function<L, ChannelAxis> channels,
         ArrayTypes arrays) {
-    /** What {@link Limits} returns if there are none. */
+    /** The result of {@link Limits} for a layer that has a twin. */
     public static final Optional<String> COVERED = Optional.empty();
 
-    /** What type the arrays have that a twin takes and returns. */
+    /** The types of a twin's input and output. */
     public enum ArrayTypes {
-        /** That of the plan: what the layer computes in. */
+        /** The planned type, for both. */
         AS_PLANNED,
-        /** That of the plan for what it's given, FP32 for what it returns. */
+        /** The planned type for the input, FP32 for the output. */
         AS_PLANNED_TO_FLOAT,
-        /**
-         * BFLOAT16 if those are BFLOAT16 that the layer is given and hands on, although the plan has it compute in
-         * FP32.
-         */
+        /** BFLOAT16 if the network has BFLOAT16 on both sides of the layer, although the layer computes in FP32. */
         HALF_ON_BOTH_SIDES,
-        /** FP32, whatever the layer is asked to compute in: what it's given must not be rounded. */
+        /** FP32, whatever the planned type: the input must not be rounded. */
         IN_FLOAT,
-        /** What it's given is taken as it is, and summed up in FP32, which is also what it returns. */
+        /** Any type for the input, which is summed in FP32; FP32 for the output. */
         SUMMED_IN_FLOAT;
 
         /** Returns whether the twin returns FP32 whatever type it is given. */
@@ -52,24 +49,24 @@ public record LayerKernels<L extends Layer>(
         }
     }
 
-    /** For layers whose channels are the second axis, and that compute in the type of their arrays. */
+    /** Makes kernels of layers with the channels as second axis, which compute in the type of their arrays. */
     public LayerKernels(Class<L> type, Limits<L> limits, Maker maker, boolean dropsInput) {
         this(type, limits, maker, dropsInput, layer -> ChannelAxis.SECOND, ArrayTypes.AS_PLANNED);
     }
 
-    /** The same for layers that say where their channels are. */
+    /** Returns the same for layers that configure the axis of their channels. */
     public LayerKernels<L> in(Function<L, ChannelAxis> ownChannels) {
         return new LayerKernels<>(type, limits, maker, dropsInput, ownChannels, arrays);
     }
 
-    /** The same for arrays of another type. */
+    /** Returns the same for arrays of another type. */
     public LayerKernels<L> with(ArrayTypes ownArrays) {
         return new LayerKernels<>(type, limits, maker, dropsInput, channels, ownArrays);
     }
 
-    /** Tells why a layer has no twin in a precision. */
+    /** The reasons for the lack of a twin. */
     public interface Limits<L extends Layer> {
-        /** Empty if it has one. */
+        /** Returns why a layer has no twin in a precision; empty if it has one. */
         Optional<String> of(L layer, Precision precision);
     }
 
@@ -86,7 +83,7 @@ public record LayerKernels<L extends Layer>(
         return channels.apply(type.cast(layer));
     }
 
-    /** The reason for the lack of a kernel for something. */
+    /** Returns the reason for the lack of a kernel for something. */
     public static Optional<String> because(String what) {
         return Optional.of("it has no kernel for " + what);
     }

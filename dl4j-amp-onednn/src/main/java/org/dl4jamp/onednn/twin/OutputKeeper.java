@@ -1,7 +1,7 @@
 package org.dl4jamp.onednn.twin;
 
-/** A twin that may read its output again in the backward pass, if nobody changes it in between. */
+/** A twin that may read its output again in the backward pass, if it's unchanged. */
 public interface OutputKeeper {
-    /** Told once, if nobody writes into the output before the backward pass. */
+    /** Marks the output as unchanged until the backward pass; called at most once. */
     void outputStays();
 }

@@ -2,8 +2,8 @@ package org.dl4jamp.onednn.twin;
 
 import org.dl4jamp.twin.Casting;
 
-/** A twin that wants what it's given in another order in memory than DL4J's own layers. */
+/** A twin that takes its input in another order in memory than DL4J's own layers. */
 public interface OwnCasting {
-    /** Returns how its input gets into its type, and what it returns out of it. */
+    /** Returns the casts of its input and output. */
     Casting casting();
 }

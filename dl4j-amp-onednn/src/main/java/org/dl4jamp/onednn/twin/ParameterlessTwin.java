@@ -12,7 +12,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * What twins of layers without parameters share.
+ * A twin of a layer without parameters.
  *
  * @param <L> the layer's configuration
  */
@@ -33,27 +33,27 @@ public abstract class ParameterlessTwin<L extends Layer> extends AbstractLayer<L
         return context;
     }
 
-    /** The input with its channels as the second axis, as it is. */
+    /** Returns the input with its channels as the second axis, as it is. */
     protected final INDArray given() {
         return channels.toSecond(input);
     }
 
-    /** An array of this layer, input or epsilon, with its channels as second axis and last in memory. */
+    /** Returns an array of this layer, input or epsilon, with its channels as second axis and last in memory. */
     protected final INDArray ready(INDArray array, DataType type, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
         return context.copies().channelsLast(channels.toSecond(array), type, workspaceMgr, working);
     }
 
-    /** Hands on what was made with the channels as second axis. */
+    /** Returns an array with the channels as second axis in the layer's order of axes. */
     protected final INDArray handedOn(INDArray array) {
         return channels.fromSecond(array);
     }
 
-    /** Lets DL4J's layer say what is wrong with an input that this twin can't take. */
+    /** Runs DL4J's layer on an input that this twin can't take, for DL4J's message. */
     protected final void reject() {
         Rejection.of(conf, null, getIndex(), input);
     }
 
-    /** Lets DL4J's layer say what is wrong with an input that looks odd, if anything is. */
+    /** Runs DL4J's layer on an unusual input, for DL4J's message if the input is wrong. */
     protected final void rejectUnlessDl4jTakes() {
         Rejection.unlessDl4jTakes(conf, null, getIndex(), input);
     }

@@ -11,12 +11,12 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Broadcast;
 
 /**
- * Which time steps count of what a one-dimensional convolution or pooling hands on: those that saw one that counts.
+ * The mask after a one-dimensional convolution or pooling: a time step counts if its window covers one that counts.
  *
  * @param steps {@code [minibatch, steps]}, ones and zeros
  */
 public record SequenceMask(INDArray steps) {
-    /** From the mask of a layer's input. */
+    /** Returns the mask of a layer's output from that of its input. */
     public static SequenceMask of(ConvolutionLayer layer, INDArray input) {
         return reduced(
                 input,
@@ -27,7 +27,7 @@ public record SequenceMask(INDArray steps) {
                 layer.getConvolutionMode());
     }
 
-    /** From the mask of a layer's input. */
+    /** Returns the mask of a layer's output from that of its input. */
     public static SequenceMask of(SubsamplingLayer layer, INDArray input) {
         return reduced(
                 input,

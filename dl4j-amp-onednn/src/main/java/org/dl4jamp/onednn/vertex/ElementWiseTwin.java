@@ -44,8 +44,8 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
     }
 
     /**
-     * Has it hand on, in inference, what the head of a group has added. If that couldn't be, it adds, and applies the
-     * group's function.
+     * Makes it return, in inference, the sum from the head of a group. If the head couldn't add, this vertex adds and
+     * applies the group's function.
      *
      * @param summand number of the input that isn't the head's
      */
@@ -151,7 +151,7 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
                 .forward(array, result);
     }
 
-    /** Each gets the gradient times the other inputs. */
+    /** Writes the gradient times the other inputs to each. */
     private void multiply(List<INDArray> inputs, INDArray above, INDArray[] gradients) {
         for (int i = 0; i < gradients.length; i++) {
             List<INDArray> factors = new ArrayList<>(inputs);
@@ -160,7 +160,7 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
         }
     }
 
-    /** Each gets the gradient where it's the maximum; of equal ones the first does, as in DL4J. */
+    /** Writes the gradient to each where it's the maximum; of equal ones to the first, as in DL4J. */
     private void choose(List<INDArray> inputs, INDArray above, INDArray[] gradients, LayerWorkspaceMgr workspaceMgr) {
         INDArray comparison = create(workspaceMgr, ArrayType.BP_WORKING_MEM, above.shape());
         for (int i = 0; i < gradients.length; i++) {

@@ -28,7 +28,7 @@ final class MergeTwin extends VertexTwin {
     }
 
     private boolean differsOnlyAlongAxis(INDArray first, INDArray other) {
-        // ND4J hands out its own arrays.
+        // ND4J returns its own arrays.
         long[] a = first.shape().clone();
         long[] b = other.shape();
         if (a.length != b.length) {

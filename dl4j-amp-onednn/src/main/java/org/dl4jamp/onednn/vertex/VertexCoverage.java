@@ -13,9 +13,9 @@ import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.GroupSum;
 
-/** Which vertices are computed by this engine. */
+/** The vertices that this engine computes. */
 public final class VertexCoverage {
-    /** Makes what stands for a vertex. */
+    /** A factory of vertices' twins. */
     private interface Maker {
         VertexTwin make(GraphVertex vertex, VertexRequest request, OneDnnContext context);
     }
@@ -49,7 +49,7 @@ public final class VertexCoverage {
     }
 
     /**
-     * Makes what stands for the vertex of a group that adds two arrays.
+     * Makes the twin of a group's vertex that adds two arrays.
      *
      * @param summand number of the input that isn't the head's
      */

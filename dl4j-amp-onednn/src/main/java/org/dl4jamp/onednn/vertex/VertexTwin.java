@@ -20,7 +20,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 
-/** Computes in place of one of DL4J's vertices, which it asks for what is rare or wrong. */
+/** A vertex that computes in place of DL4J's, and delegates rare and wrong calls to it. */
 public abstract class VertexTwin extends DelegatingVertex implements AutoCloseable {
     private static final long serialVersionUID = 1L;
 
@@ -43,29 +43,28 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
         return request;
     }
 
-    /**
-     * Returns whether it computes inputs of these shapes. If not, DL4J's vertex computes or says what is wrong with
-     * them.
-     */
+    /** Returns whether it computes inputs of these shapes. If not, DL4J's vertex computes or throws. */
     abstract boolean covers(INDArray[] inputs);
 
-    /** The activations, in {@link ArrayType#ACTIVATIONS}. */
+    /** Returns the activations, in {@link ArrayType#ACTIVATIONS}. */
     abstract INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr);
 
-    /** One gradient per input, each with memory of its own in {@link ArrayType#ACTIVATION_GRAD}. */
+    /** Returns one gradient per input, each with memory of its own in {@link ArrayType#ACTIVATION_GRAD}. */
     abstract INDArray[] backward(INDArray[] inputs, INDArray epsilon, LayerWorkspaceMgr workspaceMgr);
 
-    /** The shape of the activations of inputs that are covered; empty if DL4J's vertex checks the gradient's. */
+    /**
+     * Returns the shape of the activations of inputs that are covered; empty if DL4J's vertex checks the gradient's.
+     */
     Optional<long[]> outputShape(INDArray[] inputs) {
         return Optional.empty();
     }
 
-    /** The activations, if the layer that makes one of the inputs has computed them along with it. */
+    /** Returns the activations, if the layer that makes one of the inputs has computed them along with it. */
     Optional<INDArray> madeAlready(INDArray[] inputs) {
         return Optional.empty();
     }
 
-    /** Returns what is done, in place, to what DL4J's vertex has computed. */
+    /** Returns the function that is applied in place to the output of DL4J's vertex. */
     INDArray afterDl4j(INDArray output) {
         return output;
     }
@@ -84,7 +83,7 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
         }
     }
 
-    /** In a pass of the network's own layers, which are FP32. */
+    /** Computes in a pass of the network's own layers, which are FP32. */
     private INDArray forwardOfMaster(boolean training, LayerWorkspaceMgr workspaceMgr) {
         if (request.type() == DataType.FLOAT) {
             return master().doForward(training, workspaceMgr);
@@ -160,17 +159,17 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
         return hasTimeStep ? epsilon.get(NDArrayIndex.all(), NDArrayIndex.all(), NDArrayIndex.point(0)) : epsilon;
     }
 
-    /** An array in channels-last order, copied to working memory if it isn't. */
+    /** Returns an array in channels-last order, copied to working memory if it isn't. */
     final INDArray channelsLast(INDArray array, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
         return context.copies().channelsLast(array, request.type(), workspaceMgr, working);
     }
 
-    /** A new array in channels-last order. */
+    /** Returns a new array in channels-last order. */
     final INDArray create(LayerWorkspaceMgr workspaceMgr, ArrayType place, long... shape) {
         return Workspaces.channelsLast(workspaceMgr, place, request.type(), shape);
     }
 
-    /** Returns how an array of a shape lies in memory if {@link #create} made it. */
+    /** Returns the layout that {@link #create} gives an array of a shape. */
     final Layout layout(long... shape) {
         return Layout.channelsLast(request.type(), shape);
     }

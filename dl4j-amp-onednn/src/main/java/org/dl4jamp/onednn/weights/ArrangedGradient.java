@@ -10,8 +10,8 @@ import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * The gradient of a network's weights as a primitive writes it: where the network has it if that's in the order that
- * the primitive wants, else in memory that all layers share, from where it's copied at once.
+ * The gradient of a network's weights as a primitive writes it. It's the network's view if the order is the
+ * primitive's. Otherwise it's memory that all layers share, and is copied to the view at once.
  */
 public final class ArrangedGradient implements AutoCloseable {
     private final OneDnnContext context;
@@ -23,11 +23,11 @@ public final class ArrangedGradient implements AutoCloseable {
     }
 
     /**
-     * To be made within {@link OneDnnContext#make}.
+     * Makes it; to be called within {@link OneDnnContext#make}.
      *
      * @param what layer, primitive and shapes, for error messages
-     * @param network how the network's lies in memory
-     * @param wanted how the primitive writes it
+     * @param network the layout of the network's view
+     * @param wanted the layout that the primitive writes
      */
     public static ArrangedGradient of(OneDnnContext context, String what, memory.desc network, memory.desc wanted) {
         if (wanted.equals(network)) {
@@ -64,7 +64,7 @@ public final class ArrangedGradient implements AutoCloseable {
         }
     }
 
-    /** Copies what has been written to where the network has it, if it isn't there. */
+    /** Copies the gradient to the network's view, if it isn't there. */
     public void copy(INDArray networks) {
         if (copies.isEmpty()) {
             return;

@@ -7,8 +7,8 @@ import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A network's weights in the type and order in memory that a primitive wants: those of the network themselves where
- * they are in it, else a copy.
+ * A network's weights in the type and order in memory that a primitive reads: the weights themselves, or a reordered
+ * copy.
  */
 public final class ArrangedWeights implements AutoCloseable {
     private final WeightCopy place;
@@ -22,12 +22,12 @@ public final class ArrangedWeights implements AutoCloseable {
     }
 
     /**
-     * Weights that a primitive reads. To be made within {@link OneDnnContext#make}.
+     * Makes weights that a primitive reads; to be called within {@link OneDnnContext#make}.
      *
      * @param what layer, primitive and shapes, for error messages
      * @param place where a copy goes
-     * @param network how the network's lie in memory
-     * @param wanted how the primitive wants them
+     * @param network the layout of the network's weights
+     * @param wanted the layout that the primitive reads
      */
     public static ArrangedWeights read(
             OneDnnContext context, String what, WeightCopy place, memory.desc network, memory.desc wanted) {
@@ -37,14 +37,13 @@ public final class ArrangedWeights implements AutoCloseable {
     }
 
     /**
-     * The same weights as another primitive reads them: these if they're in its order, else a copy. A copy of a copy
-     * takes a fraction of the time of one of the network's weights, which lie so far apart that each takes a line of
-     * the cache.
+     * Returns the same weights for another primitive: these if they're in its order, else a copy. Copying the copy
+     * takes a fraction of the time: the network's weights are so far apart that each takes a cache line.
      *
      * @param other where a copy goes
-     * @param network how the network's lie in memory
-     * @param current how these do
-     * @param wanted how the other primitive wants them
+     * @param network the layout of the network's weights
+     * @param current the layout of these
+     * @param wanted the layout that the other primitive reads
      */
     public ArrangedWeights arranged(
             OneDnnContext context,
@@ -81,7 +80,7 @@ public final class ArrangedWeights implements AutoCloseable {
         return other == this || other == source;
     }
 
-    /** Returns whether nothing else has been put in the place of what was copied last. */
+    /** Returns whether the last copy hasn't been overwritten. */
     public boolean areThere() {
         return place == null || place.isOf(this);
     }

@@ -12,8 +12,8 @@ import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**
- * Copies FP32 weights of an LSTM between the order of DL4J, in which they are column by column, and that of oneDNN's
- * primitive, gate by gate, because the two count the gates differently.
+ * Copies FP32 weights of an LSTM between DL4J's order, column by column, and that of oneDNN's primitive. It copies gate
+ * by gate, because the two order the gates differently.
  */
 public final class GateWeights implements AutoCloseable {
     /** DL4J's number of each of oneDNN's gates: input gate, forget gate, candidate, output gate. */
@@ -25,11 +25,11 @@ public final class GateWeights implements AutoCloseable {
     private final List<Kernel> fromPrimitive = new ArrayList<>();
 
     /**
-     * To be made within {@link OneDnnContext#make}.
+     * Makes the copies; to be called within {@link OneDnnContext#make}.
      *
-     * @param size how many rows weights have
-     * @param wanted how the primitive wants them: {@code [1, 1, size, gates, units]}
-     * @param gradient how it makes their gradient; null if none is copied
+     * @param size number of rows of the weights
+     * @param wanted the layout that the primitive reads: {@code [1, 1, size, gates, units]}
+     * @param gradient the layout of their gradient; null if none is copied
      */
     public GateWeights(
             OneDnnContext context, String what, long size, long units, memory.desc wanted, memory.desc gradient) {

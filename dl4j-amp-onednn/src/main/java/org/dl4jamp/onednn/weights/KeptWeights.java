@@ -10,7 +10,7 @@ public interface KeptWeights {
         KeptWeights keptWeights();
     }
 
-    /** Those of two. */
+    /** Returns the copies of two. */
     static KeptWeights both(KeptWeights one, KeptWeights other) {
         return new KeptWeights() {
             @Override
@@ -27,9 +27,9 @@ public interface KeptWeights {
         };
     }
 
-    /** Says that from now on they're to be kept. */
+    /** Keeps them from now on. */
     void keep();
 
-    /** Says that the parameters have changed. */
+    /** Marks them as stale, after a change of parameters. */
     void outdate();
 }

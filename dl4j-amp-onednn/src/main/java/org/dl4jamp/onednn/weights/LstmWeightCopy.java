@@ -8,8 +8,8 @@ import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 
 /**
- * An LSTM's weights and biases for inference, in the orders in memory that some of oneDNN's primitives want: made once,
- * they count until the parameters change.
+ * An LSTM's weights and biases for inference, in the orders in memory of some of oneDNN's primitives. Made once, they
+ * are valid until the parameters change.
  */
 public final class LstmWeightCopy implements AutoCloseable {
     private static final int CACHE_LINE = 64;
@@ -21,7 +21,7 @@ public final class LstmWeightCopy implements AutoCloseable {
     private final long recurrentBytes;
     private boolean current;
 
-    /** To be made within {@link OneDnnContext#make}. */
+    /** Makes the memory; to be called within {@link OneDnnContext#make}. */
     LstmWeightCopy(memory.desc inputOrder, memory.desc recurrentOrder, memory.desc biasOrder) {
         this.inputOrder = new memory.desc(inputOrder).retainReference();
         this.recurrentOrder = new memory.desc(recurrentOrder).retainReference();
@@ -53,17 +53,17 @@ public final class LstmWeightCopy implements AutoCloseable {
         return Place.kept(bytes.address() + inputBytes + recurrentBytes);
     }
 
-    /** Returns whether it's of the parameters of now. */
+    /** Returns whether it equals the current parameters. */
     public boolean isCurrent() {
         return current;
     }
 
-    /** Hears that it is. */
+    /** Marks it as current. */
     public void made() {
         current = true;
     }
 
-    /** Hears that the parameters have changed. */
+    /** Marks it as stale, after a change of parameters. */
     void outdate() {
         current = false;
     }

@@ -6,13 +6,13 @@ import org.bytedeco.dnnl.memory;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 
 /**
- * An LSTM's copies of its weights for inference: one for each pair of orders in memory that primitives want, whatever
- * the number of shapes.
+ * An LSTM's copies of its weights for inference: one for each pair of orders that primitives read, whatever the number
+ * of shapes.
  */
 public final class LstmWeights implements AutoCloseable {
     private final List<LstmWeightCopy> copies = new ArrayList<>();
 
-    /** Those in the orders of a primitive. To be used within {@link OneDnnContext#make}. */
+    /** Returns the copy in the orders of a primitive. To be called within {@link OneDnnContext#make}. */
     public LstmWeightCopy in(memory.desc inputOrder, memory.desc recurrentOrder, memory.desc biasOrder) {
         return copies.stream()
                 .filter(copy -> copy.isIn(inputOrder, recurrentOrder))
@@ -25,7 +25,7 @@ public final class LstmWeights implements AutoCloseable {
         return copy;
     }
 
-    /** Says that the parameters have changed. */
+    /** Marks them as stale, after a change of parameters. */
     public void outdate() {
         copies.forEach(LstmWeightCopy::outdate);
     }

@@ -11,23 +11,23 @@ public final class RecurrentWeights implements KeptWeights, AutoCloseable {
     private boolean keeps;
     private Object reader;
 
-    /** Makes sure that there is enough. */
+    /** Enlarges the memory to a size, if it's smaller. */
     public void reserve(long atLeast) {
         reader = null;
         memory.reserve(atLeast);
     }
 
-    /** Some of it. */
+    /** Returns the place at an offset. */
     public Place place(long offset) {
         return Place.kept(memory.address() + offset);
     }
 
-    /** Returns whether what is there is for one reader, and of the parameters of now. */
+    /** Returns whether the copies are for one reader, and equal the current parameters. */
     public boolean areFor(Object who) {
         return reader == who;
     }
 
-    /** Hears for whom they have been made. */
+    /** Sets the reader that they have been made for. */
     public void made(Object who) {
         reader = keeps ? who : null;
     }

@@ -7,7 +7,8 @@ import org.dl4jamp.onednn.primitive.OneDnnContext;
 
 /**
  * One layer's copies of its weights, whatever the number of shapes of its input. In training there are two. In
- * inference there is one for each order in memory that a forward pass wants, which counts until the parameters change.
+ * inference there is one for each order in memory that a forward pass reads, which is valid until the parameters
+ * change.
  */
 public final class WeightCopies implements KeptWeights, AutoCloseable {
     private record Kept(memory.desc order, WeightCopy copy) {}
@@ -17,18 +18,19 @@ public final class WeightCopies implements KeptWeights, AutoCloseable {
     private final List<Kept> kept = new ArrayList<>();
     private boolean keeps;
 
-    /** Returns what forward passes read. */
+    /** Returns the copy that forward passes read. */
     public WeightCopy forward() {
         return forward;
     }
 
-    /** Returns what backward passes read, and forward passes that want the same order. */
+    /** Returns the copy that backward passes read, and forward passes with the same order. */
     public WeightCopy backward() {
         return backward;
     }
 
     /**
-     * Returns what forward passes read in inference that want an order. To be used within {@link OneDnnContext#make}.
+     * Returns the copy in an order that forward passes read in inference. To be called within
+     * {@link OneDnnContext#make}.
      */
     public WeightCopy kept(memory.desc order) {
         return kept.stream()

@@ -5,10 +5,9 @@ import org.dl4jamp.onednn.memory.AlignedMemory;
 import org.dl4jamp.onednn.memory.Place;
 
 /**
- * Memory for a copy of one layer's weights, in whatever order in memory the primitive wants that reads it next. All
- * shapes of the layer's input share it: their primitives may want it in many orders (without AVX-512 in six, for a
- * convolution), but each pass makes the copy anew. One that is made once, for inference, is for those that want the
- * same order.
+ * Memory for a copy of one layer's weights, in the order in memory of its next reader. All shapes of the layer's input
+ * share it. Their primitives may need many orders (without AVX-512 six, for a convolution), but each pass makes the
+ * copy anew. A copy that is made once, for inference, serves primitives with the same order.
  */
 final class WeightCopy implements AutoCloseable {
     private final AlignedMemory bytes = new AlignedMemory();
@@ -20,17 +19,17 @@ final class WeightCopy implements AutoCloseable {
         this.keeps = keeps;
     }
 
-    /** By each pass. */
+    /** Returns a copy that each pass makes anew. */
     static WeightCopy madeAnew() {
         return new WeightCopy(false);
     }
 
-    /** By the first pass after the parameters have changed. All that it is for has to be in one order. */
+    /** Returns a copy that the first pass after a change of parameters makes. All its readers use one order. */
     static WeightCopy madeOnce() {
         return new WeightCopy(true);
     }
 
-    /** Makes sure that weights in an order have room. What has been copied may be lost. */
+    /** Enlarges the memory for weights in an order, if it's smaller. The copy may be lost. */
     void reserve(memory.desc order) {
         content = null;
         bytes.reserve(order.get_size());
@@ -40,23 +39,23 @@ final class WeightCopy implements AutoCloseable {
         return Place.kept(bytes.address());
     }
 
-    /** Says whose copy it is from now on. */
+    /** Sets the weights that it's a copy of. */
     void takenBy(ArrangedWeights weights) {
         content = weights;
         current = keeps;
     }
 
-    /** Returns whether it's of the parameters of now, and needn't be made. */
+    /** Returns whether it equals the current parameters, and needn't be made. */
     boolean isCurrent() {
         return current;
     }
 
-    /** Says that the parameters have changed. */
+    /** Marks it as stale, after a change of parameters. */
     void outdate() {
         current = false;
     }
 
-    /** Returns whether what these weights have copied is still there. */
+    /** Returns whether it's still the copy of these weights. */
     boolean isOf(ArrangedWeights weights) {
         return content == weights;
     }

@@ -34,7 +34,7 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.ops.transforms.Transforms;
 
 class EmbeddingTwinTest {
-    /** Of a derivative such as 1 - tanh², next to the largest that it can be: some last bits of FP32. */
+    /** The error of a derivative such as 1 - tanh², relative to its largest value: some last bits of FP32. */
     private static final double DERIVATIVE_ERROR = 1e-6;
 
     private static INDArray indices(Random random, int size, long... shape) {
@@ -51,7 +51,7 @@ class EmbeddingTwinTest {
         return mask;
     }
 
-    /** FP32, whatever the precision: what is handed on is cast outside. */
+    /** FP32, whatever the precision: the output is cast outside. */
     private static void assertAgrees(FeedForwardLayer conf, INDArray input, INDArray mask, INDArray epsilon) {
         INDArray params = gaussian(new Random(3), 1, conf.initializer().numParams(conf));
         org.deeplearning4j.nn.api.Layer dl4j = Layers.dl4j(conf, params);
@@ -152,7 +152,7 @@ class EmbeddingTwinTest {
                 nwc ? gaussian(random, 1, minibatch, steps, nOut) : gaussian(random, 1, minibatch, nOut, steps));
     }
 
-    /** Of twelve terms little is left in the bias's gradient, but all of their rounding. */
+    /** The twelve terms of the bias's gradient nearly cancel, but not their rounding. */
     @Test
     void sumsThatCancelAreAsExactAsTheirTerms() {
         looksSequencesUpAsDl4jsLayerDoes(-1977, false, true, Activation.TANH, true, true, 40, 1, 2, 6);

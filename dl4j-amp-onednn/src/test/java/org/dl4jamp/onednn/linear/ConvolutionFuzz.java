@@ -26,8 +26,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Convolutions of volumes, and deconvolutions, of all sizes that come along, against DL4J's own layers in FP32. Runs
- * with the Maven profile {@code fuzz}, for {@code -Damp.fuzz.seconds=...}, from {@code -Damp.fuzz.seed=...} on. What
- * fails names its seed, which is the first of a run that repeats it.
+ * with the Maven profile {@code fuzz}, for {@code -Damp.fuzz.seconds=...}, from {@code -Damp.fuzz.seed=...} on. A
+ * failure names its seed; a run from that seed on repeats it.
  */
 class ConvolutionFuzz {
     private static final Logger LOG = LoggerFactory.getLogger(ConvolutionFuzz.class);
@@ -105,7 +105,7 @@ class ConvolutionFuzz {
         return new Case(layer, function == 2 ? 1 : 0, input, gaussian(random, 0.1, number));
     }
 
-    /** Windows in mode Same that see nothing but padding get a message that says what to do. */
+    /** Windows in mode Same that cover nothing but padding get a message with a remedy. */
     private static boolean hasKernels(Case drawn) {
         return ConvolutionForm.of(drawn.layer()).hasKernels(drawn.input());
     }

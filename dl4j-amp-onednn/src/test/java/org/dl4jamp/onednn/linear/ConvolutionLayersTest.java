@@ -76,7 +76,7 @@ public class ConvolutionLayersTest {
             return numbers(3, axes, 1, 2);
         }
 
-        /** Never so much that a window sees nothing else. */
+        /** Never so much that a window covers nothing else. */
         int[] padding(int axes) {
             int[] padding = numbers(6, axes, 0, 1);
             for (int axis = 0; axis < axes; axis++) {

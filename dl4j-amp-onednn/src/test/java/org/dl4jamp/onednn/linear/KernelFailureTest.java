@@ -15,7 +15,7 @@ import org.dl4jamp.precision.AmpException;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.api.buffer.DataType;
 
-/** What is said when oneDNN refuses. */
+/** The message when oneDNN refuses. */
 class KernelFailureTest {
     @Test
     void namesLayerPrimitiveShapesAndPrecision() {

@@ -38,7 +38,7 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** No step counts whose gradient isn't finite, whoever has written it: every gradient is read. */
+/** A step with a non-finite gradient is skipped, whichever code wrote it: every gradient is read. */
 class OverflowTest {
     private static final int WIDTH = 600;
     private static final int EXAMPLES = 8;

@@ -14,12 +14,12 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** Shapes of a layer's input whose primitives want the weights in different orders have one copy of them. */
+/** Shapes of a layer's input share one copy of the weights, even if their primitives read different orders. */
 class WeightCopyTest {
     private static final int IN = 24;
     private static final int OUT = 40;
 
-    /** An inner product that wants its weights in an order of its own. */
+    /** An inner product that reads its weights in an order of its own. */
     private static DensePrimitives wanting(long... strides) {
         return new DensePrimitives() {
             @Override

@@ -12,7 +12,7 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 
 class ViewsTest {
-    /** As the parameters of a layer lie among those of a network: not at the beginning. */
+    /** A view like that of a layer's parameters in a network's: not at the beginning. */
     private static INDArray part(int start, char order, long... shape) {
         INDArray all = Nd4j.arange(40).castTo(DataType.FLOAT);
         long length = shape[0] * shape[1] * (shape.length > 2 ? shape[2] : 1);

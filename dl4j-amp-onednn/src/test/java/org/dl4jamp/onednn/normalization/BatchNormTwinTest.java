@@ -81,7 +81,7 @@ class BatchNormTwinTest {
                 what + " " + parameter, gradient, actual.gradient().getGradientFor(parameter), 1e-5));
     }
 
-    /** Of gradients of parameters: DL4J's layer has some of locked ones, too. */
+    /** The names of the gradients to compare: DL4J's layer also returns those of locked parameters. */
     private static Map<String, INDArray> copy(Layers.Result result, Layer layer) {
         Map<String, INDArray> copy = new LinkedHashMap<>();
         for (String parameter : layer.paramTable().keySet()) {

@@ -57,7 +57,7 @@ class OutputTwinTest {
         PER_OUTPUT
     }
 
-    /** Everything that an output layer tells. */
+    /** All results of an output layer. */
     private record Answers(
             INDArray output, Gradient gradient, INDArray inputGradient, double score, INDArray scores, double kept) {}
 

@@ -36,7 +36,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** Windows that see nothing but padding, of which oneDNN makes no average without padding. */
+/** Windows that cover nothing but padding: oneDNN has no average without padding for these. */
 class PaddedWindowsTest {
     private static final AmpConfig FLOAT =
             AmpConfig.builder().precision(Precision.FLOAT).engine("onednn").build();

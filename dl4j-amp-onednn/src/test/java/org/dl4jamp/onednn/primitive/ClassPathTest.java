@@ -108,7 +108,8 @@ class ClassPathTest {
     }
 
     /**
-     * In FP32 with AUTO, and in BFLOAT16 by name on another engine; the engine by name is refused with the same words.
+     * In FP32 with AUTO, and in BFLOAT16 by name on another engine; the engine by name is refused with the same
+     * message.
      */
     private void trainsOnAndSays(String reason) throws Exception {
         List<String> output = run();

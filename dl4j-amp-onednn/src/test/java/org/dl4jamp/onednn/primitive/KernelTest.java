@@ -20,7 +20,10 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 
-/** ND4J frees the memory of an array when nothing refers to it any more: who has its address refers to it. */
+/**
+ * ND4J frees the memory of an array when nothing refers to it any more, so a kernel with its address refers to the
+ * array.
+ */
 class KernelTest {
     private static final int NUMBERS = 1000;
 

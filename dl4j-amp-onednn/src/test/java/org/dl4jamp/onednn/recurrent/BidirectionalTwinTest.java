@@ -181,7 +181,7 @@ class BidirectionalTwinTest {
                         .build();
     }
 
-    /** In a network, which knows what views of its arrays such a layer takes. */
+    /** In a network, which has the views of its arrays for such a layer. */
     private static org.deeplearning4j.nn.api.Layer bidirectional(Bidirectional conf, INDArray params) {
         MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
                 .list()

@@ -32,7 +32,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** An LSTM whose weights are made once. */
+/** An LSTM that copies its weights once. */
 class LstmInferenceTest {
     private static final LayerWorkspaceMgr NONE = LayerWorkspaceMgr.noWorkspaces();
     private static final double FLOAT_ERROR = 1e-5;
@@ -180,7 +180,7 @@ class LstmInferenceTest {
         }
     }
 
-    /** Which orders primitives want depends on minibatch and instruction set. */
+    /** The orders of primitives depend on minibatch and instruction set. */
     @Test
     void allShapesShareOneCopyOfTheWeightsForEachOrder() {
         Random random = new Random(6);

@@ -154,16 +154,14 @@ class RecurrentNetworksTest {
         assertTrainsToFp32sLoss(truncated(7, lstm(40), lstm(32)), precision, 20, text(8, 27, true));
     }
 
-    /** The first forward pass can't know that the backward pass ends within the sequence. */
+    /** At the first forward pass it's unknown that the backward pass ends within the sequence. */
     @ParameterizedTest
     @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void truncatedBpttOfLstmsNeedsNoMask(Precision precision) {
         assertTrainsToFp32sLoss(truncated(7, lstm(40), lstm(32)), precision, 20, text(8, 27, false));
     }
 
-    /**
-     * Not shorter backward than forward: DL4J's layer hands back what it finds in memory for the time steps in front.
-     */
+    /** Not shorter backward than forward: DL4J's layer returns uninitialized memory for the first time steps. */
     @ParameterizedTest
     @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void truncatedBpttOfSimpleRnnsCarriesTheState(Precision precision) {

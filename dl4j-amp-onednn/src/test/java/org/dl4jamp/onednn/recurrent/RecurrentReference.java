@@ -7,9 +7,9 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * An LSTM, its gates sigmoid, or a simple RNN in double precision, one number at a time, that rounds to a type what the
- * twins round: outputs, gradients before they enter a product, and what the backward pass takes from the forward pass.
- * Arrays are {@code [minibatch, size, time]}.
+ * An LSTM with sigmoid gates, or a simple RNN, in double precision, one number at a time. It rounds to a type as the
+ * twins do: outputs, gradients that are factors of products, and the trace of the forward pass. Arrays are
+ * {@code [minibatch, size, time]}.
  */
 final class RecurrentReference {
     /**
@@ -72,7 +72,7 @@ final class RecurrentReference {
         }
     }
 
-    /** What the two passes give; the parameters' gradients are in DL4J's order. */
+    /** The results of the two passes; the parameters' gradients are in DL4J's order. */
     record Result(INDArray output, INDArray inputGradient, INDArray gradient) {}
 
     /** From a state of zeros, without a mask. */
@@ -101,7 +101,7 @@ final class RecurrentReference {
         return type == DataType.BFLOAT16 ? Layers.rounded((float) value) : value;
     }
 
-    /** Of a column: the activation for the first of an LSTM's gates, and for a simple RNN. */
+    /** Applies a column's function: the activation for the first of an LSTM's gates, and for a simple RNN. */
     private Function function(int column) {
         return column < units ? activation : Function.SIGMOID;
     }

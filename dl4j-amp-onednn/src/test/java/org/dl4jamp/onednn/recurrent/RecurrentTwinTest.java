@@ -226,7 +226,7 @@ class RecurrentTwinTest {
         }
     }
 
-    /** As the networks do it for truncated BPTT. */
+    /** Runs the passes as networks do for truncated BPTT. */
     private static Layers.Result segment(RecurrentLayer layer, INDArray input, INDArray epsilon, int back) {
         INDArray output =
                 layer.rnnActivateUsingStoredState(input, true, true, NONE).dup();

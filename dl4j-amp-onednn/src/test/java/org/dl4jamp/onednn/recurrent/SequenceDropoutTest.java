@@ -27,7 +27,7 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/** Dropout of what recurrent layers hand on drops the very numbers that DL4J drops, with the same seed. */
+/** Dropout of recurrent layers' outputs drops the same numbers as DL4J, with the same seed. */
 class SequenceDropoutTest {
     private static final AmpConfig CONFIG =
             AmpConfig.builder().precision(Precision.FLOAT).engine("onednn").build();

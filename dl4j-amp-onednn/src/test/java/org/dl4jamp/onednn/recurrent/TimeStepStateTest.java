@@ -27,7 +27,7 @@ import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** States between time steps, whose arrays are used again while nobody has seen them. */
+/** States between time steps, whose arrays are used again unless a program has read them. */
 class TimeStepStateTest {
     private static final LayerWorkspaceMgr NONE = LayerWorkspaceMgr.noWorkspaces();
     private static final double ERROR = 1e-5;

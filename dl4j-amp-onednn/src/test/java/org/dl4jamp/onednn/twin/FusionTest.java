@@ -154,7 +154,7 @@ class FusionTest {
         ComputationGraph network = new ComputationGraph(residual());
         network.init();
         try (MixedPrecision amp = MixedPrecision.enable(network, FLOAT)) {
-            // The second sum has another consumer, which wants it without ReLU.
+            // The second sum has another consumer, which reads it without ReLU.
             assertEquals(
                     List.of(new PrecisionPlan.Fusion("aNorm", "aRelu"), new PrecisionPlan.Fusion("sum", "relu")),
                     amp.plan().fusions());
@@ -180,7 +180,7 @@ class FusionTest {
         Agreement.assertWithin("parameters", own.params(), fused.params(), 1e-5);
     }
 
-    /** Returns what follows each ReLU may write the gradient where it stays until batch normalization reads it. */
+    /** Returns a chain in which the layer behind each ReLU may lend the gradient to batch normalization. */
     private static MultiLayerConfiguration chainOfOurs(CNN2DFormat format) {
         return new NeuralNetConfiguration.Builder()
                 .seed(3)
@@ -347,8 +347,8 @@ class FusionTest {
             Agreement.assertWithin("parameters", own.params(), fused.params(), 1e-5);
             List<String> passes = Passes.of(() -> fused.fit(images));
             assertEquals(2, count(passes, "batch normalization and ReLU"), passes::toString);
-            // Those of "relu" and "relu2" have several consumers, whose gradients nobody lends; "relu2" stands behind a
-            // sum that somebody else takes, too.
+            // "relu" and "relu2" have several consumers, so no gradient is lent; "relu2" follows a sum with another
+            // consumer.
             assertEquals(0, count(passes, "name: aRelu"), passes::toString);
             assertEquals(3, count(passes, "eltwise_relu"), passes::toString);
         }

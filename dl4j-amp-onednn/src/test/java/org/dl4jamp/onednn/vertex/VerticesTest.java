@@ -53,7 +53,7 @@ class VerticesTest {
         return vertex;
     }
 
-    // Vertices ask it for the batch size only.
+    // Vertices read only the batch size from it.
     private static ComputationGraph graph() {
         ComputationGraphConfiguration configuration = new NeuralNetConfiguration.Builder()
                 .graphBuilder()
