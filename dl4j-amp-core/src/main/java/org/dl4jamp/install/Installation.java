@@ -42,6 +42,7 @@ public final class Installation {
     private final Replacements replacements;
     private final Wrappers wrappers;
     private ComputeEngine.EngineSession session;
+    private Layer anchor;
 
     public Installation(AmpNetwork network, PrecisionPlan plan, GradientScale gradientScale, TrainingStep step) {
         this.network = network;
@@ -56,6 +57,7 @@ public final class Installation {
     public void install(ComputeEngine engine, boolean masterWeights) {
         try {
             network.gradients();
+            anchor = anchor();
             replacements.onUndo(step::removeUpdater);
             session = engine.session(wrappers.largestLayer(), masterWeights);
             LayerContexts neighbours = new LayerContexts(
@@ -82,9 +84,8 @@ public final class Installation {
 
     private TwinLayer wrapper(LayerPlace place, LayerContext surroundings) {
         Layer master = place.current().get();
-        boolean output = master instanceof IOutputLayer;
         boolean untouched = wrappers.isUntouched(place.name());
-        if (untouched && !output && !isConstrained(master) && (master.numParams() == 0 || !plan.anyHalf())) {
+        if (untouched && !isAlwaysWrapped(master) && (master.numParams() == 0 || !plan.anyHalf())) {
             return null;
         }
         Twin twin = untouched
@@ -99,12 +100,36 @@ public final class Installation {
      */
     private Optional<TwinLayer> wrapperInPause(TwinLayer mixed, LayerContext surroundings) {
         Layer master = mixed.master();
-        if (!(master instanceof IOutputLayer) && !isConstrained(master)) {
+        if (!isAlwaysWrapped(master)) {
             return Optional.empty();
         }
         GradientScale unscaled = new GradientScale(() -> 1, false);
         return Optional.of(
                 wrappers.floatWrapper(master, Wrappers.itself(master, Casting.ND4J), surroundings, unscaled));
+    }
+
+    /**
+     * Returns whether a layer has a wrapper in FP32 and in pauses, too. One layer of a network has: by its wrapper the
+     * owner is found when DL4J has replaced the updater, in {@code setLearningRate} for example.
+     */
+    private boolean isAlwaysWrapped(Layer master) {
+        return notifies(master) || master == anchor;
+    }
+
+    private static boolean notifies(Layer master) {
+        return master instanceof IOutputLayer || isConstrained(master);
+    }
+
+    /** Returns the last layer with parameters, if no layer notifies the step; else null. */
+    private Layer anchor() {
+        List<Layer> masters =
+                network.layers().stream().map(place -> place.current().get()).toList();
+        return masters.stream().anyMatch(Installation::notifies)
+                ? null
+                : masters.stream()
+                        .filter(layer -> layer.numParams() > 0)
+                        .reduce((first, second) -> second)
+                        .orElse(null);
     }
 
     /** Returns whether the wrapper has to keep DL4J from moving the parameters of a skipped step. */
