@@ -91,6 +91,11 @@ public record Eltwise(algorithm function, float alpha, float beta) {
         return equals(RELU6) ? new Eltwise(function, alpha, Math.nextDown(beta)) : this;
     }
 
+    /** Returns whether ND4J drops any gradient, NaN too, where the slope is zero: oneDNN multiplies by the zero. */
+    public boolean dropsGradients() {
+        return equals(RELU) || equals(RELU6);
+    }
+
     /** Returns whether ND4J takes its slope at zero from the right, and oneDNN from the left. */
     public boolean hasOtherSlopeAtZero() {
         return function == algorithm.eltwise_relu && alpha != 0;
