@@ -71,11 +71,9 @@ public record Eltwise(algorithm function, float alpha, float beta) {
             return Optional.of(new Eltwise(algorithm.eltwise_elu, (float) alpha, 0));
         }
         if (type == ActivationGELU.class) {
+            // ND4J's precise one leaves the cubic term out of tanh's argument, which oneDNN's has.
             boolean precise = ((ActivationGELU) activation).isPrecise();
-            return Optional.of(
-                    precise
-                            ? new Eltwise(algorithm.eltwise_gelu_tanh, 0, 0)
-                            : new Eltwise(algorithm.eltwise_swish, GELU_SLOPE, 0));
+            return precise ? Optional.empty() : Optional.of(new Eltwise(algorithm.eltwise_swish, GELU_SLOPE, 0));
         }
         return Optional.ofNullable(WITHOUT_PARAMETERS.get(type));
     }

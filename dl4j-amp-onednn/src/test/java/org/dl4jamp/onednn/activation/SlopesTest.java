@@ -10,6 +10,7 @@ import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.constraint.NonNegativeConstraint;
 import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.EmbeddingLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
@@ -27,6 +28,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.activations.IActivation;
+import org.nd4j.linalg.activations.impl.ActivationGELU;
 import org.nd4j.linalg.activations.impl.ActivationLReLU;
 import org.nd4j.linalg.activations.impl.ActivationPReLU;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -72,6 +74,23 @@ class SlopesTest {
     @Test
     void aLeakyReluWithoutALeakIsntReluToo() {
         assertEquals(Optional.empty(), Eltwise.of(new ActivationLReLU(0)));
+    }
+
+    /** ND4J's is {@code 0.5 x (1 + tanh(sqrt(2 / pi) x))}, -0.1686 at -1: the paper's function is -0.1588 there. */
+    @Test
+    void thePreciseGeluIsNd4js() {
+        Layer dense = new DenseLayer.Builder()
+                .nOut(6)
+                .activation(new ActivationGELU(true))
+                .build();
+        Layer output = new OutputLayer.Builder(LossFunction.MSE)
+                .nOut(2)
+                .activation(Activation.IDENTITY)
+                .build();
+        compare(
+                configuration(InputType.feedForward(3), dense, output),
+                Nd4j.createFromArray(new float[][] {{-1, 2, 0.5f}, {1, -2, 3}}),
+                Nd4j.createFromArray(new float[][] {{1, 0}, {0, 1}}));
     }
 
     @Test
