@@ -38,12 +38,11 @@ import org.dl4jamp.policy.FusionGroup;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.twin.Casting;
 import org.dl4jamp.twin.Handover;
+import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.buffer.DataType;
-import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.factory.Nd4j;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -83,6 +82,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
 
     @Override
     public Twin twin(TwinRequest request) {
+        note(request.surroundings());
         Layer layer = request.master().conf().getLayer();
         // The configuration of DL4J's wrappers is that of the layer that they wrap.
         boolean wrapper = request.master() instanceof BaseWrapperLayer;
@@ -214,6 +214,12 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         return twin;
     }
 
+    private void note(LayerContext surroundings) {
+        if (surroundings.foreignConsumer()) {
+            context.takeForeignGradients();
+        }
+    }
+
     private FusedRelu relu(PrecisionPlan.Fusion fusion) {
         return fusedRelus.computeIfAbsent(fusion, key -> new FusedRelu());
     }
@@ -222,6 +228,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
     public GraphVertex vertex(VertexRequest request) {
         VertexTwin twin = VertexCoverage.make(request, context);
         twins.add(twin);
+        note(request.surroundings());
         request.fusion().ifPresent(fusion -> ((FusedRelu.Partner) twin).fuse(relu(fusion)));
         return twin;
     }
@@ -236,14 +243,8 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         if (!input.dataType().isFPType() || input.isEmpty()) {
             return false;
         }
-        double largest = Magnitudes.largest(input).orElseGet(() -> largestOfScattered(input));
+        double largest = Magnitudes.largest(input).orElseGet(() -> Magnitudes.largestOfScattered(input));
         return !(largest <= LARGE);
-    }
-
-    private static double largestOfScattered(INDArray numbers) {
-        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-            return Magnitudes.largest(numbers.castTo(DataType.FLOAT).dup('c')).orElseThrow();
-        }
     }
 
     @Override

@@ -2,6 +2,7 @@ package org.dl4jamp.onednn.activation;
 
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.host.Magnitudes;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.Eltwise;
@@ -12,7 +13,9 @@ import org.nd4j.linalg.activations.impl.ActivationIdentity;
 import org.nd4j.linalg.activations.impl.ActivationPReLU;
 import org.nd4j.linalg.activations.impl.ActivationSoftmax;
 import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 
 /** The activation function of a layer: oneDNN's where it has the function, else ND4J's in FP32, rounded once. */
 public final class ActivationFunction implements AutoCloseable {
@@ -109,7 +112,19 @@ public final class ActivationFunction implements AutoCloseable {
      * Multiplies by its derivative, by oneDNN, for arrays of one type and order, from sums or, for ReLU, from values.
      */
     public void backwardFrom(String layer, INDArray sums, INDArray epsilon, INDArray delta) {
-        kernels(layer, sums).backward(sums, epsilon, delta);
+        if (context.takesForeignGradients() && eltwise.dropsGradients() && !Magnitudes.areFinite(epsilon)) {
+            backwardByNd4j(sums, epsilon, delta);
+        } else {
+            kernels(layer, sums).backward(sums, epsilon, delta);
+        }
+    }
+
+    private void backwardByNd4j(INDArray sums, INDArray epsilon, INDArray delta) {
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            INDArray own = sums.castTo(DataType.FLOAT).dup('c');
+            INDArray above = epsilon.castTo(DataType.FLOAT).dup('c');
+            delta.assign(activation.backprop(own, above).getFirst());
+        }
     }
 
     // ND4J's activation functions write into the gradient that they are given.

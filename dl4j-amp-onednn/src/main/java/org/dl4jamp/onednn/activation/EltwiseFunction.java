@@ -36,12 +36,11 @@ final class EltwiseFunction implements CellFunction {
         this.backwardFromArguments = backwardFromArguments;
     }
 
-    /**
-     * Returns oneDNN's algorithm; empty if oneDNN lacks the function, or can't compute its derivative from its value.
-     */
+    /** Empty if oneDNN doesn't know the function, or can't tell ND4J's derivative from its value. */
     static Optional<Eltwise> algorithm(IActivation activation) {
         return Eltwise.of(activation)
                 .filter(eltwise -> FROM_VALUE.containsKey(eltwise.function()))
+                .filter(eltwise -> !eltwise.hasOtherSlopeAtZero())
                 .filter(eltwise -> eltwise.alpha() >= 0);
     }
 

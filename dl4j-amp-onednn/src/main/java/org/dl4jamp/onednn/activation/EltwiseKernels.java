@@ -5,6 +5,7 @@ import org.bytedeco.dnnl.eltwise_forward;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -13,48 +14,72 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** An activation function, and its derivative from its input, for one layout of input and output. */
 public final class EltwiseKernels implements AutoCloseable {
+    /** The smallest number that no CPU's mode takes for zero. */
+    private static final float RIGHT_OF_ZERO = Float.MIN_NORMAL;
+
+    private final OneDnnContext context;
     private final Kernel forward;
     private final Kernel backward;
+    /** Moves zeros to where the slope is ND4J's; null if oneDNN has that at zero. */
+    private final Kernel shift;
 
-    private EltwiseKernels(Kernel forward, Kernel backward) {
+    private EltwiseKernels(OneDnnContext context, Kernel forward, Kernel backward, Kernel shift) {
+        this.context = context;
         this.forward = forward;
         this.backward = backward;
+        this.shift = shift;
     }
 
     public static EltwiseKernels make(OneDnnContext context, String layer, Eltwise eltwise, Layout layout) {
         String what = layer + ": " + eltwise.function() + " of " + layout;
         return OneDnnContext.make(what, Work.ofNumbers(layout.length()), () -> {
             memory.desc array = layout.descriptor();
-            eltwise_forward.primitive_desc forward = new eltwise_forward.primitive_desc(
-                    OneDnnContext.cpu(),
-                    dnnl.prop_kind.forward_training,
-                    eltwise.function(),
-                    array,
-                    array,
-                    eltwise.alpha(),
-                    eltwise.beta(),
-                    OneDnnContext.attributes(),
-                    false);
+            Eltwise derivative = eltwise.derivative();
             eltwise_backward.primitive_desc backward = new eltwise_backward.primitive_desc(
                     OneDnnContext.cpu(),
-                    eltwise.function(),
+                    derivative.function(),
                     array,
                     array,
                     array,
-                    eltwise.alpha(),
-                    eltwise.beta(),
-                    forward,
+                    derivative.alpha(),
+                    derivative.beta(),
+                    forward(derivative, array),
                     OneDnnContext.attributes(),
                     false);
+            Kernel shift = null;
+            if (eltwise.hasOtherSlopeAtZero()) {
+                shift = forward(context, what + ", moved", Eltwise.linear(1, RIGHT_OF_ZERO), array);
+                context.staging().reserve(array.get_size());
+            }
             return new EltwiseKernels(
-                    new Kernel(context, what, forward, new eltwise_forward(forward))
-                            .argument(dnnl.DNNL_ARG_SRC, array)
-                            .argument(dnnl.DNNL_ARG_DST, array),
+                    context,
+                    forward(context, what, eltwise, array),
                     new Kernel(context, what + ", backward", backward, new eltwise_backward(backward))
                             .argument(dnnl.DNNL_ARG_SRC, array)
                             .argument(dnnl.DNNL_ARG_DIFF_DST, array)
-                            .argument(dnnl.DNNL_ARG_DIFF_SRC, array));
+                            .argument(dnnl.DNNL_ARG_DIFF_SRC, array),
+                    shift);
         });
+    }
+
+    private static Kernel forward(OneDnnContext context, String what, Eltwise eltwise, memory.desc array) {
+        eltwise_forward.primitive_desc forward = forward(eltwise, array);
+        return new Kernel(context, what, forward, new eltwise_forward(forward))
+                .argument(dnnl.DNNL_ARG_SRC, array)
+                .argument(dnnl.DNNL_ARG_DST, array);
+    }
+
+    private static eltwise_forward.primitive_desc forward(Eltwise eltwise, memory.desc array) {
+        return new eltwise_forward.primitive_desc(
+                OneDnnContext.cpu(),
+                dnnl.prop_kind.forward_training,
+                eltwise.function(),
+                array,
+                array,
+                eltwise.alpha(),
+                eltwise.beta(),
+                OneDnnContext.attributes(),
+                false);
     }
 
     public void forward(INDArray input, INDArray output) {
@@ -62,7 +87,13 @@ public final class EltwiseKernels implements AutoCloseable {
     }
 
     public void backward(INDArray input, INDArray epsilon, INDArray inputGradient) {
-        backward.bind(dnnl.DNNL_ARG_SRC, input)
+        Place values = Place.of(input);
+        if (shift != null) {
+            Place moved = Place.kept(context.staging().address());
+            shift.bind(dnnl.DNNL_ARG_SRC, values).bind(dnnl.DNNL_ARG_DST, moved).run();
+            values = moved;
+        }
+        backward.bind(dnnl.DNNL_ARG_SRC, values)
                 .bind(dnnl.DNNL_ARG_DIFF_DST, epsilon)
                 .bind(dnnl.DNNL_ARG_DIFF_SRC, inputGradient)
                 .run();
@@ -72,5 +103,8 @@ public final class EltwiseKernels implements AutoCloseable {
     public void close() {
         forward.close();
         backward.close();
+        if (shift != null) {
+            shift.close();
+        }
     }
 }

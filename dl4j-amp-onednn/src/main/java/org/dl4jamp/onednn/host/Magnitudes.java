@@ -3,7 +3,9 @@ package org.dl4jamp.onednn.host;
 import java.nio.IntBuffer;
 import java.util.OptionalDouble;
 import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * The largest magnitude in an array, read as an integer: that of numbers without sign grows with them, and infinities
@@ -31,6 +33,18 @@ public final class Magnitudes {
                 .map(flat -> OptionalDouble.of(
                         FlatFloats.maxOfRanges(flat.length(), (start, size) -> largest(flat.bits(start, size), half))))
                 .orElseGet(OptionalDouble::empty);
+    }
+
+    /** Returns whether none of an array's numbers is infinite or NaN. It may be scattered, and of any type. */
+    public static boolean areFinite(INDArray array) {
+        return Double.isFinite(largest(array).orElseGet(() -> largestOfScattered(array)));
+    }
+
+    /** The largest of an array of any type, which may be scattered. */
+    public static double largestOfScattered(INDArray array) {
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            return largest(array.castTo(DataType.FLOAT).dup('c')).orElseThrow();
+        }
     }
 
     private static float largest(IntBuffer words, boolean half) {

@@ -32,8 +32,9 @@ public record Eltwise(algorithm function, float alpha, float beta) {
 
     /** ND4J's GELU is {@code x * sigmoid(1.702 x)} unless the configuration names the precise one. */
     private static final float GELU_SLOPE = 1.702f;
-    /** oneDNN's clip has no slope at its lower bound, ND4J's has. Next to -1 for FP32, and the same for BFLOAT16. */
-    private static final float BELOW_MINUS_ONE = Math.nextDown(-1f);
+
+    private static final Eltwise HARD_TANH = new Eltwise(algorithm.eltwise_clip, -1, 1);
+    private static final Eltwise RELU6 = new Eltwise(algorithm.eltwise_clip, 0, 6);
 
     private static final Map<Class<?>, Eltwise> WITHOUT_PARAMETERS = Map.of(
             ActivationIdentity.class, IDENTITY,
@@ -44,8 +45,8 @@ public record Eltwise(algorithm function, float alpha, float beta) {
             ActivationMish.class, new Eltwise(algorithm.eltwise_mish, 0, 0),
             ActivationCube.class, new Eltwise(algorithm.eltwise_pow, 1, 3),
             ActivationHardSigmoid.class, new Eltwise(algorithm.eltwise_hardsigmoid, 0.2f, 0.5f),
-            ActivationHardTanH.class, new Eltwise(algorithm.eltwise_clip, BELOW_MINUS_ONE, 1),
-            ActivationReLU6.class, new Eltwise(algorithm.eltwise_clip, 0, 6));
+            ActivationHardTanH.class, HARD_TANH,
+            ActivationReLU6.class, RELU6);
 
     /** Returns {@code factor x + summand}. */
     public static Eltwise linear(double factor, double summand) {
@@ -64,20 +65,41 @@ public record Eltwise(algorithm function, float alpha, float beta) {
         }
         if (type == ActivationLReLU.class) {
             double slope = ((ActivationLReLU) activation).getAlpha();
-            return Optional.of(new Eltwise(algorithm.eltwise_relu, (float) slope, 0));
+            return Optional.of(new Eltwise(algorithm.eltwise_relu, (float) slope, 0))
+                    // ND4J's has a slope at zero even so, which ReLU hasn't.
+                    .filter(leaky -> !leaky.equals(RELU));
         }
         if (type == ActivationELU.class) {
             double alpha = ((ActivationELU) activation).getAlpha();
             return Optional.of(new Eltwise(algorithm.eltwise_elu, (float) alpha, 0));
         }
         if (type == ActivationGELU.class) {
+            // ND4J's precise one leaves the cubic term out of tanh's argument, which oneDNN's has.
             boolean precise = ((ActivationGELU) activation).isPrecise();
-            return Optional.of(
-                    precise
-                            ? new Eltwise(algorithm.eltwise_gelu_tanh, 0, 0)
-                            : new Eltwise(algorithm.eltwise_swish, GELU_SLOPE, 0));
+            return precise ? Optional.empty() : Optional.of(new Eltwise(algorithm.eltwise_swish, GELU_SLOPE, 0));
         }
         return Optional.ofNullable(WITHOUT_PARAMETERS.get(type));
+    }
+
+    /**
+     * Returns the function whose derivative by oneDNN is that of this function by ND4J: oneDNN's clip has no slope at
+     * its lower bound and has one at its upper bound.
+     */
+    public Eltwise derivative() {
+        if (equals(HARD_TANH)) {
+            return new Eltwise(function, Math.nextDown(alpha), beta);
+        }
+        return equals(RELU6) ? new Eltwise(function, alpha, Math.nextDown(beta)) : this;
+    }
+
+    /** Returns whether ND4J drops any gradient, NaN too, where the slope is zero: oneDNN multiplies by the zero. */
+    public boolean dropsGradients() {
+        return equals(RELU) || equals(RELU6);
+    }
+
+    /** Returns whether ND4J takes its slope at zero from the right, and oneDNN from the left. */
+    public boolean hasOtherSlopeAtZero() {
+        return function == algorithm.eltwise_relu && alpha != 0;
     }
 
     private static Optional<Eltwise> relu(ActivationReLU relu) {

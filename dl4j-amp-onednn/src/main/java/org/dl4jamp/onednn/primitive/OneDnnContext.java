@@ -32,6 +32,7 @@ public final class OneDnnContext implements AutoCloseable {
     private final LentGradients lentGradients = new LentGradients();
     private final AlignedMemory staging = new AlignedMemory();
     private final AlignedMemory gradientMemory = new AlignedMemory();
+    private boolean takesForeignGradients;
 
     public static engine cpu() {
         return OneDnnLibrary.cpu();
@@ -41,7 +42,17 @@ public final class OneDnnContext implements AutoCloseable {
         return queue;
     }
 
-    /** Returns the copies between types and orders in memory. */
+    /** Declares that DL4J's own code computes some gradients. Its p-norms divide by zero where all numbers are zero. */
+    public void takeForeignGradients() {
+        takesForeignGradients = true;
+    }
+
+    /** Returns whether a gradient may be NaN or infinite although the step isn't lost. */
+    public boolean takesForeignGradients() {
+        return takesForeignGradients;
+    }
+
+    /** Copies between types and orders in memory. */
     public Copies copies() {
         return copies;
     }

@@ -2,8 +2,10 @@ package org.dl4jamp.onednn.recurrent;
 
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.dl4jamp.onednn.activation.CellFunction;
+import org.dl4jamp.onednn.host.Magnitudes;
 import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.memory.Slab;
+import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.TimeStepKernels;
 import org.dl4jamp.onednn.weights.RecurrentWeights;
@@ -24,6 +26,7 @@ final class SimpleRnnCell implements RecurrentCell {
     private final SequenceProducts products;
     private final TimeStepKernels steps;
     private final CellFunction activation;
+    private final boolean dropsGradients;
 
     SimpleRnnCell(
             OneDnnContext context,
@@ -38,6 +41,9 @@ final class SimpleRnnCell implements RecurrentCell {
         this.products = SequenceProducts.make(context, layer, type, shape, weights);
         this.steps = TimeStepKernels.make(context, layer, type, shape);
         this.activation = CellFunction.of(conf.getActivationFn(), context, layer, shape);
+        this.dropsGradients = Eltwise.of(conf.getActivationFn())
+                .filter(Eltwise::dropsGradients)
+                .isPresent();
     }
 
     /**
@@ -116,6 +122,9 @@ final class SimpleRnnCell implements RecurrentCell {
             Slab sums = Slab.of(memory.copy(context, DataType.FLOAT, trace.kept()));
             activation.backwardFromArguments(sums, derivatives, derivatives);
         }
+        if (dropsGradients && context.takesForeignGradients() && !Magnitudes.areFinite(error)) {
+            drop(error, derivatives);
+        }
         for (long time = shape.steps() - 1; time >= firstStep; time--) {
             Slab errorNow = Slab.of(error).plus(time * block);
             if (time < shape.steps() - 1) {
@@ -129,6 +138,17 @@ final class SimpleRnnCell implements RecurrentCell {
         }
         // DL4J's layer leaves the output before the earliest time step out of the recurrent weights' gradient.
         Slab.of(trace.outputs()).plus(firstStep * block).vector(block).assign(0);
+    }
+
+    /** Drops gradients, NaN too, where the slope is zero. */
+    private void drop(INDArray error, Slab derivatives) {
+        INDArray slopes = derivatives.vector(shape.gate());
+        INDArray gradients = Slab.of(error).vector(shape.gate());
+        for (long i = 0; i < shape.gate(); i++) {
+            if (slopes.getFloat(i) == 0) {
+                gradients.putScalar(i, 0);
+            }
+        }
     }
 
     @Override
