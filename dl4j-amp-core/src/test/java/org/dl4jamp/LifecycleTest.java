@@ -46,6 +46,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.dataset.adapter.SingletonDataSetIterator;
+import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.learning.config.Sgd;
 
 /** Enabling, closing, and what else is done with a network meanwhile. */
@@ -227,6 +228,27 @@ class LifecycleTest {
             one.lossScaler().update(true);
             assertEquals(32768, another.lossScale());
         }
+    }
+
+    /** DL4J rebuilds the updater then, by which mixed precision is found; the network has no output layer either. */
+    @Test
+    void aNetworkWithoutOutputLayerKeepsItsMixedPrecisionWhenTheLearningRateIsSet() {
+        MultiLayerNetwork features = Networks.init(Networks.builder(new Adam(1e-2))
+                .list()
+                .layer(Networks.dense(4, Activation.TANH))
+                .setInputType(InputType.feedForward(3))
+                .build());
+        AmpConfig config =
+                AmpConfig.builder().precision(Precision.FLOAT).engine("nd4j").build();
+        try (MixedPrecision amp = MixedPrecision.enable(features, config)) {
+            features.setLearningRate(1e-3);
+            assertSame(amp, MixedPrecision.of(features).orElseThrow());
+            try (Pause pause = amp.pause()) {
+                features.setLearningRate(1e-4);
+                assertSame(amp, MixedPrecision.of(features).orElseThrow());
+            }
+        }
+        assertTrue(MixedPrecision.of(features).isEmpty());
     }
 
     @Test
