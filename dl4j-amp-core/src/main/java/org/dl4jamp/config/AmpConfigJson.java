@@ -18,7 +18,8 @@ import org.nd4j.shade.jackson.databind.node.ObjectNode;
  *
  * <pre>
  * {"formatVersion": 1, "precision": "HALF", "optLevel": "O1", "engine": "auto",
- *  "rules": [{"kind": "FULL", "name": "bn_.*"}, {"kind": "LOWER", "class": "org.deeplearning4j.nn.conf.layers.DenseLayer"}],
+ *  "rules": [{"kind": "FULL", "name": "bn_.*"},
+ *            {"kind": "LOWER", "class": "org.deeplearning4j.nn.conf.layers.DenseLayer"}],
  *  "lossScaler": {"kind": "static", "scale": 1024.0},
  *  "maxConsecutiveSkips": 50}
  * </pre>

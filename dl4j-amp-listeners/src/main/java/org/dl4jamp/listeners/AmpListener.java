@@ -68,7 +68,8 @@ public class AmpListener extends BaseTrainingListener implements ServesOneNetwor
                     "AmpListener: spark.setListeners would send it to Spark's tasks, where it can't enable mixed"
                             + " precision"
                             + " before a task's first step. Leave it out, and use dl4j-amp-spark:"
-                            + " ParameterAveragingTrainingMaster.Builder.trainingHooks(SparkAmp.on(sparkContext).hook()), or,"
+                            + " ParameterAveragingTrainingMaster.Builder"
+                            + ".trainingHooks(SparkAmp.on(sparkContext).hook()), or,"
                             + " with a SharedTrainingMaster,"
                             + " spark.setListeners(List.of(SparkAmp.on(sparkContext).listener()))."
                             + " Settings go to SparkAmp.on(sparkContext, config)");

@@ -17,7 +17,10 @@ import org.dl4jamp.precision.AmpException;
  * Mixed precision in every replica of a {@link ParallelWrapper}, from its first iteration on.
  *
  * <pre>
- * ParallelWrapper wrapper = new ParallelWrapper.Builder&lt;&gt;(net).workers(4).trainingMode(TrainingMode.AVERAGING).build();
+ * ParallelWrapper wrapper = new ParallelWrapper.Builder&lt;&gt;(net)
+ *         .workers(4)
+ *         .trainingMode(TrainingMode.AVERAGING)
+ *         .build();
  * AmpReplicas amp = AmpReplicas.installIn(wrapper);
  * wrapper.fit(iterator);
  * amp.states().forEach(System.out::println);

@@ -30,7 +30,8 @@ final class FusedUpdater {
                      steps: List[Tensor], rate: float, beta1: float, beta2: float, epsilon: float) -> int:
                 torch._foreach_add_(steps, 1.0)
                 unused: List[Tensor] = []
-                torch._fused_adam_(parameters, gradients, means, squares, unused, steps, lr=rate, beta1=beta1, beta2=beta2,
+                torch._fused_adam_(parameters, gradients, means, squares, unused, steps,
+                                   lr=rate, beta1=beta1, beta2=beta2,
                                    weight_decay=0.0, eps=epsilon, amsgrad=False, maximize=False)
                 return 0
 
