@@ -289,9 +289,10 @@ class SettingsThroughListenerTest {
                 .engine("nd4j")
                 .sharedLossScale(new SharedLossScale(scaler))
                 .build());
-        Model network = network(false);
+        MultiLayerNetwork network = (MultiLayerNetwork) network(false);
         network.setListeners(listener);
-        fit(network, 1);
+        // One step: a second one needs SharedLossScale.update() before it.
+        network.fit(new ExistingDataSetIterator(batches().subList(0, 1)), 1);
         assertSame(scaler, listener.mixedPrecision().orElseThrow().lossScaler());
     }
 }
