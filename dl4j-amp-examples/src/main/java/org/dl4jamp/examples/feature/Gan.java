@@ -19,10 +19,7 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
-/**
- * A generator learns a distribution of points from a discriminator's gradient. That gradient is unscaled in any
- * precision: nothing is scaled outside of {@code fit}.
- */
+/** A generator learns points from a discriminator's gradient, which is unscaled: only {@code fit} scales. */
 final class Gan implements Example {
     private static final int BATCH = 64;
     private static final LayerWorkspaceMgr NONE = LayerWorkspaceMgr.noWorkspaces();
@@ -51,7 +48,6 @@ final class Gan implements Example {
             generator.getUpdater().update(generator, gradient, i, 0, BATCH, NONE);
             generator.params().subi(gradient.gradient());
         }
-
         report.atMost("after", distance(generator), 1);
     }
 
