@@ -38,9 +38,9 @@ class RoomsTest {
         room("engine", "precision", "policy", "dl4j", "twin");
         room("engine.nd4j", "precision", "dl4j", "twin", "engine");
         room("inference", "precision", "policy", "dl4j", "twin", "layer", "engine");
-        room("gradient", "precision", "dl4j", "twin", "layer.standin", "layer", "network", "engine");
+        room("gradient", "precision", "scale", "dl4j", "twin", "layer.standin", "layer", "network", "engine");
         room("step", "precision", "scale", "dl4j", "twin", "layer.standin", "layer", "network", "engine", "gradient");
-        room("checkpoint", "precision", "config", "scale", "policy", "dl4j");
+        room("checkpoint", "precision", "config", "scale", "policy", "dl4j", "gradient");
         room("install", MAY_USE.keySet().toArray(String[]::new));
         room(DOOR, MAY_USE.keySet().toArray(String[]::new));
     }

@@ -6,8 +6,10 @@ import java.util.Optional;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.config.AmpConfigJson;
 import org.dl4jamp.config.JsonFields;
+import org.dl4jamp.gradient.WaitingGroup;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.LossScalerState;
+import org.dl4jamp.scale.Skip;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.shade.jackson.databind.node.ObjectNode;
 
@@ -15,7 +17,6 @@ import org.nd4j.shade.jackson.databind.node.ObjectNode;
  * Everything that mixed precision needs, beside the network itself, to go on training as if it had not been
  * interrupted. Serializable if its settings are, gradients that wait included.
  *
- * @param formatVersion version of the format that it's written in
  * @param config the settings in force
  * @param scaler the state of the loss scaler in use
  * @param stepsTaken steps that changed the parameters
@@ -25,23 +26,21 @@ import org.nd4j.shade.jackson.databind.node.ObjectNode;
  * @param waiting gradients that wait for more to make a step of, if there are any
  */
 public record AmpState(
-        int formatVersion,
         AmpConfig config,
         LossScalerState scaler,
         long stepsTaken,
         long stepsSkipped,
         int consecutiveSkips,
         long iterationsWithoutStep,
-        Optional<WaitingGradients> waiting)
+        Optional<WaitingGroup> waiting)
         implements Serializable {
     /** The format version that is written, and the newest that is read. */
-    public static final int FORMAT_VERSION = 1;
+    private static final int FORMAT_VERSION = 1;
 
     public AmpState {
         AmpException.ifNull(config, "config", "the settings in force");
         AmpException.ifNull(scaler, "scaler", "the state of a loss scaler");
         AmpException.ifNull(waiting, "waiting", "gradients that wait, or Optional.empty()");
-        require(formatVersion == FORMAT_VERSION, "formatVersion", formatVersion, "" + FORMAT_VERSION);
         require(stepsTaken >= 0, "stepsTaken", stepsTaken, "at least 0");
         require(stepsSkipped >= 0, "stepsSkipped", stepsSkipped, "at least 0");
         require(
@@ -52,30 +51,10 @@ public record AmpState(
         require(iterationsWithoutStep >= 0, "iterationsWithoutStep", iterationsWithoutStep, "at least 0");
     }
 
-    /** A state in the newest format, in which no gradients were added up. */
+    /** A state in which no gradients were added up. */
     public AmpState(
             AmpConfig config, LossScalerState scaler, long stepsTaken, long stepsSkipped, int consecutiveSkips) {
         this(config, scaler, stepsTaken, stepsSkipped, consecutiveSkips, 0, Optional.empty());
-    }
-
-    /** A state in the newest format. */
-    public AmpState(
-            AmpConfig config,
-            LossScalerState scaler,
-            long stepsTaken,
-            long stepsSkipped,
-            int consecutiveSkips,
-            long iterationsWithoutStep,
-            Optional<WaitingGradients> waiting) {
-        this(
-                FORMAT_VERSION,
-                config,
-                scaler,
-                stepsTaken,
-                stepsSkipped,
-                consecutiveSkips,
-                iterationsWithoutStep,
-                waiting);
     }
 
     /** Returns the same with gradients that were read elsewhere. */
@@ -87,11 +66,32 @@ public record AmpState(
                 stepsSkipped,
                 consecutiveSkips,
                 iterationsWithoutStep,
-                waiting.map(gradients -> gradients.with(sums)));
+                waiting.map(group ->
+                        new WaitingGroup(group.microBatches(), group.examples(), Optional.of(sums), group.skip())));
+    }
+
+    /** Returns how many micro-batches wait for more to make a step of. */
+    public int waitingMicroBatches() {
+        return waiting.map(WaitingGroup::microBatches).orElse(0);
+    }
+
+    /**
+     * The serialized form.
+     *
+     * @param json the state, but for gradients that wait
+     * @param sums gradients that wait; null if there are none
+     */
+    private record Serialized(String json, INDArray sums) implements Serializable {
+        private Object readResolve() {
+            AmpState state = fromJson(json.getBytes(StandardCharsets.US_ASCII), "the serialized AmpState");
+            return sums == null ? state : state.with(sums);
+        }
     }
 
     private Object writeReplace() {
-        return SerializedState.of(this);
+        return new Serialized(
+                new String(toJson(), StandardCharsets.US_ASCII),
+                waiting.flatMap(WaitingGroup::sums).orElse(null));
     }
 
     private static void require(boolean holds, String field, long value, String allowed) {
@@ -101,12 +101,12 @@ public record AmpState(
     }
 
     /**
-     * This state as JSON, in ASCII, but for gradients that wait: these are {@link GradientsEntry}'s.
+     * This state as JSON, in ASCII, but for gradients that wait.
      *
      * @throws AmpException if the settings hold a rule by predicate or a user-written loss scaler
      */
     byte[] toJson() {
-        ObjectNode json = JsonFields.MAPPER.createObjectNode().put("formatVersion", formatVersion);
+        ObjectNode json = JsonFields.MAPPER.createObjectNode().put("formatVersion", FORMAT_VERSION);
         json.set("config", AmpConfigJson.write(config));
         json.putObject("scaler")
                 .put("kind", scaler.kind())
@@ -117,34 +117,33 @@ public record AmpState(
         if (iterationsWithoutStep > 0) {
             json.put("iterationsWithoutStep", iterationsWithoutStep);
         }
-        waiting.ifPresent(gradients -> write(gradients, json.putObject("waiting")));
+        waiting.ifPresent(group -> write(group, json.putObject("waiting")));
         return JsonFields.text(json).getBytes(StandardCharsets.US_ASCII);
     }
 
-    private static void write(WaitingGradients gradients, ObjectNode json) {
-        json.put("microBatches", gradients.microBatches()).put("examples", gradients.examples());
-        gradients.failure().ifPresent(failure -> {
+    private static void write(WaitingGroup group, ObjectNode json) {
+        json.put("microBatches", group.microBatches()).put("examples", group.examples());
+        group.skip().ifPresent(skip -> {
             ObjectNode why =
-                    json.putObject("failure").put("cause", failure.cause()).put("what", failure.what());
-            failure.first().ifPresent(first -> why.put("first", first));
+                    json.putObject("skip").put("cause", skip.cause().name()).put("what", skip.what());
+            skip.first().ifPresent(first -> why.put("first", first));
         });
     }
 
-    private static WaitingGradients waiting(JsonFields json) {
+    private static WaitingGroup group(JsonFields json) {
         int microBatches = json.integer("microBatches");
         long examples = json.wholeNumber("examples");
-        Optional<WaitingGradients.Failure> failure =
-                json.has("failure") ? Optional.of(failure(json.object("failure"))) : Optional.empty();
+        Optional<Skip> skip = json.has("skip") ? Optional.of(skip(json.object("skip"))) : Optional.empty();
         json.end();
-        return new WaitingGradients(microBatches, examples, Optional.empty(), failure);
+        return new WaitingGroup(microBatches, examples, Optional.empty(), skip);
     }
 
-    private static WaitingGradients.Failure failure(JsonFields json) {
-        String cause = json.text("cause");
+    private static Skip skip(JsonFields json) {
+        Skip.Cause cause = json.constant("cause", Skip.Cause.class);
         String what = json.text("what");
         Optional<String> first = json.has("first") ? Optional.of(json.text("first")) : Optional.empty();
         json.end();
-        return new WaitingGradients.Failure(cause, what, first);
+        return new Skip(cause, what, first);
     }
 
     /**
@@ -155,7 +154,7 @@ public record AmpState(
      */
     static AmpState fromJson(byte[] bytes, String where) {
         JsonFields json = JsonFields.parse(bytes, where);
-        int formatVersion = json.formatVersion(FORMAT_VERSION);
+        json.formatVersion(FORMAT_VERSION);
         AmpConfig config = AmpConfigJson.read(json.object("config"));
         JsonFields scaler = json.object("scaler");
         String kind = scaler.text("kind");
@@ -168,19 +167,12 @@ public record AmpState(
         int consecutiveSkips = json.integer("consecutiveSkips");
         long iterationsWithoutStep = json.has("iterationsWithoutStep") ? json.wholeNumber("iterationsWithoutStep") : 0;
         try {
-            Optional<WaitingGradients> waiting =
-                    json.has("waiting") ? Optional.of(waiting(json.object("waiting"))) : Optional.empty();
+            Optional<WaitingGroup> waiting =
+                    json.has("waiting") ? Optional.of(group(json.object("waiting"))) : Optional.empty();
             json.end();
             LossScalerState scalerState = new LossScalerState(kind, scale, growthTracker, hysteresisTracker);
             return new AmpState(
-                    formatVersion,
-                    config,
-                    scalerState,
-                    stepsTaken,
-                    stepsSkipped,
-                    consecutiveSkips,
-                    iterationsWithoutStep,
-                    waiting);
+                    config, scalerState, stepsTaken, stepsSkipped, consecutiveSkips, iterationsWithoutStep, waiting);
         } catch (AmpException e) {
             throw e.getMessage().startsWith(where) ? e : new AmpException(where + ": " + e.getMessage(), e);
         }

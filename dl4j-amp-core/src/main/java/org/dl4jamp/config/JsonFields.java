@@ -158,7 +158,8 @@ public final class JsonFields {
         return checked(name, JsonNode::isNumber, "a number").doubleValue();
     }
 
-    <E extends Enum<E>> E constant(String name, Class<E> type) {
+    /** Reads the name of a constant. */
+    public <E extends Enum<E>> E constant(String name, Class<E> type) {
         String text = text(name);
         return Arrays.stream(type.getEnumConstants())
                 .filter(constant -> constant.name().equals(text))

@@ -1,5 +1,8 @@
 package org.dl4jamp.dl4j;
 
+import java.lang.invoke.VarHandle;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
@@ -11,12 +14,17 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
  * with, and several of its fields hold the same layer: all of them have to change.
  */
 public final class BuiltNetworks {
+    private static final VarHandle LAYERS_BY_NAME =
+            HiddenFields.field(MultiLayerNetwork.class, "layerMap", LinkedHashMap.class);
+
     private BuiltNetworks() {}
 
     /** Puts a layer in the place of another. */
+    @SuppressWarnings({"unchecked", "ReferenceEquality"})
     public static void replace(MultiLayerNetwork network, int index, Layer layer) {
         Layer[] layers = network.getLayers();
-        HiddenFields.replaceByName(network, layers[index], layer);
+        ((Map<String, Layer>) LAYERS_BY_NAME.get(network))
+                .replaceAll((name, there) -> there == layers[index] ? layer : there);
         layers[index] = layer;
     }
 

@@ -55,10 +55,9 @@ public record Clipping(OptionalDouble norm, OptionalDouble value) {
      *
      * @param gradients with the sums that are to be means
      * @param divisor the later divisor of the sums
-     * @param ofGradients the norm of the true gradients; needed if there is a limit for it
+     * @param factor the factor that brings the true gradients within the limit of their norm
      */
-    public void clipBefore(GradientParts.Parted gradients, float divisor, OptionalDouble ofGradients) {
-        double factor = factor(ofGradients);
+    public void clipBefore(GradientParts.Parted gradients, float divisor, double factor) {
         if (factor != 1) {
             gradients.sums().forEach(sum -> sum.muli(factor));
             gradients.means().forEach(mean -> mean.muli(factor));

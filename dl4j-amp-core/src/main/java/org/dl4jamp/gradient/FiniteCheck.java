@@ -6,6 +6,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.api.ops.impl.indexaccum.FirstIndex;
 import org.nd4j.linalg.api.ops.impl.reduce.longer.MatchCondition;
+import org.nd4j.linalg.api.shape.Shape;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.conditions.Conditions;
 
@@ -39,16 +40,6 @@ public final class FiniteCheck {
         long first = Nd4j.getExecutioner()
                 .exec(new FirstIndex(flat, Conditions.notFinite()))
                 .getLong(0);
-        return Optional.of(flat.getDouble(first) + " at " + Arrays.toString(position(first, array.shape())));
-    }
-
-    private static long[] position(long index, long[] shape) {
-        long[] position = new long[shape.length];
-        long rest = index;
-        for (int axis = shape.length - 1; axis >= 0; axis--) {
-            position[axis] = rest % shape[axis];
-            rest /= shape[axis];
-        }
-        return position;
+        return Optional.of(flat.getDouble(first) + " at " + Arrays.toString(Shape.ind2subC(array.shape(), first)));
     }
 }

@@ -5,6 +5,7 @@ import java.util.OptionalDouble;
 import java.util.function.LongToDoubleFunction;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.scale.Skip;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
@@ -23,18 +24,17 @@ public final class GradientGroup {
      *
      * @param microBatches number of those taken
      * @param examples number of their examples
-     * @param failure the reason to skip them, if there is one
+     * @param skip the reason to skip them, if there is one
      */
-    private record Progress(int microBatches, long examples, Optional<Skip> failure) {
+    private record Progress(int microBatches, long examples, Optional<Skip> skip) {
         static final Progress NONE = new Progress(0, 0, Optional.empty());
 
-        Progress with(int more, Optional<Skip> skip) {
+        Progress with(int more, Optional<Skip> ofNext) {
             // The scaler has to be updated for an overflow.
-            boolean tells = failure.isEmpty()
-                    || (skip.isPresent()
-                            && skip.get().overflow()
-                            && !failure.get().overflow());
-            return new Progress(microBatches + 1, examples + more, tells ? skip : failure);
+            boolean stays = skip.isPresent()
+                    && (skip.get().isOverflow()
+                            || !ofNext.filter(Skip::isOverflow).isPresent());
+            return new Progress(microBatches + 1, examples + more, stays ? skip : ofNext);
         }
     }
 
@@ -42,7 +42,6 @@ public final class GradientGroup {
     private final boolean measuresNorm;
     private final LongToDoubleFunction divisor;
     private INDArray sum;
-    private GradientParts partsOfSum;
     private GradientParts.Parted parted;
     private volatile Progress taken = Progress.NONE;
     private OptionalDouble norm = OptionalDouble.empty();
@@ -75,52 +74,49 @@ public final class GradientGroup {
     }
 
     /**
-     * The gradients of a micro-batch after {@link #take}.
-     *
-     * @param finite whether all of them are finite
-     * @param inView whether the view still holds sums; if not, zeros are in their place
-     */
-    public record Taken(boolean finite, boolean inView) {}
-
-    /**
-     * Takes the gradients of one more micro-batch. Those of the last one become those of the whole group.
+     * Takes the gradients of one more micro-batch out of the view. Those of the last one become those of the whole
+     * group and stay, unless the group is skipped.
      *
      * @param examples number of examples in the micro-batch
-     * @return the result; gradients that aren't finite are still in the view, so that one can see which
+     * @return whether all numbers are finite; where they aren't, they are still in the view, so that one can see which
      */
-    public Taken take(GradientParts parts, GradientParts.Parted gradients, int examples, StepKernels kernels) {
+    public boolean take(GradientParts.Parted gradients, int examples, StepKernels kernels) {
         boolean alone = endsWithNext() && isEmpty();
-        if (failure().isPresent() || (alone && !measuresNorm)) {
-            return new Taken(kernels.allFinite(gradients.all()), true);
+        boolean skipped = taken.skip().isPresent();
+        if (skipped || (alone && !measuresNorm)) {
+            boolean finite = kernels.allFinite(gradients.all());
+            if (skipped && finite) {
+                gradients.clearGradients();
+            }
+            return finite;
         }
         boolean updates = gradients.updates().stream().allMatch(kernels::allFinite);
         if (endsWithNext()) {
             double ofMeans = divisor.applyAsDouble(taken.examples() + examples);
-            double known = alone ? gradients.norm(kernels, ofMeans) : add(parts, gradients, kernels) / ofMeans;
+            double known = alone ? gradients.norm(kernels, ofMeans) : add(gradients, kernels) / ofMeans;
             norm = OptionalDouble.of(known);
-            return new Taken(updates && Double.isFinite(known), true);
+            return updates && Double.isFinite(known);
         }
-        GradientParts.Parted to = sum(parts, gradients.all());
+        GradientParts.Parted to = sumsLike(gradients);
         if (kernels.move(gradients.sums(), to.sums(), isEmpty())) {
-            return new Taken(updates, false);
+            return updates;
         }
         for (int i = 0; i < to.sums().size(); i++) {
             gradients.sums().get(i).assign(to.sums().get(i));
         }
-        return new Taken(false, true);
+        return false;
     }
 
     @SuppressWarnings("ReferenceEquality")
-    private GradientParts.Parted sum(GradientParts parts, INDArray like) {
-        if (sum == null || sum.length() != like.length()) {
+    private GradientParts.Parted sumsLike(GradientParts.Parted gradients) {
+        INDArray all = gradients.all();
+        if (sum == null || sum.length() != all.length()) {
             try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-                sum = Nd4j.create(like.dataType(), like.length());
+                sum = Nd4j.create(all.dataType(), all.length());
             }
-            partsOfSum = null;
         }
-        if (partsOfSum != parts) {
-            partsOfSum = parts;
-            parted = parts.of(sum);
+        if (parted == null || parted.all() != sum || parted.parts() != gradients.parts()) {
+            parted = gradients.parts().of(sum);
         }
         return parted;
     }
@@ -129,7 +125,7 @@ public final class GradientGroup {
      * Counts a micro-batch that was taken.
      *
      * @param more its examples
-     * @param skip why the whole group is to be left out, if it is
+     * @param skip the reason to skip the whole group, if there is one
      */
     public void count(int more, Optional<Skip> skip) {
         taken = taken.with(more, skip);
@@ -140,32 +136,21 @@ public final class GradientGroup {
         return taken.microBatches() >= size;
     }
 
-    /** Returns the reason to skip the group. */
-    public Optional<Skip> failure() {
-        return taken.failure();
-    }
-
-    /** Returns the batch of the group, for the step; its norm is measured with the last micro-batch. */
-    public EffectiveBatch batch() {
-        return new EffectiveBatch(taken.examples(), norm);
-    }
-
     /** Returns whether there is no micro-batch in it yet. */
     public boolean isEmpty() {
         return taken.microBatches() == 0;
     }
 
     /** Adds the gradients of a group that ends early to zeros in the network's view. */
-    public void giveTo(GradientParts parts, GradientParts.Parted gradients, StepKernels kernels) {
-        if (failure().isEmpty()) {
-            double ofSums = add(parts, gradients, kernels);
-            norm = OptionalDouble.of(ofSums / divisor.applyAsDouble(taken.examples()));
+    public void giveTo(GradientParts.Parted gradients, StepKernels kernels) {
+        if (taken.skip().isEmpty()) {
+            norm = OptionalDouble.of(add(gradients, kernels) / divisor.applyAsDouble(taken.examples()));
         }
     }
 
     /** Adds the group's sums to gradients, and returns the norm of the sums of all. */
-    private double add(GradientParts parts, GradientParts.Parted gradients, StepKernels kernels) {
-        return kernels.add(sum(parts, gradients.all()).sums(), gradients.sums());
+    private double add(GradientParts.Parted gradients, StepKernels kernels) {
+        return kernels.add(sumsLike(gradients).sums(), gradients.sums());
     }
 
     /** Returns a copy of a group that isn't complete, empty if it hasn't begun. */
@@ -175,8 +160,8 @@ public final class GradientGroup {
             return Optional.empty();
         }
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-            Optional<INDArray> copy = now.failure().isEmpty() ? Optional.of(sum.dup()) : Optional.empty();
-            return Optional.of(new WaitingGroup(now.microBatches(), now.examples(), copy, now.failure()));
+            Optional<INDArray> copy = now.skip().isEmpty() ? Optional.of(sum.dup()) : Optional.empty();
+            return Optional.of(new WaitingGroup(now.microBatches(), now.examples(), copy, now.skip()));
         }
     }
 
@@ -187,22 +172,22 @@ public final class GradientGroup {
      * @throws AmpException if they aren't as many as the group has gradients
      */
     public void restore(WaitingGroup waiting, long parameters) {
-        long sums =
-                waiting.sums().map(INDArray::length).orElse(waiting.failure().isPresent() ? parameters : 0);
+        long sums = waiting.sums().map(INDArray::length).orElse(waiting.skip().isPresent() ? parameters : 0);
         if (sums != parameters) {
             throw new AmpException("waiting: " + sums + " gradients, but the network has " + parameters
                     + " parameters; restore it with the state that was saved with it, or without what waits");
         }
-        taken = new Progress(waiting.microBatches(), waiting.examples(), waiting.failure());
+        taken = new Progress(waiting.microBatches(), waiting.examples(), waiting.skip());
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             sum = waiting.sums().map(INDArray::dup).orElse(null);
         }
-        partsOfSum = null;
     }
 
-    /** Begins with the next group. */
-    public void clear() {
+    /** Ends the group and begins the next one. Returns its batch; the norm was measured with the last micro-batch. */
+    public EffectiveBatch end() {
+        EffectiveBatch batch = new EffectiveBatch(taken.examples(), norm, taken.skip());
         taken = Progress.NONE;
         norm = OptionalDouble.empty();
+        return batch;
     }
 }

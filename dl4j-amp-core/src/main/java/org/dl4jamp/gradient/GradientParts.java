@@ -24,10 +24,15 @@ public final class GradientParts {
      * @param updater the network's
      */
     public GradientParts(BaseMultiLayerUpdater<?> updater) {
+        this(updater.getUpdaterBlocks());
+    }
+
+    /** The parts of some blocks of a network's updater. */
+    public GradientParts(List<UpdaterBlock> blocks) {
         for (GradientKind kind : GradientKind.values()) {
             intervals.put(kind, new Intervals());
         }
-        for (UpdaterBlock block : updater.getUpdaterBlocks()) {
+        for (UpdaterBlock block : blocks) {
             for (UpdaterBlock.ParamState parameter : block.getLayersAndVariablesInBlock()) {
                 GradientKind kind = GradientKind.of(parameter);
                 intervals.get(kind).add(parameter.getParamOffsetStart(), parameter.getParamOffsetEnd());
@@ -71,22 +76,25 @@ public final class GradientParts {
     public Parted of(INDArray array) {
         List<INDArray> updates = new ArrayList<>(of(GradientKind.UPDATE, array));
         updates.addAll(of(GradientKind.UPDATE_OF_BATCH, array));
-        return new Parted(array, of(GradientKind.SUM, array), of(GradientKind.MEAN, array), updates);
+        return new Parted(this, array, of(GradientKind.SUM, array), of(GradientKind.MEAN, array), updates);
     }
 
-    private List<INDArray> of(GradientKind kind, INDArray array) {
+    /** Returns the views of one kind of an array that is as long as the view. */
+    public List<INDArray> of(GradientKind kind, INDArray array) {
         return intervals.get(kind).of(array);
     }
 
     /**
      * An array of a number for each parameter.
      *
+     * @param parts its parts
      * @param all the array
      * @param sums views of the gradients that are sums over examples
      * @param means views of the gradients that aren't divided by anything; most networks have none
      * @param updates views of the rest
      */
-    public record Parted(INDArray all, List<INDArray> sums, List<INDArray> means, List<INDArray> updates) {
+    public record Parted(
+            GradientParts parts, INDArray all, List<INDArray> sums, List<INDArray> means, List<INDArray> updates) {
         /** Makes zeros of all gradients. */
         public void clearGradients() {
             sums.forEach(sum -> sum.assign(0));

@@ -1,6 +1,5 @@
 package org.dl4jamp.gradient;
 
-import java.util.List;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.BackpropType;
@@ -35,7 +34,7 @@ public final class PenalizedGradient {
     private final Model model;
     private boolean drawsNumbers;
     private INDArray parameters;
-    private INDArray gradients;
+    private GradientParts.Parted first;
 
     /**
      * @param coefficient weight of the norm
@@ -60,44 +59,29 @@ public final class PenalizedGradient {
      * Adds the penalty's gradient. Parameters, score and listeners are as before when it returns.
      *
      * @param of the network's gradients, finite; if something isn't finite on the way they are undefined afterwards
-     * @param parts parts of the gradients
      * @param divisor the divisor that makes means of sums among them
      * @param kernels look for what isn't finite
      * @return a description of what wasn't finite; empty if the gradients are those of loss and penalty
      */
-    public Optional<String> addTo(GradientParts.Parted of, GradientParts parts, double divisor, StepKernels kernels) {
+    public Optional<String> addTo(GradientParts.Parted of, double divisor, StepKernels kernels) {
         double score = model.score();
         try {
             parameters = copy(model.params(), parameters);
-            gradients = copy(of.all(), gradients);
-            Parts others = new Parts(
-                    of.means(), divisor, of.updates(), parts.of(gradients).updates());
+            remember(of);
             return ListenerLists.inSilence(
-                    model, () -> drawsNumbers ? redoAndAdd(of.all(), others, kernels) : add(of.all(), others, kernels));
+                    model, () -> drawsNumbers ? redoAndAdd(of, divisor, kernels) : add(of, divisor, kernels));
         } finally {
             Score.set(model, score);
         }
     }
 
-    /**
-     * The parts of a gradient view that aren't sums over examples, or aren't gradients.
-     *
-     * @param means gradients in the network's view that aren't divided
-     * @param divisor the divisor that makes means of the others
-     * @param updates numbers in the network's view that are no gradients
-     * @param first the same among the gradients of the first pass, which are remembered
-     */
-    private record Parts(List<INDArray> means, double divisor, List<INDArray> updates, List<INDArray> first) {
-        /** Makes of what is in the view the direction of the true gradient. */
-        void leaveDirection() {
-            means.forEach(mean -> mean.muli(divisor));
-            updates.forEach(update -> update.assign(0));
-        }
+    private void remember(GradientParts.Parted of) {
+        first = of.parts().of(copy(of.all(), first == null ? null : first.all()));
+    }
 
-        void putUpdatesBack() {
-            for (int i = 0; i < updates.size(); i++) {
-                updates.get(i).assign(first.get(i));
-            }
+    private void putUpdatesBack(GradientParts.Parted of) {
+        for (int i = 0; i < of.updates().size(); i++) {
+            of.updates().get(i).assign(first.updates().get(i));
         }
     }
 
@@ -110,48 +94,51 @@ public final class PenalizedGradient {
         }
     }
 
-    private Optional<String> add(INDArray view, Parts parts, StepKernels kernels) {
+    private Optional<String> add(GradientParts.Parted of, double divisor, StepKernels kernels) {
         Random random = Nd4j.getRandom();
         long root = random.rootState();
         long node = random.nodeState();
-        Optional<String> notFinite = addDifference(view, parts, kernels);
+        Optional<String> notFinite = addDifference(of, divisor, kernels);
         if (root == random.rootState() && node == random.nodeState()) {
             return notFinite;
         }
         // Dropout or noise: the first gradient was made with other numbers, and the difference would be theirs.
         drawsNumbers = true;
-        return redoAndAdd(view, parts, kernels);
+        return redoAndAdd(of, divisor, kernels);
     }
 
     /** Makes both gradients, with the same random numbers. */
-    private Optional<String> redoAndAdd(INDArray view, Parts parts, StepKernels kernels) {
+    private Optional<String> redoAndAdd(GradientParts.Parted of, double divisor, StepKernels kernels) {
         Random random = Nd4j.getRandom();
         long root = random.rootState();
         long node = random.nodeState();
         model.computeGradientAndScore(LayerWorkspaceMgr.noWorkspaces());
-        if (!kernels.allFinite(view) || !Double.isFinite(model.score())) {
+        if (!kernels.allFinite(of.all()) || !Double.isFinite(model.score())) {
             return Optional.of("loss or gradients of the pass that is repeated for the gradient penalty");
         }
-        parts.putUpdatesBack();
-        gradients = copy(view, gradients);
+        putUpdatesBack(of);
+        remember(of);
         random.setStates(root, node);
-        return addDifference(view, parts, kernels);
+        return addDifference(of, divisor, kernels);
     }
 
-    private Optional<String> addDifference(INDArray view, Parts parts, StepKernels kernels) {
-        makeUphill(view, parts);
+    private Optional<String> addDifference(GradientParts.Parted of, double divisor, StepKernels kernels) {
+        INDArray view = of.all();
+        makeUphill(of, divisor);
         // What is no gradient, and what is the same in both, has no difference.
-        parts.putUpdatesBack();
-        view.subi(gradients).muli(coefficient / radius).addi(gradients);
+        putUpdatesBack(of);
+        view.subi(first.all()).muli(coefficient / radius).addi(first.all());
         return kernels.allFinite(view) && Double.isFinite(model.score())
                 ? Optional.empty()
                 : Optional.of("loss or gradients of the gradient penalty's second pass");
     }
 
     /** Makes the gradients a radius away along the remembered ones; where these are zero that's here. */
-    private void makeUphill(INDArray view, Parts parts) {
-        view.assign(gradients);
-        parts.leaveDirection();
+    private void makeUphill(GradientParts.Parted of, double divisor) {
+        INDArray view = of.all();
+        view.assign(first.all());
+        of.means().forEach(mean -> mean.muli(divisor));
+        of.updates().forEach(update -> update.assign(0));
         double largest = view.amaxNumber().doubleValue();
         INDArray current = model.params();
         try {
@@ -161,7 +148,7 @@ public final class PenalizedGradient {
                 view.muli(radius / view.norm2Number().doubleValue());
                 current.addi(view.reshape(current.shape()));
             }
-            view.assign(gradients);
+            view.assign(first.all());
             model.computeGradientAndScore(LayerWorkspaceMgr.noWorkspaces());
         } finally {
             current.assign(parameters);

@@ -8,6 +8,7 @@ import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.step.ScaleUpdates;
+import org.dl4jamp.step.StepCounts;
 import org.dl4jamp.step.TrainingStep;
 
 /** A network with mixed precision enabled: its settings, training step and wrappers, until they are removed. */
@@ -53,17 +54,28 @@ public final class EnabledNetwork {
 
     /** Returns the state to save beside the network. */
     public AmpState state() {
-        return SavedStep.of(settings, step);
+        StepCounts counts = step.counts();
+        return new AmpState(
+                settings.config(),
+                settings.scaler().state(),
+                counts.taken(),
+                counts.skipped(),
+                counts.consecutiveSkips(),
+                counts.collected(),
+                step.waiting());
     }
 
     /**
      * Goes on from a saved state.
      *
-     * @throws AmpException if the loss scaler can't have it; mixed precision is then removed
+     * @throws AmpException if the loss scaler, or the network, can't have it; mixed precision is then removed
      */
     public void restore(AmpState state) {
         try {
-            SavedStep.restore(state, settings, step);
+            settings.restoreScaler(state);
+            state.waiting().ifPresent(step::restore);
+            step.restore(new StepCounts(
+                    state.stepsTaken(), state.stepsSkipped(), state.consecutiveSkips(), state.iterationsWithoutStep()));
         } catch (AmpException e) {
             remove();
             throw e;

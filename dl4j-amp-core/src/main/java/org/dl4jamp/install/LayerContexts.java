@@ -21,6 +21,8 @@ import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.RnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.ocnn.OCNNOutputLayer;
+import org.dl4jamp.dl4j.NetworkCall;
+import org.dl4jamp.gradient.FiniteCheck;
 import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.twin.LayerContext;
@@ -54,7 +56,7 @@ final class LayerContexts {
     /** Layers and vertices whose output's gradient is read: on the way back to parameters, or by a user's dropout. */
     private final Set<String> gradientsAreRead = new HashSet<>();
 
-    private final Predicate<INDArray> special;
+    private final PassCheck.SpecialNumbers special;
     private final Map<String, PassCheck> checks = new HashMap<>();
 
     /**
@@ -67,7 +69,7 @@ final class LayerContexts {
         this.graph = graph;
         this.plan = plan;
         this.engine = engine;
-        this.special = special;
+        this.special = (input, training) -> isSpecial(special, input, training);
         this.consumers = graph.consumers();
         order.forEach(name -> turns.put(name, turns.size()));
         for (NetworkGraph.Node each : graph.nodes()) {
@@ -122,6 +124,15 @@ final class LayerContexts {
         PassCheck check = new PassCheck(producers, fromOutside ? special : null);
         checks.put(node.name(), check);
         return check;
+    }
+
+    /** In training mode only what would be lost for sure: its backward pass goes through the engine's other layers. */
+    private static boolean isSpecial(Predicate<INDArray> mayBeLost, INDArray input, boolean training) {
+        return training
+                ? !NetworkCall.isStep()
+                        && mayBeLost.test(input)
+                        && FiniteCheck.firstNonFinite(input).isPresent()
+                : mayBeLost.test(input);
     }
 
     private LayerContext.InputGradient inputGradient(NetworkGraph.Node node, boolean shared) {

@@ -87,8 +87,12 @@ final class LayerReplacement implements Replacement {
         moveMask(present.layer(), next.layer());
         placeOf(present.layer()).ifPresent(found -> found.replace().accept(next.layer()));
         if (StandIn.behind(present.layer()) instanceof TwinLayer leaving) {
+            leaving.setReplaced(true);
             // A graph gives layers their inputs long before their turn.
             leaving.handOver(next.layer());
+        }
+        if (StandIn.behind(next.layer()) instanceof TwinLayer entering) {
+            entering.setReplaced(false);
         }
         present = next;
     }
@@ -120,17 +124,32 @@ final class LayerReplacement implements Replacement {
     /**
      * Gives a mask to the next layer: DL4J's layers keep theirs until they are cleared, so {@code rnnTimeStep} may use
      * one of an earlier pass. Output layers of sequences keep theirs in an order of their own, and get one with the
-     * labels of each pass.
+     * labels of each pass. A mask whose workspace has been closed is dropped: ND4J refuses to read it.
      */
     private static void moveMask(Layer from, Layer to) {
         if (from == to || to instanceof RnnOutputLayer) {
             return;
         }
         INDArray mask = from.getMaskArray();
+        if (mask != null && !isReadable(mask)) {
+            // Wrappers cast masks as they get them.
+            to.setMaskArray(null);
+            return;
+        }
         boolean rounded = mask != null && mask.dataType().isFPType() && mask.dataType() != DataType.FLOAT;
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             to.setMaskArray(rounded ? mask.castTo(DataType.FLOAT) : mask);
         }
+    }
+
+    /** Returns whether ND4J reads an array: it refuses those whose workspace is closed, or has been closed since. */
+    private static boolean isReadable(INDArray array) {
+        if (!array.isAttached()) {
+            return true;
+        }
+        MemoryWorkspace workspace = array.data().getParentWorkspace();
+        return workspace.isScopeActive()
+                && workspace.getGenerationId() == array.data().getGenerationId();
     }
 
     /** Returns a layer's current place: another library may have put it into a wrapper, which then stays. */

@@ -1,6 +1,9 @@
 package org.dl4jamp.install;
 
+import java.util.Map;
+import java.util.Optional;
 import org.deeplearning4j.nn.api.OptimizationAlgorithm;
+import org.dl4jamp.gradient.FiniteCheck;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -19,11 +22,13 @@ public final class Preconditions {
                     + " can be skipped; use STOCHASTIC_GRADIENT_DESCENT (any updater, such as Adam, goes with it)");
         }
         checkIsFree(network);
+        checkFinite(network);
     }
 
     public static void checkForInference(AmpNetwork network) {
         checkParameters(network, "round");
         checkIsFree(network);
+        checkFinite(network);
     }
 
     private static void checkParameters(AmpNetwork network, String purpose) {
@@ -59,5 +64,24 @@ public final class Preconditions {
                     "network: it is in inference mode; use InferenceMode.of(network), or close() it first"
                             + " to enter it with other settings, or to enable mixed precision for training");
         }
+    }
+
+    /** Refuses NaN and infinity: activation functions of an engine may hide them, and outputs would then look right. */
+    private static void checkFinite(AmpNetwork network) {
+        Optional<String> somewhere = FiniteCheck.firstNonFinite(network.model().params());
+        if (somewhere.isEmpty()) {
+            return;
+        }
+        String named = "params() contain " + somewhere.get();
+        for (Map.Entry<String, INDArray> parameter :
+                network.model().paramTable().entrySet()) {
+            Optional<String> where = FiniteCheck.firstNonFinite(parameter.getValue());
+            if (where.isPresent()) {
+                named = "its parameter \"" + parameter.getKey() + "\" contains " + where.get();
+                break;
+            }
+        }
+        throw new AmpException("network: " + named + "; load a model saved before its training diverged, or init() it"
+                + " again and train with a lower learning rate or clipped gradients");
     }
 }

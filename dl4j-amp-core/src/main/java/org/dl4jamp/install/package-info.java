@@ -3,7 +3,6 @@
  *
  * <p>{@code EnabledNetwork} holds all that training with mixed precision consists of. {@code Installation} and
  * {@code InferenceInstallation} each follow a plan of package {@code policy}. {@code ResolvedConfig} resolves the
- * settings for one network beforehand, and {@code SavedStep} maps a training step to the state that is saved. All of it
- * is internal.
+ * settings for one network beforehand. All of it is internal.
  */
 package org.dl4jamp.install;

@@ -90,6 +90,13 @@ final class BackwardPass {
         return new Pair<>(gradient, next);
     }
 
+    /** Has the network's own layer compute what it has computed forward, in FP32 and without a scale. */
+    Pair<Gradient, INDArray> runMaster(INDArray epsilon, LayerWorkspaceMgr workspaceMgr, Computation computation) {
+        INDArray own = twin.casting().cast(epsilon, DataType.FLOAT, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        Pair<Gradient, INDArray> result = computation.run(own, workspaceMgr);
+        return new Pair<>(result.getFirst(), handBack(result.getSecond(), workspaceMgr));
+    }
+
     /** Returns whether there is neither a gradient of parameters to compute nor one of the input that someone reads. */
     private boolean isUnread() {
         return surroundings.inputGradient() != LayerContext.InputGradient.READ

@@ -42,13 +42,13 @@ final class ForwardPass {
     }
 
     /**
-     * Has the network's own layer compute, in FP32 and with its own parameters, in a pass that isn't for training.
+     * Has the network's own layer compute, in FP32 and with its own parameters, in a pass that isn't a step's.
      *
      * @param computation runs the master forward
      */
-    INDArray runMaster(Layer master, LayerWorkspaceMgr workspaceMgr, Computation computation) {
+    INDArray runMaster(Layer master, boolean training, LayerWorkspaceMgr workspaceMgr, Computation computation) {
         input.settle(workspaceMgr, ArrayType.FF_WORKING_MEM);
-        LayerWorkspaceMgr inner = input.handToMaster(workspaceMgr, output != DataType.FLOAT);
+        LayerWorkspaceMgr inner = input.handToMaster(workspaceMgr, training, output != DataType.FLOAT);
         INDArray mask = master.getMaskArray();
         if (mask != null && twin.outputType() != DataType.FLOAT) {
             master.setMaskArray(mask.castTo(DataType.FLOAT));

@@ -54,18 +54,24 @@ final class KeptInput {
         return givenType;
     }
 
-    /** Returns whether it's in the type that it's kept in. */
-    boolean isSettled() {
-        return settled;
+    /** Gives the master the input in FP32, set only now: the master keeps it until the input is cleared. */
+    void informMaster() {
+        boolean informed = settled && twin.compute() == master;
+        if (!informed && array != null) {
+            try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+                master.setInput(array.castTo(DataType.FLOAT), LayerWorkspaceMgr.noWorkspaces());
+            }
+        }
     }
 
-    /** Returns whether it was given for a pass that hasn't taken it yet, and hasn't been passed on to another layer. */
-    boolean isPending() {
-        return array != null && !settled && !passedOn;
-    }
-
-    /** Passes it on to another layer as it is: the workspaces that were open when it was set may be closed. */
-    void giveTo(Layer other) {
+    /**
+     * Passes an input that no pass has taken yet on to another layer, as it is: the workspaces that were open when it
+     * was set may be closed.
+     */
+    void giveIfPending(Layer other) {
+        if (array == null || settled || passedOn) {
+            return;
+        }
         passedOn = true;
         LayerWorkspaceMgr asItIs = LayerWorkspaceMgr.noWorkspaces();
         if (array.isAttached()) {
@@ -146,11 +152,12 @@ final class KeptInput {
      * Sets the master's input: a copy, since DL4J's layers may write into it in inference. Says where it is to put what
      * it makes.
      *
+     * @param training whether it keeps its input, and what it makes of it, for a backward pass
      * @param castsResult whether what it returns is only on its way to another array
      */
-    LayerWorkspaceMgr handToMaster(LayerWorkspaceMgr workspaceMgr, boolean castsResult) {
+    LayerWorkspaceMgr handToMaster(LayerWorkspaceMgr workspaceMgr, boolean training, boolean castsResult) {
         LayerWorkspaceMgr inner =
-                inner(workspaceMgr, ArrayType.FF_WORKING_MEM, true, castsResult, ArrayType.ACTIVATIONS);
+                inner(workspaceMgr, ArrayType.FF_WORKING_MEM, !training, castsResult, ArrayType.ACTIVATIONS);
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             boolean rounded = array.dataType().isFPType() && array.dataType() != DataType.FLOAT;
             master.setInput((rounded ? array.castTo(DataType.FLOAT) : array).dup('c'), inner);

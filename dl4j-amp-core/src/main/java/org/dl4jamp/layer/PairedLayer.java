@@ -15,6 +15,7 @@ abstract class PairedLayer extends DelegatingLayer {
     private static final long serialVersionUID = 1L;
 
     private final transient Twin twin;
+    private transient boolean replaced;
 
     PairedLayer(Layer master, Twin twin) {
         super(master);
@@ -24,6 +25,15 @@ abstract class PairedLayer extends DelegatingLayer {
     /** Returns what computes in this layer's place. */
     public final Twin twin() {
         return twin;
+    }
+
+    /** Sets whether another layer stands in this one's place. Call it while no thread is inside the gate. */
+    public final void setReplaced(boolean replaced) {
+        this.replaced = replaced;
+    }
+
+    final boolean isReplaced() {
+        return replaced;
     }
 
     final Layer compute() {

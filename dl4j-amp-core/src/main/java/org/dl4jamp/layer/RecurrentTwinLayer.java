@@ -95,11 +95,11 @@ public final class RecurrentTwinLayer extends TwinLayer implements RecurrentLaye
     @Override
     public Pair<Gradient, INDArray> tbpttBackpropGradient(
             INDArray epsilon, int tbpttBackLength, LayerWorkspaceMgr workspaceMgr) {
-        if (ranOwn()) {
-            return recurrent(master()).tbpttBackpropGradient(epsilon, tbpttBackLength, workspaceMgr);
-        }
         return backward(
-                epsilon, workspaceMgr, (own, inner) -> recurrent().tbpttBackpropGradient(own, tbpttBackLength, inner));
+                epsilon,
+                workspaceMgr,
+                (gradient, inner) -> recurrent().tbpttBackpropGradient(gradient, tbpttBackLength, inner),
+                (gradient, inner) -> recurrent(master()).tbpttBackpropGradient(gradient, tbpttBackLength, inner));
     }
 
     @Override

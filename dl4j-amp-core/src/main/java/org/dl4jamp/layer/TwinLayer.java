@@ -10,9 +10,7 @@ import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
-import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * The wrapper of one of a network's layers, for which a {@link Twin} computes. {@link KeptInput} and
@@ -33,6 +31,7 @@ public class TwinLayer extends PairedLayer {
     private final transient ForwardPass forward;
     private final transient BackwardPass backward;
     private transient boolean ranOwn;
+    private transient boolean leftToMaster;
 
     /**
      * @param master the network's own layer
@@ -89,10 +88,11 @@ public class TwinLayer extends PairedLayer {
     public void setInput(INDArray given, LayerWorkspaceMgr workspaceMgr) {
         try (Gate.Inside inside = guard.gate().touch()) {
             ranOwn = false;
+            leftToMaster = false;
             dropout.inputChanged();
             input.give(given);
-            if (inside.isOwn()) {
-                // A pass that was about to begin when the network got its own layers back goes on with them.
+            if (inside.isOwn() || isReplaced()) {
+                // A pass that was about to call this layer when it was replaced goes on with the network's own.
                 master().setInput(given, workspaceMgr);
             }
         }
@@ -105,17 +105,13 @@ public class TwinLayer extends PairedLayer {
 
     /** Gives what no pass has taken yet to the layer that replaces this one. */
     public void handOver(Layer next) {
-        if (input.isPending()) {
-            input.giveTo(next);
-        }
+        input.giveIfPending(next);
     }
 
     /** Returns the master with the input of a pass that the network's own layers compute. */
     Layer masterOfPass() {
         // An input that was taken is one of an earlier pass: the master has been given this one's itself.
-        if (input.isPending()) {
-            input.giveTo(master());
-        }
+        input.giveIfPending(master());
         return master();
     }
 
@@ -141,15 +137,9 @@ public class TwinLayer extends PairedLayer {
         return input.array();
     }
 
-    /** Returns the master with the input in FP32, set only now: the master keeps it until the input is cleared. */
     @Override
     public Layer informedMaster() {
-        boolean informed = compute() == master() && input.isSettled();
-        if (!informed && input() != null) {
-            try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-                master().setInput(input().castTo(DataType.FLOAT), LayerWorkspaceMgr.noWorkspaces());
-            }
-        }
+        input.informMaster();
         return master();
     }
 
@@ -193,9 +183,10 @@ public class TwinLayer extends PairedLayer {
             }
             begin(training);
             gradientScale.forwardBegins();
-            boolean leaves = !training && surroundings.check().leavesToDl4j(input.array());
-            return leaves && compute() != master()
-                    ? forward.runMaster(master(), workspaceMgr, left)
+            boolean leaves = surroundings.check().leavesToDl4j(training, input.array());
+            leftToMaster = leaves && compute() != master();
+            return leftToMaster
+                    ? forward.runMaster(master(), training, workspaceMgr, left)
                     : compute(training, workspaceMgr, ours);
         }
     }
@@ -217,16 +208,23 @@ public class TwinLayer extends PairedLayer {
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        return ranOwn
-                ? master().backpropGradient(epsilon, workspaceMgr)
-                : backward(epsilon, workspaceMgr, compute()::backpropGradient);
+        return backward(epsilon, workspaceMgr, compute()::backpropGradient, master()::backpropGradient);
     }
 
+    /** Runs backward what ran forward: {@code ours} runs the twin, and {@code own} the master. */
     final Pair<Gradient, INDArray> backward(
-            INDArray epsilon, LayerWorkspaceMgr workspaceMgr, BackwardPass.Computation computation) {
+            INDArray epsilon,
+            LayerWorkspaceMgr workspaceMgr,
+            BackwardPass.Computation ours,
+            BackwardPass.Computation own) {
+        if (ranOwn) {
+            return own.run(epsilon, workspaceMgr);
+        }
         try (Gate.Inside inside = guard.gate().enter()) {
             guard.trains();
-            return backward.run(epsilon, workspaceMgr, computation);
+            return leftToMaster
+                    ? backward.runMaster(epsilon, workspaceMgr, own)
+                    : backward.run(epsilon, workspaceMgr, ours);
         }
     }
 
@@ -289,6 +287,7 @@ public class TwinLayer extends PairedLayer {
     public void clear() {
         try (Gate.Inside inside = guard.gate().touch()) {
             ranOwn = false;
+            leftToMaster = false;
             super.clear();
             if (compute() != master()) {
                 compute().clear();

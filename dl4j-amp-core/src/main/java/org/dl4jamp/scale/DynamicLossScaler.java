@@ -35,28 +35,17 @@ public final class DynamicLossScaler implements LossScaler {
     /** {@link LossScalerState#kind()} of this scaler. */
     public static final String KIND = "dynamic";
 
-    private final float initialScale;
-    private final double growthFactor;
-    private final double backoffFactor;
-    private final int growthInterval;
-    private final float minScale;
-    private final float maxScale;
-    private final int hysteresis;
+    /** A copy of its own, which never changes. */
+    private final Builder settings;
 
     private float scale;
     private int growthTracker;
     private int hysteresisTracker;
 
-    private DynamicLossScaler(Builder builder) {
-        this.initialScale = (float) builder.initialScale;
-        this.growthFactor = builder.growthFactor;
-        this.backoffFactor = builder.backoffFactor;
-        this.growthInterval = builder.growthInterval;
-        this.minScale = (float) builder.minScale;
-        this.maxScale = (float) builder.maxScale;
-        this.hysteresis = builder.hysteresis;
-        this.scale = initialScale;
-        this.hysteresisTracker = hysteresis;
+    private DynamicLossScaler(Builder settings) {
+        this.settings = settings;
+        this.scale = settings.initialScale;
+        this.hysteresisTracker = settings.hysteresis;
     }
 
     /** Returns a builder with PyTorch's defaults and a range from 2<sup>-14</sup> to 2<sup>24</sup>. */
@@ -75,16 +64,16 @@ public final class DynamicLossScaler implements LossScaler {
             growthTracker = 0;
             hysteresisTracker = Math.max(hysteresisTracker - 1, 0);
             if (hysteresisTracker == 0) {
-                scale = Math.max((float) (scale * backoffFactor), minScale);
+                scale = Math.max((float) (scale * settings.backoffFactor), settings.minScale);
             }
             return;
         }
         growthTracker++;
-        if (growthTracker == growthInterval) {
+        if (growthTracker == settings.growthInterval) {
             growthTracker = 0;
-            hysteresisTracker = hysteresis;
-            float grown = (float) (scale * growthFactor);
-            if (grown <= maxScale) {
+            hysteresisTracker = settings.hysteresis;
+            float grown = (float) (scale * settings.growthFactor);
+            if (grown <= settings.maxScale) {
                 scale = grown;
             }
         }
@@ -104,16 +93,16 @@ public final class DynamicLossScaler implements LossScaler {
         float restored = (float) state.scale();
         requireState(
                 state,
-                restored == state.scale() && restored >= minScale && restored <= maxScale,
-                "scale a float from " + minScale + " to " + maxScale);
+                restored == state.scale() && restored >= settings.minScale && restored <= settings.maxScale,
+                "scale a float from " + settings.minScale + " to " + settings.maxScale);
         requireState(
                 state,
-                state.growthTracker() >= 0 && state.growthTracker() < growthInterval,
-                "growthTracker from 0 to " + (growthInterval - 1));
+                state.growthTracker() >= 0 && state.growthTracker() < settings.growthInterval,
+                "growthTracker from 0 to " + (settings.growthInterval - 1));
         requireState(
                 state,
-                state.hysteresisTracker() >= 0 && state.hysteresisTracker() <= hysteresis,
-                "hysteresisTracker from 0 to " + hysteresis);
+                state.hysteresisTracker() >= 0 && state.hysteresisTracker() <= settings.hysteresis,
+                "hysteresisTracker from 0 to " + settings.hysteresis);
         scale = restored;
         growthTracker = state.growthTracker();
         hysteresisTracker = state.hysteresisTracker();
@@ -128,54 +117,56 @@ public final class DynamicLossScaler implements LossScaler {
 
     @Override
     public LossScaler copy() {
-        DynamicLossScaler copy = new DynamicLossScaler(new Builder(this));
+        DynamicLossScaler copy = new DynamicLossScaler(settings);
         copy.restore(state());
         return copy;
     }
 
     /** Returns the scale before the first step. */
     public double initialScale() {
-        return initialScale;
+        return settings.initialScale;
     }
 
     /** Returns what the scale is multiplied by after {@link #growthInterval()} steps without overflow. */
     public double growthFactor() {
-        return growthFactor;
+        return settings.growthFactor;
     }
 
     /** Returns what the scale is multiplied by after an overflow. */
     public double backoffFactor() {
-        return backoffFactor;
+        return settings.backoffFactor;
     }
 
     /** Returns the number of steps in a row without overflow after which the scale grows. */
     public int growthInterval() {
-        return growthInterval;
+        return settings.growthInterval;
     }
 
     /** Returns the smallest scale. */
     public double minScale() {
-        return minScale;
+        return settings.minScale;
     }
 
     /** Returns the largest scale. */
     public double maxScale() {
-        return maxScale;
+        return settings.maxScale;
     }
 
     /** Returns how many overflows it takes, since the last growth interval without any, until the scale backs off. */
     public int hysteresis() {
-        return hysteresis;
+        return settings.hysteresis;
     }
 
     /** Returns the call that makes it; the state is not part of it. */
     @Override
     public String toString() {
-        return "DynamicLossScaler.builder().initialScale(" + initialScale + ").growthFactor(" + growthFactor
+        return "DynamicLossScaler.builder().initialScale(" + settings.initialScale + ").growthFactor("
+                + settings.growthFactor
                 + ").backoffFactor("
-                + backoffFactor + ").growthInterval(" + growthInterval + ").minScale(" + minScale + ").maxScale("
-                + maxScale
-                + ").hysteresis(" + hysteresis + ").build()";
+                + settings.backoffFactor + ").growthInterval(" + settings.growthInterval + ").minScale("
+                + settings.minScale + ").maxScale("
+                + settings.maxScale
+                + ").hysteresis(" + settings.hysteresis + ").build()";
     }
 
     /**
@@ -183,24 +174,24 @@ public final class DynamicLossScaler implements LossScaler {
      * of range. Scales are rounded to single precision.
      */
     public static final class Builder {
-        private double initialScale = 65536.0;
+        private float initialScale = 65536;
         private double growthFactor = 2.0;
         private double backoffFactor = 0.5;
         private int growthInterval = 2000;
-        private double minScale = 0x1p-14;
-        private double maxScale = 0x1p24;
+        private float minScale = 0x1p-14f;
+        private float maxScale = 0x1p24f;
         private int hysteresis = 1;
 
         private Builder() {}
 
-        private Builder(DynamicLossScaler scaler) {
-            initialScale = scaler.initialScale;
-            growthFactor = scaler.growthFactor;
-            backoffFactor = scaler.backoffFactor;
-            growthInterval = scaler.growthInterval;
-            minScale = scaler.minScale;
-            maxScale = scaler.maxScale;
-            hysteresis = scaler.hysteresis;
+        private Builder(Builder other) {
+            initialScale = other.initialScale;
+            growthFactor = other.growthFactor;
+            backoffFactor = other.backoffFactor;
+            growthInterval = other.growthInterval;
+            minScale = other.minScale;
+            maxScale = other.maxScale;
+            hysteresis = other.hysteresis;
         }
 
         /**
@@ -273,22 +264,21 @@ public final class DynamicLossScaler implements LossScaler {
          */
         public DynamicLossScaler build() {
             require(
-                    (float) minScale <= (float) maxScale,
+                    minScale <= maxScale,
                     "minScale",
                     minScale,
                     "at most maxScale(" + maxScale + ") is allowed; lower minScale or raise maxScale");
             require(
-                    (float) initialScale >= (float) minScale && (float) initialScale <= (float) maxScale,
+                    initialScale >= minScale && initialScale <= maxScale,
                     "initialScale",
                     initialScale,
                     "a scale from minScale(" + minScale + ") to maxScale(" + maxScale
                             + ") is needed; move it or widen the range");
-            return new DynamicLossScaler(this);
+            return new DynamicLossScaler(new Builder(this));
         }
 
-        private static double requireScale(String argument, double value) {
-            SinglePrecision.scale(argument, value, ", such as a power of two");
-            return value;
+        private static float requireScale(String argument, double value) {
+            return SinglePrecision.scale(argument, value, ", such as a power of two");
         }
 
         private static void require(boolean holds, String argument, Object value, String allowed) {

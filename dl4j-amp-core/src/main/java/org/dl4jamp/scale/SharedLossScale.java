@@ -1,6 +1,7 @@
 package org.dl4jamp.scale;
 
 import java.util.IdentityHashMap;
+import java.util.Optional;
 import org.dl4jamp.precision.AmpException;
 
 /**
@@ -23,18 +24,9 @@ import org.dl4jamp.precision.AmpException;
  * a network makes one step at most, and need not make one. Thread-safe.
  */
 public final class SharedLossScale {
-    /** The result of a network's step for the scale. */
-    public enum Verdict {
-        /** All gradients were finite. */
-        FINITE,
-        /** Some weren't, and the scale was too large. */
-        OVERFLOW,
-        /** Nothing was scaled, or what wasn't finite wasn't the scale's fault. */
-        NONE
-    }
-
     private final LossScaler scaler;
-    private final IdentityHashMap<Object, Verdict> verdicts = new IdentityHashMap<>();
+    /** The result of each network's step. */
+    private final IdentityHashMap<Object, Optional<Skip.Cause>> results = new IdentityHashMap<>();
 
     /**
      * @param scaler the networks' own from now on: it mustn't be updated elsewhere
@@ -61,18 +53,18 @@ public final class SharedLossScale {
      * @throws AmpException if no network has made or skipped a step since the last call; the scaler is as before then
      */
     public synchronized void update() {
-        if (verdicts.isEmpty()) {
+        if (results.isEmpty()) {
             throw new AmpException(
                     "SharedLossScale.update: no network has made a step since the last update, or since the beginning;"
                             + " call it once per iteration, after the steps of all networks, and give each network's"
                             + " settings"
                             + " sharedLossScale(...). With accumulation a step is that of a whole group");
         }
-        boolean overflow = verdicts.containsValue(Verdict.OVERFLOW);
-        if (overflow || verdicts.containsValue(Verdict.FINITE)) {
+        boolean overflow = results.values().stream().anyMatch(skip -> skip.equals(Optional.of(Skip.Cause.OVERFLOW)));
+        if (overflow || results.values().stream().anyMatch(Optional::isEmpty)) {
             scaler.update(overflow);
         }
-        verdicts.clear();
+        results.clear();
     }
 
     /**
@@ -83,7 +75,7 @@ public final class SharedLossScale {
      * @throws AmpException if {@link #update()} wasn't called since its last step
      */
     public synchronized void begin(Object network, String name) {
-        if (verdicts.containsKey(network)) {
+        if (results.containsKey(network)) {
             throw new AmpException("SharedLossScale: " + name
                     + " is about to make a second step since the last update, which would learn with a scale that"
                     + " nobody has corrected;"
@@ -95,9 +87,11 @@ public final class SharedLossScale {
      * Records the result of a network's step.
      *
      * @param network the calling network's identity
+     * @param skip the cause if the step was skipped; {@link Skip.Cause#UNSCALED} where nothing was scaled, even if it
+     *     wasn't skipped
      */
-    public synchronized void end(Object network, Verdict verdict) {
-        verdicts.put(network, verdict);
+    public synchronized void end(Object network, Optional<Skip.Cause> skip) {
+        results.put(network, skip);
     }
 
     /** Returns the call that makes it; the state is not part of it. */

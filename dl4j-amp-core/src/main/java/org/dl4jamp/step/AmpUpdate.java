@@ -1,7 +1,6 @@
 package org.dl4jamp.step;
 
 import java.util.IdentityHashMap;
-import java.util.Optional;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.api.Trainable;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
@@ -10,13 +9,11 @@ import org.deeplearning4j.nn.updater.UpdaterBlock;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.deeplearning4j.optimize.solvers.BaseOptimizer;
 import org.dl4jamp.dl4j.HookedUpdater;
-import org.dl4jamp.dl4j.OptimizerCall;
 import org.dl4jamp.dl4j.OptimizerStep;
 import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.WorkEvent;
 import org.dl4jamp.gradient.Clipping;
-import org.dl4jamp.gradient.EffectiveBatch;
 import org.dl4jamp.gradient.GradientParts;
 import org.dl4jamp.network.AmpNetwork;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -30,9 +27,7 @@ final class AmpUpdate implements HookedUpdater.Hook {
     private final AmpNetwork network;
     private final HookedUpdater updater;
     private final StepKernels kernels;
-    private final INDArray view;
     private final Clipping clipping;
-    private final GradientParts parts;
     private final GradientParts.Parted gradients;
     private StepPlan plan;
 
@@ -53,19 +48,22 @@ final class AmpUpdate implements HookedUpdater.Hook {
         this.network = network;
         this.updater = updater;
         this.kernels = kernels;
-        view = network.gradients();
         this.clipping = clipping;
-        this.parts = parts;
-        gradients = parts.of(view);
+        gradients = parts.of(network.gradients());
         plan = plan();
     }
 
     private StepPlan plan() {
-        return new StepPlan(updater.plain(), view, kernels, clipping);
+        return new StepPlan(updater.plain(), gradients.all(), kernels, clipping);
     }
 
     TrainingStep step() {
         return step;
+    }
+
+    /** Returns the parts of the view. */
+    GradientParts.Parted gradients() {
+        return gradients;
     }
 
     /**
@@ -74,7 +72,7 @@ final class AmpUpdate implements HookedUpdater.Hook {
      */
     @SuppressWarnings("ReferenceEquality")
     boolean isOutdated() {
-        return network.gradients() != view;
+        return network.gradients() != gradients.all();
     }
 
     @Override
@@ -83,55 +81,47 @@ final class AmpUpdate implements HookedUpdater.Hook {
             call.hand(step.updater().renew());
             return;
         }
-        boolean byOptimizer = OptimizerCall.isInProgress();
-        boolean own = Memory.isSame(view, call.gradient().gradient());
-        GradientParts.Parted given = own ? gradients : parts.of(call.gradient().gradient());
-        Optional<EffectiveBatch> batch = step.decide(call, parts, given, byOptimizer);
-        if (batch.isEmpty()) {
-            return;
-        }
-        WorkEvent event = WorkEvent.begin(WorkEvent.UPDATER, "parameters");
-        UpdaterCall counted = call.inIteration(step.optimizerIteration());
-        float divisor = step.divisor(batch.get().examples());
-        if (own) {
-            run(counted, divisor, batch.get());
-        } else {
-            clipping.clipBefore(given, divisor, batch.get().norm());
-            updater.updateAsDl4j(counted);
-        }
-        event.commit();
+        INDArray given = call.gradient().gradient();
+        boolean own = Memory.isSame(gradients.all(), given);
+        GradientParts.Parted parted = own ? gradients : gradients.parts().of(given);
+        step.decide(call, parted).ifPresent(update -> {
+            WorkEvent event = WorkEvent.begin(WorkEvent.UPDATER, "parameters");
+            UpdaterCall counted = call.inIteration(update.iteration());
+            if (own) {
+                run(counted, update);
+            } else {
+                clipping.clipBefore(parted, update.divisor(), update.factor());
+                updater.updateAsDl4j(counted);
+            }
+            event.commit();
+        });
     }
 
-    private void run(UpdaterCall call, float divisor, EffectiveBatch batch) {
+    private void run(UpdaterCall call, Update update) {
         if (!plan.isUpToDate()) {
             plan = plan();
         }
-        plan.run(call, divisor, clipping.factor(batch.norm()));
+        plan.run(call, update.divisor(), update.factor());
     }
 
-    /** Takes the step of a group that isn't complete, for which no optimizer has called. */
-    void applyGroup() {
-        Optional<EffectiveBatch> batch = step.endEarly(parts, gradients);
-        if (batch.isEmpty()) {
-            return;
-        }
+    /** Makes an update of the view for which no optimizer has called, and applies it as one would. */
+    void apply(Update update) {
         Model model = network.model();
-        int epoch = BaseOptimizer.getEpochCount(model);
         UpdaterCall call = new UpdaterCall(
                 named(),
-                step.optimizerIteration(),
-                epoch,
-                (int) batch.get().examples(),
+                update.iteration(),
+                BaseOptimizer.getEpochCount(model),
+                (int) update.examples(),
                 LayerWorkspaceMgr.noWorkspaces());
-        run(call, step.divisor(batch.get().examples()), batch.get());
-        OptimizerStep.take(model, view);
+        run(call, update);
+        OptimizerStep.take(model, gradients.all());
     }
 
     /** Returns the gradients of the view, named as the network names them after a backward pass. */
     private Gradient named() {
         IdentityHashMap<Trainable, String> names = new IdentityHashMap<>();
         updater.plain().getLayersByName().forEach((name, layer) -> names.put(layer, name));
-        Gradient named = new DefaultGradient(view);
+        Gradient named = new DefaultGradient(gradients.all());
         for (UpdaterBlock block : updater.plain().getUpdaterBlocks()) {
             for (UpdaterBlock.ParamState parameter : block.getLayersAndVariablesInBlock()) {
                 if (parameter.getGradView() != null) {

@@ -1,6 +1,7 @@
 package org.dl4jamp.step;
 
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongToDoubleFunction;
 import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
@@ -8,12 +9,13 @@ import org.dl4jamp.engine.WorkEvent;
 import org.dl4jamp.gradient.GradientGroup;
 import org.dl4jamp.gradient.GradientParts;
 import org.dl4jamp.gradient.PenalizedGradient;
-import org.dl4jamp.gradient.Skip;
 import org.dl4jamp.network.AmpNetwork;
+import org.dl4jamp.scale.Skip;
 
 /**
  * Takes the gradients of each backward pass into its group of micro-batches, with the penalty's, unless something isn't
- * finite.
+ * finite. Nothing that isn't to be subtracted from the parameters is left in the view: DL4J's optimizer subtracts what
+ * is there, whatever became of the step.
  */
 final class BackwardResults {
     private final AmpNetwork network;
@@ -43,64 +45,39 @@ final class BackwardResults {
     }
 
     /**
-     * The result of a backward pass.
+     * Takes the gradients of one backward pass. Afterwards the view holds those of a complete group that isn't skipped,
+     * and otherwise zeros; its updates are left where all of the pass was finite.
      *
-     * @param skip why nothing is learned from it, if it's so
-     * @param inView whether its gradients are in the network's view
-     */
-    record Result(Optional<Skip> skip, boolean inView) {
-        private static Result skipped(Skip skip) {
-            return new Result(Optional.of(skip), true);
-        }
-
-        /**
-         * Makes zeros of all that isn't to be subtracted from the parameters: the optimizer subtracts what is in the
-         * view, whatever became of the step.
-         *
-         * @param due whether an update is made of the gradients in the view
-         */
-        void leaveNothing(GradientParts.Parted gradients, boolean due) {
-            if (skip.isPresent()) {
-                gradients.all().assign(0);
-            } else if (inView && !due) {
-                gradients.clearGradients();
-            }
-        }
-    }
-
-    /**
-     * Takes the gradients of one backward pass.
-     *
-     * @param parts parts of the gradients
      * @param gradients the network's
      */
-    Result take(UpdaterCall call, GradientParts parts, GradientParts.Parted gradients, StepKernels kernels) {
-        double loss = network.model().score();
-        if (diagnosis.mayHideFeatures()) {
-            return Result.skipped(diagnosis.of(call.iteration(), loss));
+    void take(UpdaterCall call, GradientParts.Parted gradients, StepKernels kernels) {
+        Optional<Skip> skip = skipOf(call, gradients, kernels);
+        diagnosis.ends();
+        group.count(call.examples(), skip);
+        if (skip.isPresent()) {
+            gradients.all().assign(0);
         }
-        if (penalized.isPresent()) {
-            if (!isFinite(gradients, kernels) || !Double.isFinite(loss)) {
-                return Result.skipped(diagnosis.of(call.iteration(), loss));
-            }
-            Optional<String> notFinite =
-                    penalized.get().addTo(gradients, parts, divisor.applyAsDouble(call.examples()), kernels);
-            if (notFinite.isPresent()) {
-                return Result.skipped(diagnosis.ofUnscaled(call.iteration(), notFinite.get()));
-            }
-        }
-        WorkEvent event = WorkEvent.begin(WorkEvent.CHECK, "gradients");
-        GradientGroup.Taken taken = group.take(parts, gradients, call.examples(), kernels);
-        event.commit();
-        return taken.finite() && Double.isFinite(loss)
-                ? new Result(Optional.empty(), taken.inView())
-                : Result.skipped(diagnosis.of(call.iteration(), loss));
     }
 
-    private static boolean isFinite(GradientParts.Parted gradients, StepKernels kernels) {
+    private Optional<Skip> skipOf(UpdaterCall call, GradientParts.Parted gradients, StepKernels kernels) {
+        double loss = network.model().score();
+        boolean finite = !diagnosis.mayHideFeatures()
+                && (penalized.isEmpty() || (check(() -> kernels.allFinite(gradients.all())) && Double.isFinite(loss)));
+        if (finite && penalized.isPresent()) {
+            Optional<String> notFinite =
+                    penalized.get().addTo(gradients, divisor.applyAsDouble(call.examples()), kernels);
+            if (notFinite.isPresent()) {
+                return Optional.of(diagnosis.ofUnscaled(call.iteration(), notFinite.get()));
+            }
+        }
+        finite = finite && check(() -> group.take(gradients, call.examples(), kernels)) && Double.isFinite(loss);
+        return finite ? Optional.empty() : Optional.of(diagnosis.of(call.iteration(), loss));
+    }
+
+    private static boolean check(BooleanSupplier finite) {
         WorkEvent event = WorkEvent.begin(WorkEvent.CHECK, "gradients");
-        boolean finite = kernels.allFinite(gradients.all());
+        boolean result = finite.getAsBoolean();
         event.commit();
-        return finite;
+        return result;
     }
 }

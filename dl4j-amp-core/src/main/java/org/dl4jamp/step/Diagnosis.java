@@ -7,9 +7,9 @@ import java.util.function.Predicate;
 import org.dl4jamp.gradient.FiniteCheck;
 import org.dl4jamp.gradient.NonFiniteSource;
 import org.dl4jamp.gradient.Score;
-import org.dl4jamp.gradient.Skip;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.network.AmpNetwork;
+import org.dl4jamp.scale.Skip;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**

@@ -49,7 +49,7 @@ final class InstalledUpdater {
             BaseMultiLayerUpdater<?> found = network.updater();
             // DL4J drops updater and state in clear(), and begins with new ones.
             replaced = found == null ? network.plainUpdater(null) : found;
-            updater = network.hookedUpdater(replaced.getStateViewArray(), this::update);
+            updater = network.hookedUpdater(replaced.getStateViewArray(), hooked -> update = updates.apply(hooked));
             network.setUpdater(updater);
             return updater;
         }
@@ -62,11 +62,6 @@ final class InstalledUpdater {
 
     /** Returns what that updater does. */
     AmpUpdate presentUpdate() {
-        return update;
-    }
-
-    private AmpUpdate update(HookedUpdater hooked) {
-        update = updates.apply(hooked);
         return update;
     }
 

@@ -1,11 +1,10 @@
 package org.dl4jamp.step;
 
 import java.util.Optional;
-import org.dl4jamp.gradient.Skip;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.LossScaler;
 import org.dl4jamp.scale.SharedLossScale;
-import org.dl4jamp.scale.SharedLossScale.Verdict;
+import org.dl4jamp.scale.Skip;
 
 /**
  * Updates a network's loss scaler with the results of its steps: of those whose loss was scaled, whether they
@@ -13,20 +12,22 @@ import org.dl4jamp.scale.SharedLossScale.Verdict;
  */
 public final class ScaleUpdates {
     private final LossScaler scaler;
-    private final Optional<SharedLossScale> shared;
+    private final SharedLossScale results;
+    private final boolean later;
     private final boolean scales;
     private boolean paused;
     private boolean scaled;
 
-    private ScaleUpdates(LossScaler scaler, Optional<SharedLossScale> shared, boolean scales) {
+    private ScaleUpdates(LossScaler scaler, SharedLossScale results, boolean later, boolean scales) {
         this.scaler = scaler;
-        this.shared = shared;
+        this.results = results;
+        this.later = later;
         this.scales = scales;
     }
 
     /** Returns updates of a scaler after each step. */
     public static ScaleUpdates each(LossScaler scaler) {
-        return new ScaleUpdates(scaler, Optional.empty(), true);
+        return new ScaleUpdates(scaler, new SharedLossScale(scaler), false, true);
     }
 
     /**
@@ -36,7 +37,7 @@ public final class ScaleUpdates {
      * @param scales whether it's the shared one's: not so in a network whose layers all compute in FP32
      */
     public static ScaleUpdates together(LossScaler scaler, SharedLossScale shared, boolean scales) {
-        return new ScaleUpdates(scaler, Optional.of(shared), scales);
+        return new ScaleUpdates(scaler, shared, true, scales);
     }
 
     LossScaler scaler() {
@@ -61,7 +62,7 @@ public final class ScaleUpdates {
 
     /** Returns whether the scaler is updated only at the end of the iteration. */
     boolean areLater() {
-        return shared.isPresent();
+        return later;
     }
 
     /** Sets whether losses aren't scaled from now on. */
@@ -80,7 +81,9 @@ public final class ScaleUpdates {
      * @throws org.dl4jamp.precision.AmpException if there mustn't be one now
      */
     void begin(String network) {
-        shared.ifPresent(scale -> scale.begin(this, network));
+        if (later) {
+            results.begin(this, network);
+        }
     }
 
     /** Counts a micro-batch of the step in progress, which may be its only one. */
@@ -95,21 +98,19 @@ public final class ScaleUpdates {
 
     /** Ends the step in progress as taken. */
     void taken() {
-        end(Verdict.FINITE);
+        end(Optional.empty());
     }
 
     /** Ends the step in progress as skipped. */
     void skipped(Skip skip) {
-        end(skip.overflow() ? Verdict.OVERFLOW : Verdict.NONE);
+        end(Optional.of(skip.cause()));
     }
 
-    private void end(Verdict ofStep) {
-        Verdict verdict = scaled && scales ? ofStep : Verdict.NONE;
+    private void end(Optional<Skip.Cause> skip) {
+        results.end(this, scaled && scales ? skip : Optional.of(Skip.Cause.UNSCALED));
         scaled = false;
-        if (shared.isPresent()) {
-            shared.get().end(this, verdict);
-        } else if (verdict != Verdict.NONE) {
-            scaler.update(verdict == Verdict.OVERFLOW);
+        if (!later) {
+            results.update();
         }
     }
 }

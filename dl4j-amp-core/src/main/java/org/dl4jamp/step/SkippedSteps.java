@@ -1,8 +1,8 @@
 package org.dl4jamp.step;
 
-import org.dl4jamp.gradient.Skip;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.LossScaler;
+import org.dl4jamp.scale.Skip;
 import org.slf4j.Logger;
 
 /** Handles skipped steps: updates the scaler, logs them, and throws if there are too many in a row. */
@@ -34,7 +34,7 @@ final class SkippedSteps {
     void add(Skip skip, StepCounts counts) {
         double scale = scaler.scale();
         updates.skipped(skip);
-        if (skip.overflow()) {
+        if (skip.isOverflow()) {
             log.debug(
                     "Step skipped: {}; the loss scale {} {}",
                     skip.what(),

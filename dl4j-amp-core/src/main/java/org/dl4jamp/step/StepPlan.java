@@ -11,7 +11,7 @@ import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.gradient.Clipping;
 import org.dl4jamp.gradient.GradientKind;
-import org.dl4jamp.gradient.Intervals;
+import org.dl4jamp.gradient.GradientParts;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.regularization.Regularization;
@@ -46,9 +46,7 @@ final class StepPlan {
         this.kernels = kernels;
         this.limits = limits;
         terms = UpdaterTerms.of(updater.getUpdaterBlocks());
-        Intervals dividedBefore = new Intervals();
-        Intervals notDivided = new Intervals();
-        Intervals madeByLayers = new Intervals();
+        List<UpdaterBlock> dividedBefore = new ArrayList<>();
         for (int i = 0; i < terms.size(); i++) {
             UpdaterBlock block = updater.getUpdaterBlocks().get(i);
             Optional<OnePassBlock> known = onePass(block, terms.get(i));
@@ -57,20 +55,13 @@ final class StepPlan {
                 left.add(block);
             }
             if (!known.map(OnePassBlock::divides).orElse(false)) {
-                addTo(dividedBefore, GradientKind.SUM, block);
-                addTo(notDivided, GradientKind.MEAN, block);
-                addTo(madeByLayers, GradientKind.UPDATE_OF_BATCH, block);
+                dividedBefore.add(block);
             }
         }
-        sums = dividedBefore.of(gradients);
-        means = notDivided.of(gradients);
-        updatesOfBatch = madeByLayers.of(gradients);
-    }
-
-    private static void addTo(Intervals intervals, GradientKind kind, UpdaterBlock block) {
-        block.getLayersAndVariablesInBlock().stream()
-                .filter(parameter -> GradientKind.of(parameter) == kind)
-                .forEach(parameter -> intervals.add(parameter.getParamOffsetStart(), parameter.getParamOffsetEnd()));
+        GradientParts parts = new GradientParts(dividedBefore);
+        sums = parts.of(GradientKind.SUM, gradients);
+        means = parts.of(GradientKind.MEAN, gradients);
+        updatesOfBatch = parts.of(GradientKind.UPDATE_OF_BATCH, gradients);
     }
 
     private Optional<OnePassBlock> onePass(UpdaterBlock block, UpdaterTerms ofBlock) {

@@ -7,6 +7,7 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.optimize.solvers.BaseOptimizer;
 import org.dl4jamp.dl4j.HookedUpdater;
+import org.dl4jamp.dl4j.OptimizerCall;
 import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.gradient.Clipping;
@@ -15,7 +16,6 @@ import org.dl4jamp.gradient.GradientGroup;
 import org.dl4jamp.gradient.GradientParts;
 import org.dl4jamp.gradient.GradientTerms;
 import org.dl4jamp.gradient.NonFiniteSource;
-import org.dl4jamp.gradient.Skip;
 import org.dl4jamp.gradient.WaitingGroup;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.StepGuard;
@@ -77,7 +77,7 @@ public final class TrainingStep implements StepGuard {
         this.diagnosis = new Diagnosis(network, scale);
         this.results = new BackwardResults(network, gradients.penalty(), group, diagnosis, this::divisor);
         this.byHand = new UpdatesByHand(LOG, new NonFiniteSource(network), maxConsecutiveSkips, clipping.needsNorm());
-        this.updater = new InstalledUpdater(network, this::update);
+        this.updater = new InstalledUpdater(network, this::hook);
     }
 
     /** Returns the mixed precision that this step belongs to. */
@@ -148,7 +148,7 @@ public final class TrainingStep implements StepGuard {
     }
 
     /** Returns what an updater of this step's does when it's called. */
-    private AmpUpdate update(HookedUpdater hooked) {
+    private AmpUpdate hook(HookedUpdater hooked) {
         GradientParts parts = new GradientParts(hooked.plain());
         if (group.collects()) {
             parts.requireAddable(group.size());
@@ -173,14 +173,6 @@ public final class TrainingStep implements StepGuard {
     }
 
     /**
-     * Returns the iteration for DL4J's updater: without those that moved nothing, so that Adam's bias correction and
-     * schedules don't advance.
-     */
-    int optimizerIteration() {
-        return iterations.seen();
-    }
-
-    /**
      * Returns the norm of the gradients of the last step that counted, before they were clipped; empty before there was
      * one, and where it isn't measured.
      */
@@ -189,27 +181,34 @@ public final class TrainingStep implements StepGuard {
     }
 
     /** Returns what makes means of gradients that are sums over examples. */
-    float divisor(long examples) {
+    private float divisor(long examples) {
         return network.model().conf().isMiniBatch() ? examples : 1;
+    }
+
+    private Update update(EffectiveBatch batch) {
+        return new Update(
+                iterations.seen(), batch.examples(), divisor(batch.examples()), clipping.factor(batch.norm()));
+    }
+
+    private void moveNothing() {
+        iterations.skip();
+        skippedLast = true;
     }
 
     /**
      * Decides on the gradients that an updater is called with.
      *
-     * <p>Only a call by DL4J's optimizer is a step. Any other call isn't counted, and since nothing was scaled for it,
-     * the scaler isn't updated.
+     * <p>Only a call by DL4J's optimizer is a step: then the network's score is the loss that the gradients belong to.
+     * Any other call isn't counted, and since nothing was scaled for it, the scaler isn't updated.
      *
-     * @param parts their parts
      * @param gradients become those of the effective batch; where there is no update zeros, but for what is an update
      *     already
-     * @param byOptimizer whether DL4J's optimizer has called the updater: then the network's score is the loss that the
-     *     gradients belong to
-     * @return the batch of the update; empty if the updater has to wait, or the step doesn't count
+     * @return the update to make; empty if the updater has to wait, or the step doesn't count
      * @throws AmpException if too many steps in a row were skipped, or if several networks share a scale that wasn't
      *     updated since the last step
      */
-    Optional<EffectiveBatch> decide(
-            UpdaterCall call, GradientParts parts, GradientParts.Parted gradients, boolean byOptimizer) {
+    Optional<Update> decide(UpdaterCall call, GradientParts.Parted gradients) {
+        boolean byOptimizer = OptimizerCall.isInProgress();
         if (byOptimizer) {
             scale.begin(network.described() + ", in iteration " + call.iteration() + ",");
         }
@@ -218,53 +217,43 @@ public final class TrainingStep implements StepGuard {
             return decideByHand(call, gradients);
         }
         epochEnd.ifPresent(EpochEnd::putBack);
-        BackwardResults.Result result = results.take(call, parts, gradients, kernels);
-        diagnosis.ends();
+        results.take(call, gradients, kernels);
         scale.count();
-        group.count(call.examples(), result.skip());
-        result.leaveNothing(gradients, group.isComplete() && group.failure().isEmpty());
-        if (!group.isComplete()) {
-            counts = counts.afterCollected();
-            moveNothing();
-            return Optional.empty();
+        if (group.isComplete()) {
+            return end();
         }
-        return end();
+        counts = counts.afterCollected();
+        moveNothing();
+        return Optional.empty();
     }
 
     /** Ends a group with a step, or without. */
-    private Optional<EffectiveBatch> end() {
-        EffectiveBatch batch = group.batch();
-        Optional<Skip> failure = group.failure();
-        group.clear();
-        if (failure.isPresent()) {
+    private Optional<Update> end() {
+        EffectiveBatch batch = group.end();
+        if (batch.skip().isPresent()) {
             counts = counts.afterSkipped();
             moveNothing();
-            skippedSteps.add(failure.get(), counts);
+            skippedSteps.add(batch.skip().get(), counts);
             return Optional.empty();
         }
         skippedLast = false;
         counts = counts.afterTaken();
         gradientNorm = batch.norm();
         scale.taken();
-        return Optional.of(batch);
+        return Optional.of(update(batch));
     }
 
-    private void moveNothing() {
-        iterations.skip();
-        skippedLast = true;
-    }
-
-    private Optional<EffectiveBatch> decideByHand(UpdaterCall call, GradientParts.Parted gradients) {
-        UpdatesByHand.Checked checked = byHand.check(gradients, divisor(call.examples()), kernels);
+    private Optional<Update> decideByHand(UpdaterCall call, GradientParts.Parted gradients) {
+        EffectiveBatch batch = byHand.check(call, gradients, divisor(call.examples()), kernels);
         diagnosis.ends();
-        if (!checked.finite()) {
+        if (batch.skip().isPresent()) {
             moveNothing();
-            byHand.skip(gradients, call.iteration());
+            byHand.skip(batch.skip().get());
             return Optional.empty();
         }
         skippedLast = false;
         byHand.taken();
-        return Optional.of(new EffectiveBatch(call.examples(), checked.norm()));
+        return Optional.of(update(batch));
     }
 
     /**
@@ -280,16 +269,12 @@ public final class TrainingStep implements StepGuard {
         updater.putBack();
         counts = counts.withoutLastCollected();
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-            updater.presentUpdate().applyGroup();
+            AmpUpdate present = updater.presentUpdate();
+            present.gradients().all().assign(0);
+            group.giveTo(present.gradients(), kernels);
+            iterations.resume(BaseOptimizer.getIterationCount(network.model()), counts);
+            end().ifPresent(present::apply);
         }
         return true;
-    }
-
-    /** Gives a group that isn't complete to the gradient view, and ends it. */
-    Optional<EffectiveBatch> endEarly(GradientParts parts, GradientParts.Parted gradients) {
-        gradients.all().assign(0);
-        group.giveTo(parts, gradients, kernels);
-        iterations.resume(BaseOptimizer.getIterationCount(network.model()), counts);
-        return end();
     }
 }

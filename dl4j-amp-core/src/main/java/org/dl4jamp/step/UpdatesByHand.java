@@ -1,11 +1,15 @@
 package org.dl4jamp.step;
 
+import java.util.Optional;
 import java.util.OptionalDouble;
+import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.WorkEvent;
+import org.dl4jamp.gradient.EffectiveBatch;
 import org.dl4jamp.gradient.GradientParts;
 import org.dl4jamp.gradient.NonFiniteSource;
 import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.scale.Skip;
 import org.slf4j.Logger;
 
 /**
@@ -31,15 +35,13 @@ final class UpdatesByHand {
         this.needNorm = needNorm;
     }
 
-    /** The result of a check: whether they are finite, and, if it's needed, their norm. */
-    record Checked(boolean finite, OptionalDouble norm) {}
-
     /**
-     * Looks at them.
+     * Checks gradients, and makes zeros of them if they aren't finite.
      *
      * @param divisor the divisor that makes means of the sums among them
+     * @return their batch, with the norm if it's needed
      */
-    Checked check(GradientParts.Parted gradients, double divisor, StepKernels kernels) {
+    EffectiveBatch check(UpdaterCall call, GradientParts.Parted gradients, double divisor, StepKernels kernels) {
         WorkEvent event = WorkEvent.begin(WorkEvent.CHECK, "gradients");
         OptionalDouble norm = needNorm ? OptionalDouble.of(gradients.norm(kernels, divisor)) : OptionalDouble.empty();
         boolean finite = norm.isPresent()
@@ -47,7 +49,15 @@ final class UpdatesByHand {
                         && gradients.updates().stream().allMatch(kernels::allFinite)
                 : kernels.allFinite(gradients.all());
         event.commit();
-        return new Checked(finite, norm);
+        if (finite) {
+            return new EffectiveBatch(call.examples(), norm, Optional.empty());
+        }
+        Skip skip = new Skip(
+                Skip.Cause.UNSCALED,
+                "gradients that the updater was given by hand in iteration " + call.iteration() + " aren't finite",
+                culprit.amongParameters());
+        gradients.all().assign(0);
+        return new EffectiveBatch(call.examples(), norm, Optional.of(skip));
     }
 
     /** Called if they were finite. */
@@ -56,16 +66,13 @@ final class UpdatesByHand {
     }
 
     /**
-     * Makes zeros of gradients that aren't finite.
+     * Called if they weren't.
      *
      * @throws AmpException if there were too many in a row
      */
-    void skip(GradientParts.Parted gradients, int iteration) {
-        String what = "gradients that the updater was given by hand in iteration " + iteration + " aren't finite"
-                + culprit.amongParameters()
-                        .map(name -> ", first those of " + name)
-                        .orElse("");
-        gradients.all().assign(0);
+    void skip(Skip skip) {
+        String what = skip.what()
+                + skip.first().map(name -> ", first those of " + name).orElse("");
         skipsInARow++;
         log.warn("Update skipped: {}", what);
         if (skipsInARow >= maxConsecutiveSkips) {

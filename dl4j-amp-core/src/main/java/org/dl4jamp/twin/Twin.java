@@ -47,25 +47,16 @@ public record Twin(
     /** Keeps the weights of a twin in step with the master weights. */
     public interface Weights {
         /** The master weights themselves: nothing to keep in step. */
-        Weights MASTER = new Weights() {
-            @Override
-            public void refresh() {}
-
-            @Override
-            public void reload() {}
-
-            @Override
-            public void stepDone() {}
-        };
+        Weights MASTER = new Weights() {};
 
         /** Takes the master weights over, before a forward pass. */
-        void refresh();
+        default void refresh() {}
 
         /**
          * Brings back what the last {@link #refresh} made, before a backward pass: other layers may use the same
          * memory.
          */
-        void reload();
+        default void reload() {}
 
         /**
          * Is called after a program has set master weights by one of the layer's methods. They count in the next pass.
@@ -76,7 +67,7 @@ public record Twin(
          * Called when a step has changed the master weights, which are then rounded if they keep no digits of their
          * own. Nothing else changes them.
          */
-        void stepDone();
+        default void stepDone() {}
     }
 
     public Twin {

@@ -12,11 +12,13 @@ import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.config.AmpConfigJson;
 import org.dl4jamp.config.PartialGroup;
+import org.dl4jamp.gradient.WaitingGroup;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.scale.LossScalerState;
 import org.dl4jamp.scale.NoLossScaler;
+import org.dl4jamp.scale.Skip;
 import org.dl4jamp.scale.StaticLossScaler;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -37,7 +39,7 @@ class AmpStateTest {
             12,
             3);
 
-    private static AmpState waiting(Optional<WaitingGradients.Failure> failure) {
+    private static AmpState waiting(Optional<Skip> skip) {
         return new AmpState(
                 AmpConfig.builder()
                         .accumulate(5, PartialGroup.CARRY_OVER)
@@ -50,7 +52,7 @@ class AmpStateTest {
                 0,
                 0,
                 14,
-                Optional.of(new WaitingGradients(2, 33, Optional.empty(), failure)));
+                Optional.of(new WaitingGroup(2, 33, Optional.empty(), skip)));
     }
 
     static Stream<AmpState> states() {
@@ -58,8 +60,8 @@ class AmpStateTest {
                 STATE,
                 new AmpState(AmpConfig.defaults(), new NoLossScaler().state(), 0, 0, 0),
                 waiting(Optional.empty()),
-                waiting(Optional.of(new WaitingGradients.Failure("OVERFLOW", "größe", Optional.of("\"W\"")))),
-                waiting(Optional.of(new WaitingGradients.Failure("BATCH", "NaN", Optional.empty()))),
+                waiting(Optional.of(new Skip(Skip.Cause.OVERFLOW, "größe", Optional.of("\"W\"")))),
+                waiting(Optional.of(new Skip(Skip.Cause.BATCH, "NaN", Optional.empty()))),
                 new AmpState(
                         AmpConfig.builder()
                                 .lossScaler(new StaticLossScaler(0.1))
@@ -74,7 +76,6 @@ class AmpStateTest {
     @MethodSource("states")
     void isReadAsItWasWritten(AmpState state) {
         AmpState read = AmpState.fromJson(state.toJson(), "here");
-        assertEquals(state.formatVersion(), read.formatVersion());
         assertEquals(AmpConfigJson.text(state.config()), AmpConfigJson.text(read.config()));
         assertEquals(state.scaler(), read.scaler());
         assertEquals(state.stepsTaken(), read.stepsTaken());
@@ -82,6 +83,17 @@ class AmpStateTest {
         assertEquals(state.consecutiveSkips(), read.consecutiveSkips());
         assertEquals(state.iterationsWithoutStep(), read.iterationsWithoutStep());
         assertEquals(state.waiting(), read.waiting());
+    }
+
+    @Test
+    void aCauseThatIsNoneIsRejected() {
+        Skip skip = new Skip(Skip.Cause.LOSS, "infinite", Optional.empty());
+        String json = new String(waiting(Optional.of(skip)).toJson(), StandardCharsets.US_ASCII);
+        byte[] corrupt = json.replace("\"LOSS\"", "\"LUCK\"").getBytes(StandardCharsets.US_ASCII);
+        AmpException e = assertThrows(AmpException.class, () -> AmpState.fromJson(corrupt, "here"));
+        assertEquals(
+                "here, waiting, skip: cause is \"LUCK\", but has to be one of [BATCH, LOSS, OVERFLOW, UNSCALED]",
+                e.getMessage());
     }
 
     @Test

@@ -51,6 +51,15 @@ class AtomicFileTest {
     }
 
     @Test
+    void aNewFileHasThePermissionsOfAnyNewFile() throws IOException {
+        assumeTrue(Files.getFileStore(file).supportsFileAttributeView("posix"));
+        Path other = Files.createFile(folder.resolve("other"));
+        Path made = folder.resolve("new.zip");
+        AtomicFile.write(made, stream -> stream.write(NEW));
+        assertEquals(Files.getPosixFilePermissions(other), Files.getPosixFilePermissions(made));
+    }
+
+    @Test
     void namesMayBeAsLongAsTheyGet() throws IOException {
         Path named = folder.resolve("n".repeat(255));
         AtomicFile.write(named, stream -> stream.write(NEW));

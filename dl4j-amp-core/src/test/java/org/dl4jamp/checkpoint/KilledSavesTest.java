@@ -1,6 +1,7 @@
 package org.dl4jamp.checkpoint;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.BufferedReader;
@@ -8,6 +9,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
@@ -49,11 +51,6 @@ class KilledSavesTest {
                 assertTrue(process.isAlive());
             }
             assertEquals(2, names().size());
-
-            // Its process lives: not ours to remove.
-            AtomicFile.write(file, stream -> stream.write(NEW));
-            assertEquals(2, names().size());
-            Files.writeString(file, "old");
         } finally {
             process.destroyForcibly();
         }
@@ -74,7 +71,7 @@ class KilledSavesTest {
         for (String other : others) {
             Files.writeString(folder.resolve(other), "a user's");
         }
-        Path link = folder.resolve(".model.zip.8f3e-000000000001.unfinished");
+        Path link = folder.resolve(".model.zip.17.unfinished");
         Files.createSymbolicLink(link, Path.of("model.zip"));
         AtomicFile.write(file, stream -> stream.write(NEW));
         Set<String> expected = new HashSet<>(others);
@@ -85,16 +82,16 @@ class KilledSavesTest {
 
     @Test
     void filesOfOtherSavesStayThoughTheirNamesBeginAlike() throws IOException {
-        String ofLongerName = ".model.zip.old.8f3e-000000000001.unfinished";
+        String ofLongerName = ".model.zip.old.17.unfinished";
         Files.writeString(folder.resolve(ofLongerName), "half");
         AtomicFile.write(file, stream -> stream.write(NEW));
         assertEquals(Set.of("model.zip", ofLongerName), names());
     }
 
-    /** Names are cut, in the middle of a character of two halves, too. */
+    /** Long names don't fit into those of the files beside them. */
     @Test
     void unfinishedFilesOfLongNamesAreToldApart() throws IOException {
-        for (String begin : List.of("m".repeat(40), "\uD83D\uDE00".repeat(40), "m" + "\uD83D\uDE00".repeat(40))) {
+        for (String begin : List.of("m".repeat(200), "\uD83D\uDE00".repeat(40))) {
             Path one = folder.resolve(begin + "-1.zip");
             Path other = folder.resolve(begin + "-2.zip");
             AtomicFile.write(one, stream -> {
@@ -121,6 +118,22 @@ class KilledSavesTest {
             assertEquals(2, names().size());
         });
         assertEquals("new", Files.readString(file));
+        assertEquals(Set.of("model.zip"), names());
+    }
+
+    @Test
+    void aSaveWhoseUnfinishedFileAnotherProcessRemovesFailsAndTheOldFileStays() throws IOException {
+        assertThrows(
+                NoSuchFileException.class,
+                () -> AtomicFile.write(file, stream -> {
+                    stream.write(NEW);
+                    for (String name : names()) {
+                        if (name.endsWith(".unfinished")) {
+                            Files.delete(folder.resolve(name));
+                        }
+                    }
+                }));
+        assertEquals("old", Files.readString(file));
         assertEquals(Set.of("model.zip"), names());
     }
 

@@ -16,12 +16,14 @@ import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.config.AmpConfigJson;
+import org.dl4jamp.gradient.WaitingGroup;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.precision.OptLevel;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.scale.LossScalerState;
 import org.dl4jamp.scale.SharedLossScale;
+import org.dl4jamp.scale.Skip;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
@@ -69,26 +71,26 @@ class SerializationTest {
         INDArray sums = Nd4j.createFromArray(1.5f, -0.25f, 1e-30f);
         AmpState arrived = (AmpState) sent(waiting(Optional.of(sums), Optional.empty()));
         assertEquals(14, arrived.iterationsWithoutStep());
-        WaitingGradients waiting = arrived.waiting().orElseThrow();
+        WaitingGroup waiting = arrived.waiting().orElseThrow();
         assertEquals(2, waiting.microBatches());
         assertEquals(33, waiting.examples());
         assertEquals(sums, waiting.sums().orElseThrow());
-        assertEquals(Optional.empty(), waiting.failure());
+        assertEquals(Optional.empty(), waiting.skip());
     }
 
     @Test
     void aGroupThatWillBeLeftOutArrivesWithItsReason() throws Exception {
         for (Optional<String> first : List.of(Optional.of("0_W"), Optional.<String>empty())) {
-            var failure = Optional.of(new WaitingGradients.Failure("OVERFLOW", "gradients overflowed", first));
-            AmpState state = waiting(Optional.empty(), failure);
+            var skip = Optional.of(new Skip(Skip.Cause.OVERFLOW, "gradients overflowed", first));
+            AmpState state = waiting(Optional.empty(), skip);
             assertEquals(state.waiting(), ((AmpState) sent(state)).waiting());
         }
     }
 
-    private static AmpState waiting(Optional<INDArray> sums, Optional<WaitingGradients.Failure> failure) {
+    private static AmpState waiting(Optional<INDArray> sums, Optional<Skip> skip) {
         AmpConfig config = AmpConfig.builder().accumulate(5).build();
         LossScalerState scaler = new LossScalerState(DynamicLossScaler.KIND, 512, 5, 1);
-        return new AmpState(config, scaler, 3, 0, 0, 14, Optional.of(new WaitingGradients(2, 33, sums, failure)));
+        return new AmpState(config, scaler, 3, 0, 0, 14, Optional.of(new WaitingGroup(2, 33, sums, skip)));
     }
 
     @Test

@@ -20,7 +20,7 @@ class ClippingTest {
     private final INDArray means = Nd4j.createFromArray(-2f, 0.25f);
     private final INDArray updates = Nd4j.createFromArray(100f);
     private final GradientParts.Parted gradients =
-            new GradientParts.Parted(Nd4j.createFromArray(0f), List.of(sums), List.of(means), List.of(updates));
+            new GradientParts.Parted(null, Nd4j.createFromArray(0f), List.of(sums), List.of(means), List.of(updates));
 
     private void assertGradients(float[] ofSums, float... ofMeans) {
         assertArrayEquals(ofSums, sums.toFloatVector(), 1e-6f);
@@ -60,25 +60,26 @@ class ClippingTest {
 
     @Test
     void sumsThatAreDividedLaterAreClippedAtTheLimitTimesTheDivisor() {
-        VALUE.clipBefore(gradients, 4, OptionalDouble.empty());
+        VALUE.clipBefore(gradients, 4, 1);
         assertGradients(new float[] {2, -2, 1}, -0.5f, 0.25f);
     }
 
     @Test
     void aNormAboveItsLimitScalesSumsAndMeansAlike() {
-        NORM.clipBefore(gradients, 4, OptionalDouble.of(8));
+        NORM.clipBefore(gradients, 4, NORM.factor(OptionalDouble.of(8)));
         assertGradients(new float[] {2, -1, 0.25f}, -0.5f, 0.0625f);
     }
 
     @Test
     void aNormWithinItsLimitLeavesThemAsTheyAre() {
-        NORM.clipBefore(gradients, 4, OptionalDouble.of(1));
+        NORM.clipBefore(gradients, 4, NORM.factor(OptionalDouble.of(1)));
         assertGradients(new float[] {8, -4, 1}, -2, 0.25f);
     }
 
     @Test
     void theNormIsLimitedBeforeTheValuesAre() {
-        new Clipping(OptionalDouble.of(2), OptionalDouble.of(0.3)).clipBefore(gradients, 4, OptionalDouble.of(8));
+        Clipping both = new Clipping(OptionalDouble.of(2), OptionalDouble.of(0.3));
+        both.clipBefore(gradients, 4, both.factor(OptionalDouble.of(8)));
         assertGradients(new float[] {1.2f, -1, 0.25f}, -0.3f, 0.0625f);
     }
 }

@@ -10,6 +10,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.scale.Skip;
 import org.dl4jamp.step.SmallSteps;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -29,10 +30,9 @@ class GradientGroupTest {
     private static final int STATISTICS = 12;
     private static final int STATISTICS_END = 16;
 
-    private final GradientParts parts = parts();
     private final StepKernels kernels = StepKernels.nd4j();
     private final INDArray view = Nd4j.create(DataType.FLOAT, LENGTH);
-    private final GradientParts.Parted gradients = parts.of(view);
+    private final GradientParts.Parted gradients = parts().of(view);
 
     private static GradientParts parts() {
         return new GradientParts(SmallSteps.updater(SmallSteps.normalized(new Sgd(1))));
@@ -43,11 +43,11 @@ class GradientGroupTest {
     }
 
     /** Takes and counts a micro-batch of 5 examples, all of whose numbers are one. */
-    private GradientGroup.Taken take(GradientGroup group, double number) {
+    private boolean take(GradientGroup group, double number) {
         view.assign(number);
-        GradientGroup.Taken taken = group.take(parts, gradients, 5, kernels);
-        group.count(5, taken.finite() ? Optional.empty() : Optional.of(OVERFLOW));
-        return taken;
+        boolean finite = group.take(gradients, 5, kernels);
+        group.count(5, finite ? Optional.empty() : Optional.of(OVERFLOW));
+        return finite;
     }
 
     private void assertView(float ofGradients, float ofUpdates) {
@@ -63,19 +63,18 @@ class GradientGroupTest {
         GradientGroup one = group(1);
         assertFalse(one.collects());
         assertEquals(1, one.size());
-        assertEquals(new GradientGroup.Taken(true, true), take(one, 2));
+        assertTrue(take(one, 2));
         assertView(2, 2);
         assertTrue(one.isComplete());
-        assertEquals(new EffectiveBatch(5, OptionalDouble.empty()), one.batch());
+        assertEquals(new EffectiveBatch(5, OptionalDouble.empty(), Optional.empty()), one.end());
     }
 
     @Test
     void aGroupOfOneMeasuresTheNormOfMeansIfItIsWanted() {
         GradientGroup one = new GradientGroup(1, true, examples -> examples);
-        assertEquals(new GradientGroup.Taken(true, true), take(one, 2));
+        assertTrue(take(one, 2));
         assertView(2, 2);
-        assertEquals(
-                2 * Math.sqrt(LENGTH - 4) / 5, one.batch().norm().orElseThrow(), 1e-6, "without running statistics");
+        assertEquals(2 * Math.sqrt(LENGTH - 4) / 5, one.end().norm().orElseThrow(), 1e-6, "without running statistics");
     }
 
     @Test
@@ -85,15 +84,15 @@ class GradientGroupTest {
         assertEquals(3, three.size());
         assertTrue(three.isEmpty());
         for (int i = 1; i <= 2; i++) {
-            assertEquals(new GradientGroup.Taken(true, false), take(three, i));
+            assertTrue(take(three, i));
             assertView(0, i);
             assertFalse(three.isComplete());
             assertFalse(three.isEmpty());
         }
-        assertEquals(new GradientGroup.Taken(true, true), take(three, 4));
+        assertTrue(take(three, 4));
         assertView(1 + 2 + 4, 4);
         assertTrue(three.isComplete());
-        EffectiveBatch batch = three.batch();
+        EffectiveBatch batch = three.end();
         assertEquals(15, batch.examples());
         assertEquals(7 * Math.sqrt(LENGTH - 4) / 15, batch.norm().orElseThrow(), 1e-6);
     }
@@ -103,10 +102,10 @@ class GradientGroupTest {
         GradientGroup two = group(2);
         take(two, 1);
         take(two, 2);
-        two.clear();
+        two.end();
         assertTrue(two.isEmpty());
         assertFalse(two.isComplete());
-        assertEquals(new EffectiveBatch(0, OptionalDouble.empty()), two.batch());
+        assertEquals(new EffectiveBatch(0, OptionalDouble.empty(), Optional.empty()), two.end());
         take(two, 10);
         take(two, 20);
         assertView(30, 20);
@@ -119,8 +118,7 @@ class GradientGroupTest {
             for (int i = 0; i < failed; i++) {
                 take(three, 1);
             }
-            GradientGroup.Taken taken = take(three, Double.POSITIVE_INFINITY);
-            assertEquals(new GradientGroup.Taken(false, true), taken, "micro-batch " + failed);
+            assertFalse(take(three, Double.POSITIVE_INFINITY), "micro-batch " + failed);
             assertView(Float.POSITIVE_INFINITY, Float.POSITIVE_INFINITY);
         }
     }
@@ -134,37 +132,43 @@ class GradientGroupTest {
             }
             view.assign(1);
             view.putScalar(STATISTICS, Float.NaN);
-            assertFalse(two.take(parts, gradients, 5, kernels).finite(), "micro-batch " + failed);
+            assertFalse(two.take(gradients, 5, kernels), "micro-batch " + failed);
         }
     }
 
     @Test
-    void afterAFailureGradientsStayInTheViewAndAreLookedAt() {
+    void afterAFailureGradientsAreCheckedAndThoseThatAreFiniteLeaveTheView() {
         GradientGroup three = group(3);
         take(three, Double.NaN);
-        assertEquals(new GradientGroup.Taken(true, true), take(three, 2));
-        assertView(2, 2);
-        assertEquals(new GradientGroup.Taken(false, true), take(three, Double.NaN));
+        assertTrue(take(three, 2));
+        assertView(0, 2);
+        assertFalse(take(three, Double.NaN));
+        assertView(Float.NaN, Float.NaN);
         assertTrue(three.isComplete());
-        assertEquals(Optional.of(OVERFLOW), three.failure());
+        assertEquals(Optional.of(OVERFLOW), three.end().skip());
+    }
+
+    /** Returns the batch of a group whose micro-batches were skipped for these reasons, or for none. */
+    private static EffectiveBatch counted(Skip... skips) {
+        GradientGroup group = group(9);
+        for (Skip skip : skips) {
+            group.count(1, Optional.ofNullable(skip));
+        }
+        return group.end();
     }
 
     @Test
     void theFirstFailureIsTheGroupsUnlessAnOverflowFollowsAnother() {
-        GradientGroup group = group(9);
-        group.count(1, Optional.empty());
-        assertEquals(Optional.empty(), group.failure());
-        group.count(1, Optional.of(BATCH));
-        assertEquals(Optional.of(BATCH), group.failure());
-        group.count(1, Optional.of(new Skip(Skip.Cause.LOSS, "loss", Optional.empty())));
-        assertEquals(Optional.of(BATCH), group.failure());
-        group.count(1, Optional.of(OVERFLOW));
-        assertEquals(Optional.of(OVERFLOW), group.failure());
-        group.count(1, Optional.of(LATER_OVERFLOW));
-        assertEquals(Optional.of(OVERFLOW), group.failure());
-        group.count(1, Optional.empty());
-        assertEquals(Optional.of(OVERFLOW), group.failure());
-        assertEquals(6, group.batch().examples());
+        Skip loss = new Skip(Skip.Cause.LOSS, "loss", Optional.empty());
+        assertEquals(Optional.empty(), counted(null, null).skip());
+        assertEquals(Optional.of(BATCH), counted(null, BATCH).skip());
+        assertEquals(Optional.of(BATCH), counted(null, BATCH, loss).skip());
+        assertEquals(Optional.of(OVERFLOW), counted(BATCH, loss, OVERFLOW).skip());
+        assertEquals(
+                Optional.of(OVERFLOW), counted(BATCH, OVERFLOW, LATER_OVERFLOW).skip());
+        EffectiveBatch last = counted(null, BATCH, loss, OVERFLOW, LATER_OVERFLOW, null);
+        assertEquals(Optional.of(OVERFLOW), last.skip());
+        assertEquals(6, last.examples());
     }
 
     @Test
@@ -173,9 +177,9 @@ class GradientGroupTest {
         take(three, 1);
         take(three, 2);
         view.assign(0);
-        three.giveTo(parts, gradients, kernels);
+        three.giveTo(gradients, kernels);
         assertView(3, 0);
-        assertEquals(3 * Math.sqrt(LENGTH - 4) / 10, three.batch().norm().orElseThrow(), 1e-6);
+        assertEquals(3 * Math.sqrt(LENGTH - 4) / 10, three.end().norm().orElseThrow(), 1e-6);
     }
 
     @Test
@@ -184,9 +188,9 @@ class GradientGroupTest {
         take(three, 1);
         take(three, Double.NaN);
         view.assign(0);
-        three.giveTo(parts, gradients, kernels);
+        three.giveTo(gradients, kernels);
         assertView(0, 0);
-        assertEquals(OptionalDouble.empty(), three.batch().norm());
+        assertEquals(OptionalDouble.empty(), three.end().norm());
     }
 
     @Test
@@ -198,14 +202,14 @@ class GradientGroupTest {
         take(three, 2);
         assertEquals(1, waiting.microBatches());
         assertEquals(5, waiting.examples());
-        assertEquals(Optional.empty(), waiting.failure());
+        assertEquals(Optional.empty(), waiting.skip());
         GradientGroup other = group(3);
         other.restore(waiting, LENGTH);
         take(other, 4);
         take(other, 8);
         assertView(1 + 4 + 8, 8);
         assertTrue(other.isComplete());
-        assertEquals(15, other.batch().examples());
+        assertEquals(15, other.end().examples());
         assertEquals(1, waiting.sums().orElseThrow().getFloat(0), "the copy stays as it was");
     }
 
@@ -213,9 +217,8 @@ class GradientGroupTest {
     void sumsOfPartsThatWereMadeAnewGoOn() {
         GradientGroup three = group(3);
         take(three, 1);
-        GradientParts others = parts();
         view.assign(2);
-        three.take(others, others.of(view), 5, kernels);
+        three.take(parts().of(view), 5, kernels);
         three.count(5, Optional.empty());
         assertView(0, 2);
         take(three, 4);
@@ -230,9 +233,8 @@ class GradientGroupTest {
         assertEquals(new WaitingGroup(1, 5, Optional.empty(), Optional.of(OVERFLOW)), waiting);
         GradientGroup other = group(3);
         other.restore(waiting, LENGTH);
-        assertEquals(new GradientGroup.Taken(true, true), take(other, 1));
-        assertEquals(Optional.of(OVERFLOW), other.failure());
-        assertEquals(10, other.batch().examples());
+        assertTrue(take(other, 1));
+        assertEquals(new EffectiveBatch(10, OptionalDouble.empty(), Optional.of(OVERFLOW)), other.end());
     }
 
     /** Such as with a smaller number of micro-batches than the group was saved with. */
@@ -245,10 +247,10 @@ class GradientGroupTest {
         GradientGroup two = group(2);
         two.restore(four.waiting().orElseThrow(), LENGTH);
         assertTrue(two.isComplete());
-        assertEquals(new GradientGroup.Taken(true, true), take(two, 8));
+        assertTrue(take(two, 8));
         assertView(15, 8);
         assertTrue(two.isComplete());
-        assertEquals(20, two.batch().examples());
+        assertEquals(20, two.end().examples());
     }
 
     @Test

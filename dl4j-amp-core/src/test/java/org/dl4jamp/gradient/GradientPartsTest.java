@@ -74,8 +74,12 @@ class GradientPartsTest {
         INDArray means = Nd4j.createFromArray(4f);
         List<INDArray> updates = List.of(Nd4j.createFromArray(1000f));
         StepKernels kernels = StepKernels.nd4j();
-        assertEquals(3, new GradientParts.Parted(sums, List.of(sums), List.of(), updates).norm(kernels, 10), 1e-6);
-        assertEquals(5, new GradientParts.Parted(sums, List.of(sums), List.of(means), updates).norm(kernels, 10), 1e-6);
+        assertEquals(
+                3, new GradientParts.Parted(null, sums, List.of(sums), List.of(), updates).norm(kernels, 10), 1e-6);
+        assertEquals(
+                5,
+                new GradientParts.Parted(null, sums, List.of(sums), List.of(means), updates).norm(kernels, 10),
+                1e-6);
     }
 
     private static String refusal(MultiLayerNetwork network) {

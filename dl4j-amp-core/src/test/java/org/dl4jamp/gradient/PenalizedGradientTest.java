@@ -94,7 +94,7 @@ public class PenalizedGradientTest {
 
     private static Optional<String> add(Model network, PenalizedGradient penalty, StepKernels kernels) {
         GradientParts parts = parts(network);
-        return penalty.addTo(parts.of(view(network)), parts, EXAMPLES, kernels);
+        return penalty.addTo(parts.of(view(network)), EXAMPLES, kernels);
     }
 
     /** What the formula makes of the gradients of stock DL4J, two for each of its passes. */

@@ -6,19 +6,23 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
+import java.util.Optional;
 import org.dl4jamp.precision.AmpException;
-import org.dl4jamp.scale.SharedLossScale.Verdict;
 import org.junit.jupiter.api.Test;
 
 /** The scale of several networks, step by step as PyTorch's {@code GradScaler} with several optimizers. */
 class SharedLossScaleTest {
+    private static final Optional<Skip.Cause> TAKEN = Optional.empty();
+    private static final Optional<Skip.Cause> OVERFLOW = Optional.of(Skip.Cause.OVERFLOW);
+    private static final Optional<Skip.Cause> UNSCALED = Optional.of(Skip.Cause.UNSCALED);
+
     private final Object one = new Object();
     private final Object another = new Object();
     private final DynamicLossScaler scaler =
             DynamicLossScaler.builder().initialScale(1024).growthInterval(2).build();
     private final SharedLossScale shared = new SharedLossScale(scaler);
 
-    private double afterIteration(Verdict first, Verdict second) {
+    private double afterIteration(Optional<Skip.Cause> first, Optional<Skip.Cause> second) {
         shared.begin(one, "one");
         shared.end(one, first);
         shared.begin(another, "another");
@@ -29,33 +33,37 @@ class SharedLossScaleTest {
 
     @Test
     void anOverflowOfAnyNetworkLowersItOnceAndGrowthCountsIterations() {
-        assertEquals(512, afterIteration(Verdict.OVERFLOW, Verdict.FINITE));
-        assertEquals(256, afterIteration(Verdict.OVERFLOW, Verdict.OVERFLOW));
-        assertEquals(256, afterIteration(Verdict.FINITE, Verdict.FINITE));
-        assertEquals(512, afterIteration(Verdict.FINITE, Verdict.FINITE));
-        assertEquals(512, afterIteration(Verdict.NONE, Verdict.FINITE));
-        assertEquals(256, afterIteration(Verdict.NONE, Verdict.OVERFLOW));
+        assertEquals(512, afterIteration(OVERFLOW, TAKEN));
+        assertEquals(256, afterIteration(OVERFLOW, OVERFLOW));
+        assertEquals(256, afterIteration(TAKEN, TAKEN));
+        assertEquals(512, afterIteration(TAKEN, TAKEN));
+        assertEquals(512, afterIteration(UNSCALED, TAKEN));
+        assertEquals(256, afterIteration(UNSCALED, OVERFLOW));
     }
 
     @Test
     void stepsThatSayNothingLeaveTheScalerAsItWas() {
-        afterIteration(Verdict.FINITE, Verdict.FINITE);
+        afterIteration(TAKEN, TAKEN);
         LossScalerState before = scaler.state();
-        afterIteration(Verdict.NONE, Verdict.NONE);
-        assertEquals(before, scaler.state());
+        for (Skip.Cause cause : Skip.Cause.values()) {
+            if (cause != Skip.Cause.OVERFLOW) {
+                afterIteration(Optional.of(cause), UNSCALED);
+                assertEquals(before, scaler.state());
+            }
+        }
     }
 
     @Test
     void aNetworkMayBeLeftOutOfAnIteration() {
         shared.begin(one, "one");
-        shared.end(one, Verdict.OVERFLOW);
+        shared.end(one, OVERFLOW);
         shared.update();
         assertEquals(512, shared.scale());
     }
 
     @Test
     void itIsNotUpdatedTwice() {
-        afterIteration(Verdict.FINITE, Verdict.FINITE);
+        afterIteration(TAKEN, TAKEN);
         LossScalerState before = scaler.state();
         AmpException thrown = assertThrows(AmpException.class, shared::update);
         assertTrue(thrown.getMessage().contains("once per iteration"), thrown.getMessage());
@@ -64,7 +72,7 @@ class SharedLossScaleTest {
 
     @Test
     void aSecondStepWithoutAnUpdateIsRefusedUntilThereIsOne() {
-        shared.end(one, Verdict.OVERFLOW);
+        shared.end(one, OVERFLOW);
         LossScalerState before = scaler.state();
         shared.begin(another, "another");
         AmpException thrown = assertThrows(AmpException.class, () -> shared.begin(one, "the generator"));

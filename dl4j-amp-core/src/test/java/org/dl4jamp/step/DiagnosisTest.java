@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Optional;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
-import org.dl4jamp.gradient.Skip;
 import org.dl4jamp.network.AmpNetwork;
+import org.dl4jamp.scale.Skip;
 import org.dl4jamp.scale.StaticLossScaler;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;

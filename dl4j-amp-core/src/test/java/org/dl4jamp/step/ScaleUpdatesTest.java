@@ -7,12 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Optional;
-import org.dl4jamp.gradient.Skip;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.scale.LossScaler;
 import org.dl4jamp.scale.LossScalerState;
 import org.dl4jamp.scale.SharedLossScale;
+import org.dl4jamp.scale.Skip;
 import org.junit.jupiter.api.Test;
 
 class ScaleUpdatesTest {

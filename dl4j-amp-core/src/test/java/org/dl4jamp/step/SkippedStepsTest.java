@@ -12,12 +12,12 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import java.util.List;
 import java.util.Optional;
-import org.dl4jamp.gradient.Skip;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.scale.LossScaler;
 import org.dl4jamp.scale.NoLossScaler;
 import org.dl4jamp.scale.SharedLossScale;
+import org.dl4jamp.scale.Skip;
 import org.dl4jamp.scale.StaticLossScaler;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -143,7 +143,7 @@ class SkippedStepsTest {
     @Test
     void onlyAnOverflowIsTheScalesFault() {
         for (Skip.Cause cause : Skip.Cause.values()) {
-            assertEquals(cause == Skip.Cause.OVERFLOW, skip(cause).overflow(), cause.name());
+            assertEquals(cause == Skip.Cause.OVERFLOW, skip(cause).isOverflow(), cause.name());
         }
     }
 }

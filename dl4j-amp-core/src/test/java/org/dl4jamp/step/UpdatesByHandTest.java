@@ -2,7 +2,6 @@ package org.dl4jamp.step;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -11,13 +10,19 @@ import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalDouble;
+import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
+import org.dl4jamp.gradient.EffectiveBatch;
 import org.dl4jamp.gradient.GradientParts;
 import org.dl4jamp.gradient.NonFiniteSource;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.scale.Skip;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -46,70 +51,86 @@ class UpdatesByHandTest {
     }
 
     private static GradientParts.Parted gradients(INDArray sums, INDArray update) {
-        return new GradientParts.Parted(Nd4j.concat(0, sums, update), List.of(sums), List.of(), List.of(update));
+        return new GradientParts.Parted(null, Nd4j.concat(0, sums, update), List.of(sums), List.of(), List.of(update));
     }
 
     private static INDArray numbers(float... numbers) {
         return Nd4j.createFromArray(numbers);
     }
 
-    @Test
-    void theNormIsThatOfTheMeansIfItIsNeeded() {
-        GradientParts.Parted finite = gradients(numbers(12, 16), numbers(9));
-        assertEquals(
-                new UpdatesByHand.Checked(true, OptionalDouble.empty()),
-                updates(false).check(finite, 4, kernels));
-        UpdatesByHand.Checked checked = updates(true).check(finite, 4, kernels);
-        assertTrue(checked.finite());
-        assertEquals(5, checked.norm().orElseThrow(), 1e-6);
+    private static UpdaterCall call(int iteration) {
+        return new UpdaterCall(new DefaultGradient(), iteration, 0, 4, LayerWorkspaceMgr.noWorkspaces());
+    }
+
+    private EffectiveBatch check(boolean needNorm, GradientParts.Parted gradients) {
+        return updates(needNorm).check(call(7), gradients, 4, kernels);
     }
 
     @Test
-    void infinitiesAreSeenAmongGradientsAndUpdates() {
+    void theNormIsThatOfTheMeansIfItIsNeeded() {
+        GradientParts.Parted finite = gradients(numbers(12, 16), numbers(9));
+        assertEquals(new EffectiveBatch(4, OptionalDouble.empty(), Optional.empty()), check(false, finite));
+        EffectiveBatch checked = check(true, finite);
+        assertEquals(Optional.empty(), checked.skip());
+        assertEquals(5, checked.norm().orElseThrow(), 1e-6);
+        assertArrayEquals(new float[] {12, 16, 9}, finite.all().toFloatVector());
+    }
+
+    @Test
+    void infinitiesAreSeenAmongGradientsAndUpdatesAndZerosAreLeft() {
         for (boolean needNorm : new boolean[] {false, true}) {
-            UpdatesByHand updates = updates(needNorm);
-            assertFalse(updates.check(gradients(numbers(1, Float.POSITIVE_INFINITY), numbers(9)), 4, kernels)
-                    .finite());
-            assertFalse(updates.check(gradients(numbers(1, 2), numbers(Float.NaN)), 4, kernels)
-                    .finite());
+            for (GradientParts.Parted bad : List.of(
+                    gradients(numbers(1, Float.POSITIVE_INFINITY), numbers(9)),
+                    gradients(numbers(1, 2), numbers(Float.NaN)))) {
+                Skip skip = check(needNorm, bad).skip().orElseThrow();
+                assertEquals(Skip.Cause.UNSCALED, skip.cause());
+                assertEquals("gradients that the updater was given by hand in iteration 7 aren't finite", skip.what());
+                assertEquals(Optional.empty(), skip.first(), "no parameter is to blame");
+                assertArrayEquals(new float[3], bad.all().toFloatVector());
+            }
         }
     }
 
     @Test
-    void whatIsSkippedBecomesZerosAndNamesItsFirstParameter() {
+    void theFirstParameterIsFound() {
         INDArray view = network.getGradientsViewArray();
         view.putScalar(0, Float.NaN);
-        updates(false).skip(new GradientParts.Parted(view, List.of(), List.of(), List.of()), 7);
+        Skip skip = check(false, new GradientParts.Parted(null, view, List.of(), List.of(), List.of()))
+                .skip()
+                .orElseThrow();
         assertArrayEquals(new float[(int) view.length()], view.ravel().toFloatVector());
-        assertEquals(
-                List.of("Update skipped: gradients that the updater was given by hand in iteration 7 aren't finite,"
-                        + " first those of parameter \"W\" of layer \"layer0\""),
-                lines.list.stream().map(ILoggingEvent::getFormattedMessage).toList());
+        assertEquals(Optional.of("parameter \"W\" of layer \"layer0\""), skip.first());
+    }
+
+    private static Skip skip(Optional<String> first) {
+        return new Skip(Skip.Cause.UNSCALED, "these aren't finite", first);
     }
 
     @Test
-    void whereNoParameterIsToBlameNoneIsNamed() {
-        updates(false).skip(gradients(numbers(Float.NaN), numbers(1)), 7);
+    void theLogNamesTheFirstParameterIfThereIsOne() {
+        updates(false).skip(skip(Optional.of("parameter \"W\"")));
+        updates(false).skip(skip(Optional.empty()));
         assertEquals(
-                List.of("Update skipped: gradients that the updater was given by hand in iteration 7 aren't finite"),
+                List.of(
+                        "Update skipped: these aren't finite, first those of parameter \"W\"",
+                        "Update skipped: these aren't finite"),
                 lines.list.stream().map(ILoggingEvent::getFormattedMessage).toList());
     }
 
     @Test
     void tooManyInARowEndInAnException() {
         UpdatesByHand updates = updates(false);
-        GradientParts.Parted bad = gradients(numbers(Float.NaN), numbers(1));
-        updates.skip(bad, 1);
-        updates.skip(bad, 2);
+        Skip bad = skip(Optional.empty());
+        updates.skip(bad);
+        updates.skip(bad);
         updates.taken();
-        updates.skip(bad, 3);
-        updates.skip(bad, 4);
-        AmpException e = assertThrows(AmpException.class, () -> updates.skip(bad, 5));
+        updates.skip(bad);
+        updates.skip(bad);
+        AmpException e = assertThrows(AmpException.class, () -> updates.skip(bad));
         assertTrue(
                 e.getMessage()
-                        .startsWith("3 updates in a row were skipped (maxConsecutiveSkips(3)): gradients that the"
-                                + " updater was given by hand in iteration 5 aren't finite"),
+                        .startsWith("3 updates in a row were skipped (maxConsecutiveSkips(3)): these aren't finite"),
                 e::getMessage);
-        assertThrows(AmpException.class, () -> updates.skip(bad, 6));
+        assertThrows(AmpException.class, () -> updates.skip(bad));
     }
 }

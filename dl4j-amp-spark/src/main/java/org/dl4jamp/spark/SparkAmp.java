@@ -78,11 +78,11 @@ public final class SparkAmp {
      */
     public static SparkAmp on(JavaSparkContext context, AmpState state) {
         AmpException.ifNull(state, "state", "an AmpState, such as one that SparkAmp.state() returned");
-        state.waiting().ifPresent(waiting -> {
-            throw new AmpException("state: " + waiting.microBatches()
+        if (state.waitingMicroBatches() > 0) {
+            throw new AmpException("state: " + state.waitingMicroBatches()
                     + " micro-batches wait in it, which would be lost on a cluster; call applyPartialGroup() before"
                     + " MixedPrecision.state()");
-        });
+        }
         return on(context, StageEnd.of(state), TaskSettings.of(state.config(), "state"));
     }
 

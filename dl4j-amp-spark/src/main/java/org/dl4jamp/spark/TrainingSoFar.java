@@ -19,7 +19,7 @@ final class TrainingSoFar implements Serializable {
     /** The driver's; null in a task. */
     private final transient JavaSparkContext context;
 
-    private List<StageEnd> ends;
+    private List<StageEnd> ends = List.of();
 
     TrainingSoFar(TaskReports reports, TaskSettings settings, JavaSparkContext context) {
         this.reports = reports;

@@ -1,4 +1,4 @@
-package org.dl4jamp.gradient;
+package org.dl4jamp.scale;
 
 import java.util.Optional;
 
@@ -23,7 +23,7 @@ public record Skip(Cause cause, String what, Optional<String> first) {
     }
 
     /** Returns whether the loss scale was too large. */
-    public boolean overflow() {
+    public boolean isOverflow() {
         return cause == Cause.OVERFLOW;
     }
 }

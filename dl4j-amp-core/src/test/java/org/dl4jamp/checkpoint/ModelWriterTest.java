@@ -12,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipInputStream;
 import org.deeplearning4j.nn.api.Model;
@@ -26,13 +27,13 @@ import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.dataset.DataSet;
 
 /** The zip beside the one that DL4J's own serializer writes. */
-class ModelZipTest {
+class ModelWriterTest {
     private static final Map<String, byte[]> MORE = Map.of("more", "more".getBytes(StandardCharsets.US_ASCII));
 
     private final MultiLayerNetwork network = new MultiLayerNetwork(SmallNetworks.dense());
     private final ComputationGraph graph = new ComputationGraph(SmallNetworks.graph());
 
-    ModelZipTest() {
+    ModelWriterTest() {
         DataSet batch = SmallNetworks.batch(8, 4);
         network.init();
         network.fit(batch);
@@ -49,7 +50,7 @@ class ModelZipTest {
                 Map<String, byte[]> expected = entries(stock);
                 expected.putAll(MORE);
                 ByteArrayOutputStream stream = new ByteArrayOutputStream();
-                ModelZip.write(model, saveUpdater, MORE, Map.of(), stream);
+                ModelWriter.zip(model, saveUpdater, MORE, Optional.empty(), stream);
                 Map<String, byte[]> actual = entries(stream);
                 assertEquals(List.copyOf(expected.keySet()), List.copyOf(actual.keySet()));
                 expected.forEach((name, bytes) -> assertArrayEquals(bytes, actual.get(name), name));
@@ -60,10 +61,11 @@ class ModelZipTest {
     @Test
     void aStreamThatFailsAtAnyByteFailsTheCall() throws IOException {
         ByteArrayOutputStream whole = new ByteArrayOutputStream();
-        ModelZip.write(network, true, MORE, Map.of(), whole);
+        ModelWriter.zip(network, true, MORE, Optional.empty(), whole);
         for (int room = 0; room < whole.size(); room += 7) {
             OutputStream full = full(room);
-            IOException e = assertThrows(IOException.class, () -> ModelZip.write(network, true, MORE, Map.of(), full));
+            IOException e =
+                    assertThrows(IOException.class, () -> ModelWriter.zip(network, true, MORE, Optional.empty(), full));
             assertEquals("No space left on device", e.getMessage());
         }
     }
