@@ -18,7 +18,7 @@ import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.onednn.embedding.EmbeddingLayers;
 import org.dl4jamp.onednn.host.HostStepKernels;
 import org.dl4jamp.onednn.host.Magnitudes;
-import org.dl4jamp.onednn.linear.GroupHead;
+import org.dl4jamp.onednn.linear.ProductTwin;
 import org.dl4jamp.onednn.memory.LentGradients;
 import org.dl4jamp.onednn.memory.Resources;
 import org.dl4jamp.onednn.primitive.Eltwise;
@@ -128,7 +128,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
     @Override
     public Twin head(TwinRequest request, FusionGroup group) {
         Twin twin = twin(request);
-        if (twin.compute() instanceof GroupHead head) {
+        if (twin.compute() instanceof ProductTwin<?> head) {
             head.lead(group.sum().map(sum -> sum(request, group)).orElse(null), group.place());
         }
         return twin;
@@ -179,18 +179,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         }
         KeptWeights kept = keeper.keptWeights();
         kept.keep();
-        return new Twin.Weights() {
-            @Override
-            public void refresh() {
-                kept.outdate();
-            }
-
-            @Override
-            public void reload() {}
-
-            @Override
-            public void stepDone() {}
-        };
+        return kept;
     }
 
     private org.deeplearning4j.nn.api.Layer compute(TwinRequest request, org.deeplearning4j.nn.api.Layer twin) {

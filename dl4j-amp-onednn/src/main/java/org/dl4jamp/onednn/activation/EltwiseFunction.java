@@ -2,8 +2,6 @@ package org.dl4jamp.onednn.activation;
 
 import java.util.Map;
 import java.util.Optional;
-import org.bytedeco.dnnl.eltwise_backward;
-import org.bytedeco.dnnl.eltwise_forward;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.dl4jamp.onednn.memory.Layout;
@@ -49,60 +47,18 @@ final class EltwiseFunction implements CellFunction {
         return OneDnnContext.make(what, Work.ofNumbers(shape.gate()), () -> {
             memory.desc step = array(shape.minibatch(), shape.units());
             memory.desc steps = array(shape.rows(), shape.units());
+            Eltwise fromValue = new Eltwise(FROM_VALUE.get(eltwise.function()), eltwise.alpha(), eltwise.beta());
             return new EltwiseFunction(
-                    Work.ofNumbers(shape.block()).withItsThreads(() -> forward(context, what, eltwise, step)),
-                    forward(context, what, eltwise, steps),
-                    backward(context, what, eltwise, FROM_VALUE.get(eltwise.function()), dnnl.DNNL_ARG_DST, steps),
-                    backward(context, what, eltwise, eltwise.function(), dnnl.DNNL_ARG_SRC, steps));
+                    Work.ofNumbers(shape.block())
+                            .withItsThreads(() -> EltwiseKernels.forward(context, what, eltwise, step)),
+                    EltwiseKernels.forward(context, what, eltwise, steps),
+                    EltwiseKernels.backward(context, what, fromValue, dnnl.DNNL_ARG_DST, steps),
+                    EltwiseKernels.backward(context, what, eltwise, dnnl.DNNL_ARG_SRC, steps));
         });
     }
 
     private static memory.desc array(long rows, long columns) {
         return Layout.dense(DataType.FLOAT, rows, columns).descriptor();
-    }
-
-    private static Kernel forward(OneDnnContext context, String what, Eltwise eltwise, memory.desc array) {
-        eltwise_forward.primitive_desc description = forward(eltwise, eltwise.function(), array);
-        return new Kernel(context, what, description, new eltwise_forward(description))
-                .argument(dnnl.DNNL_ARG_SRC, array)
-                .argument(dnnl.DNNL_ARG_DST, array);
-    }
-
-    private static eltwise_forward.primitive_desc forward(Eltwise eltwise, dnnl.algorithm function, memory.desc array) {
-        return new eltwise_forward.primitive_desc(
-                OneDnnContext.cpu(),
-                dnnl.prop_kind.forward_training,
-                function,
-                array,
-                array,
-                eltwise.alpha(),
-                0,
-                OneDnnContext.attributes(),
-                false);
-    }
-
-    private static Kernel backward(
-            OneDnnContext context,
-            String what,
-            Eltwise eltwise,
-            dnnl.algorithm function,
-            int argument,
-            memory.desc array) {
-        eltwise_backward.primitive_desc description = new eltwise_backward.primitive_desc(
-                OneDnnContext.cpu(),
-                function,
-                array,
-                array,
-                array,
-                eltwise.alpha(),
-                0,
-                forward(eltwise, function, array),
-                OneDnnContext.attributes(),
-                false);
-        return new Kernel(context, what + ", backward", description, new eltwise_backward(description))
-                .argument(argument, array)
-                .argument(dnnl.DNNL_ARG_DIFF_DST, array)
-                .argument(dnnl.DNNL_ARG_DIFF_SRC, array);
     }
 
     @Override

@@ -34,18 +34,6 @@ public final class EltwiseKernels implements AutoCloseable {
         String what = layer + ": " + eltwise.function() + " of " + layout;
         return OneDnnContext.make(what, Work.ofNumbers(layout.length()), () -> {
             memory.desc array = layout.descriptor();
-            Eltwise derivative = eltwise.derivative();
-            eltwise_backward.primitive_desc backward = new eltwise_backward.primitive_desc(
-                    OneDnnContext.cpu(),
-                    derivative.function(),
-                    array,
-                    array,
-                    array,
-                    derivative.alpha(),
-                    derivative.beta(),
-                    forward(derivative, array),
-                    OneDnnContext.attributes(),
-                    false);
             Kernel shift = null;
             if (eltwise.hasOtherSlopeAtZero()) {
                 shift = forward(context, what + ", moved", Eltwise.linear(1, RIGHT_OF_ZERO), array);
@@ -54,19 +42,41 @@ public final class EltwiseKernels implements AutoCloseable {
             return new EltwiseKernels(
                     context,
                     forward(context, what, eltwise, array),
-                    new Kernel(context, what + ", backward", backward, new eltwise_backward(backward))
-                            .argument(dnnl.DNNL_ARG_SRC, array)
-                            .argument(dnnl.DNNL_ARG_DIFF_DST, array)
-                            .argument(dnnl.DNNL_ARG_DIFF_SRC, array),
+                    backward(context, what, eltwise.derivative(), dnnl.DNNL_ARG_SRC, array),
                     shift);
         });
     }
 
-    private static Kernel forward(OneDnnContext context, String what, Eltwise eltwise, memory.desc array) {
-        eltwise_forward.primitive_desc forward = forward(eltwise, array);
-        return new Kernel(context, what, forward, new eltwise_forward(forward))
+    /** Returns a kernel that applies a function; to be used within {@link OneDnnContext#make}. */
+    static Kernel forward(OneDnnContext context, String what, Eltwise eltwise, memory.desc array) {
+        eltwise_forward.primitive_desc description = forward(eltwise, array);
+        return new Kernel(context, what, description, new eltwise_forward(description))
                 .argument(dnnl.DNNL_ARG_SRC, array)
                 .argument(dnnl.DNNL_ARG_DST, array);
+    }
+
+    /**
+     * Returns a kernel that multiplies by a function's derivative; to be used within {@link OneDnnContext#make}.
+     *
+     * @param argument the kernel's argument for what the derivative is computed from, the function's arguments or
+     *     values
+     */
+    static Kernel backward(OneDnnContext context, String what, Eltwise eltwise, int argument, memory.desc array) {
+        eltwise_backward.primitive_desc description = new eltwise_backward.primitive_desc(
+                OneDnnContext.cpu(),
+                eltwise.function(),
+                array,
+                array,
+                array,
+                eltwise.alpha(),
+                eltwise.beta(),
+                forward(eltwise, array),
+                OneDnnContext.attributes(),
+                false);
+        return new Kernel(context, what + ", backward", description, new eltwise_backward(description))
+                .argument(argument, array)
+                .argument(dnnl.DNNL_ARG_DIFF_DST, array)
+                .argument(dnnl.DNNL_ARG_DIFF_SRC, array);
     }
 
     private static eltwise_forward.primitive_desc forward(Eltwise eltwise, memory.desc array) {

@@ -162,9 +162,11 @@ public final class FlatFloats {
 
     /** An operation on all numbers of a length. */
     record Pass(long length, RangeTask task) {
-        private Stream<Runnable> pieces() {
-            return LongStream.iterate(0, start -> start < length, start -> start + RANGE)
-                    .mapToObj(start -> () -> task.run(start, (int) Math.min(RANGE, length - start)));
+        private Sum asSum() {
+            return new Sum(length, (start, size) -> {
+                task.run(start, size);
+                return 0;
+            });
         }
     }
 
@@ -172,25 +174,7 @@ public final class FlatFloats {
      * Runs passes over different numbers, in any order. A thread that completes a range takes the next one of any pass.
      */
     static void runAll(List<Pass> passes) {
-        try {
-            runEach(passes);
-        } finally {
-            Reference.reachabilityFence(passes);
-        }
-    }
-
-    private static void runEach(List<Pass> passes) {
-        if (passes.stream().mapToLong(Pass::length).sum() <= ALONE) {
-            passes.forEach(pass -> pass.task.run(0, (int) pass.length));
-            return;
-        }
-        List<Runnable> pieces = passes.stream().flatMap(Pass::pieces).toList();
-        AtomicInteger taken = new AtomicInteger();
-        IntStream.range(0, THREADS).parallel().forEach(thread -> {
-            for (int i = taken.getAndIncrement(); i < pieces.size(); i = taken.getAndIncrement()) {
-                pieces.get(i).run();
-            }
-        });
+        sumAll(passes.stream().map(Pass::asSum).toList());
     }
 
     /** A number computed from all numbers of a length: the sum over its ranges. */

@@ -114,9 +114,11 @@ record ConvolutionForm(Window window, boolean transposed, ChannelAxis channels, 
         return transposed ? window.fitsSpread(extents) : window.fits(extents);
     }
 
-    /** Returns whether there are kernels for an input of the right rank that the window fits. */
-    boolean hasKernels(INDArray input) {
-        return transposed || window.seesNumbers(Workspaces.extents(input));
+    private WindowGeometry geometry(boolean overPadding, long... extents) {
+        if (transposed) {
+            return window.spreadOver(extents);
+        }
+        return overPadding ? window.overPadding(extents) : window.over(extents);
     }
 
     private boolean isGrouped() {
@@ -141,17 +143,21 @@ record ConvolutionForm(Window window, boolean transposed, ChannelAxis channels, 
             boolean sum,
             Eltwise function) {
         long[] extents = Arrays.copyOfRange(input.shape(), 2, input.shape().length);
-        WindowGeometry geometry = transposed ? window.spreadOver(extents) : window.over(extents);
+        boolean overPadding = !transposed && !window.seesNumbers(extents);
+        WindowGeometry geometry = geometry(overPadding, extents);
         Layout output = Layout.channelsLast(input.type(), Workspaces.shape(input.shape()[0], nOut, geometry.output()));
         ProductKernels.Task task = new ProductKernels.Task(layer, input, weights, hasBias, output, sum, function);
         if (transposed) {
             return ProductKernels.make(
-                    context, new ConvolutionPrimitives<>(ConvolutionKind.DECONVOLUTION, geometry), copies, task);
+                    context, new ConvolutionPrimitives<>(ConvolutionKind.DECONVOLUTION, geometry, false), copies, task);
         }
         // Weights that are kept are arranged once: a convolution's own order costs nothing then.
-        return isGrouped() || copies.areKept() || !PixelPrimitives.suit(geometry, input.shape()[0])
+        return overPadding || isGrouped() || copies.areKept() || !PixelPrimitives.suit(geometry, input.shape()[0])
                 ? ProductKernels.make(
-                        context, new ConvolutionPrimitives<>(ConvolutionKind.CONVOLUTION, geometry), copies, task)
+                        context,
+                        new ConvolutionPrimitives<>(ConvolutionKind.CONVOLUTION, geometry, overPadding),
+                        copies,
+                        task)
                 : ProductKernels.make(context, new PixelPrimitives(geometry), copies, task);
     }
 }

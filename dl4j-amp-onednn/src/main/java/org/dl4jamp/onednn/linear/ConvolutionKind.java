@@ -18,7 +18,7 @@ import org.bytedeco.dnnl.primitive_desc;
  * @param <F> the description of the forward primitive
  * @param name for error messages
  * @param method oneDNN's
- * @param readsBeyond whether its fast gradients of weights read from beyond some arrays
+ * @param multiplies whether it multiplies windows: its fast kernels then read from the wrong places of some arrays
  */
 record ConvolutionKind<F extends primitive_desc>(
         String name,
@@ -26,7 +26,7 @@ record ConvolutionKind<F extends primitive_desc>(
         Forward<F> forward,
         BackwardData<F> backwardData,
         BackwardWeights<F> backwardWeights,
-        boolean readsBeyond) {
+        boolean multiplies) {
     static final ConvolutionKind<convolution_forward.primitive_desc> CONVOLUTION = new ConvolutionKind<>(
             "convolution",
             dnnl.algorithm.convolution_direct,

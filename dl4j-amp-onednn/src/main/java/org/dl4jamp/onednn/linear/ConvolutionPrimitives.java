@@ -4,6 +4,7 @@ import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.primitive_attr;
 import org.bytedeco.dnnl.primitive_desc;
+import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.WindowGeometry;
 
@@ -13,18 +14,24 @@ import org.dl4jamp.onednn.primitive.WindowGeometry;
  * @param <F> oneDNN's description of the forward primitive
  * @param kind which of them
  * @param geometry kernel, stride, padding and dilation
+ * @param overPadding whether no window covers a number of the input; the geometry is then one over padding
  */
-record ConvolutionPrimitives<F extends primitive_desc>(ConvolutionKind<F> kind, WindowGeometry geometry)
-        implements ProductPrimitives<F> {
+record ConvolutionPrimitives<F extends primitive_desc>(
+        ConvolutionKind<F> kind, WindowGeometry geometry, boolean overPadding) implements ProductPrimitives<F> {
     @Override
     public String name() {
         return kind.name() + " with " + geometry;
     }
 
     @Override
+    public InputSamples samples(OneDnnContext context, String layer, Layout input) {
+        return overPadding ? new PaddingInput(context, geometry, input) : StridedInput.all(input);
+    }
+
+    @Override
     public F forward(
             memory.desc input, memory.desc weights, memory.desc bias, memory.desc output, primitive_attr attributes) {
-        return kind.forward()
+        F product = kind.forward()
                 .make(
                         OneDnnContext.cpu(),
                         dnnl.prop_kind.forward_training,
@@ -39,6 +46,10 @@ record ConvolutionPrimitives<F extends primitive_desc>(ConvolutionKind<F> kind, 
                         geometry.after(),
                         attributes,
                         false);
+        if (kind.multiplies() && input.get_dims().get(1) == 1 && geometry.isBeyondFastSingleChannel()) {
+            OneDnnContext.withoutGeneratedCode(product);
+        }
+        return product;
     }
 
     @Override
@@ -83,7 +94,7 @@ record ConvolutionPrimitives<F extends primitive_desc>(ConvolutionKind<F> kind, 
                         hint,
                         attributes,
                         false);
-        return kind.readsBeyond() && geometry.isBeyondFastGradients()
+        return kind.multiplies() && geometry.isBeyondFastGradients()
                 ? OneDnnContext.withoutGeneratedCode(gradient)
                 : gradient;
     }

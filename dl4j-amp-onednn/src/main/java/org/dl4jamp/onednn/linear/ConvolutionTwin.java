@@ -1,12 +1,14 @@
 package org.dl4jamp.onednn.linear;
 
+import org.deeplearning4j.nn.api.MaskState;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.Convolution1DLayer;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
-import org.deeplearning4j.nn.params.ConvolutionParamInitializer;
-import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.memory.Rejection;
+import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.SequenceMask;
 import org.nd4j.common.primitives.Pair;
@@ -15,57 +17,75 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * A convolution along one, two or three axes, a deconvolution or a depthwise convolution. The input is
- * {@code [minibatch, nIn, ...]} or {@code [minibatch, ..., nIn]}. The twin rounds the FP32 master weights itself.
- * Gradients of the parameters are FP32.
+ * {@code [minibatch, nIn, ...]} or {@code [minibatch, ..., nIn]}.
  */
-final class ConvolutionTwin extends ConvolutionTwinBase<ConvolutionLayer> {
+class ConvolutionTwin extends ProductTwin<ConvolutionLayer> {
     private static final long serialVersionUID = 1L;
 
-    private static final String WEIGHTS = ConvolutionParamInitializer.WEIGHT_KEY;
-    private static final String BIAS = ConvolutionParamInitializer.BIAS_KEY;
+    final transient OneDnnContext context;
+    private final transient ConvolutionForm form;
 
     ConvolutionTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
-        super(conf, type, context, ConvolutionForm::of);
+        this(conf, type, context, ConvolutionForm.of((ConvolutionLayer) conf.getLayer()));
     }
 
-    private ProductPasses.Parameters parameters() {
-        return new ProductPasses.Parameters(getParam(WEIGHTS), hasBias() ? getParam(BIAS) : null);
+    ConvolutionTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context, ConvolutionForm form) {
+        super(conf, type, context, form.channels());
+        this.context = context;
+        this.form = form;
     }
 
     @Override
-    public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
-        assertInputSet(false);
-        ProductKernels ours = kernels(hasBias(), passes().addsASum(), passes().fusedFunction());
-        INDArray x = passes().inputForward(input, workspaceMgr);
-        INDArray output = passes().forward(ours, x, parameters(), training, workspaceMgr);
-        if (maskArray != null && layerConf() instanceof Convolution1DLayer) {
+    ProductKernels kernels(ProductPasses.Parameters parameters) {
+        return kernels(hasBias(), passes.addsASum(), passes.fusedFunction());
+    }
+
+    final ProductKernels kernels(boolean bias, boolean sum, Eltwise function) {
+        INDArray given = form.channels().toSecond(input);
+        Layout layout = Layout.channelsLast(dataType, given.shape());
+        return cache.get(layout, copies -> {
+            if (!form.matches(given)) {
+                Rejection.of(conf, paramsFlattened, index, input);
+            }
+            if (!form.fits(given)) {
+                Rejection.unlessDl4jTakes(conf, paramsFlattened, index, input);
+            }
+            return form.kernels(context, layerId(), copies, layout, bias, sum, function);
+        });
+    }
+
+    @Override
+    void maskOutput(INDArray output) {
+        if (layerConf() instanceof Convolution1DLayer) {
             SequenceMask.of(layerConf(), maskArray).applyTo(output);
-            // DL4J's backward pass goes through masked steps, too.
-            passes().clear();
+            // DL4J's backward pass goes through masked steps, too, whose output isn't there any more.
+            passes.clear();
         }
-        return output;
     }
 
     @Override
-    public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        assertInputSet(true);
-        ProductKernels ours = kernels(hasBias(), passes().addsASum(), passes().fusedFunction());
-        INDArray x = passes().inputBackward(input, workspaceMgr);
-        INDArray delta = passes().delta(ours, x, parameters(), epsilon, workspaceMgr);
-        INDArray weightGradient = gradientViews.get(WEIGHTS);
-        INDArray biasGradient = hasBias() ? gradientViews.get(BIAS) : null;
-        INDArray next = passes().backward(
-                        ours,
-                        x,
-                        delta,
-                        parameters(),
-                        new ProductPasses.Parameters(weightGradient, biasGradient),
-                        workspaceMgr);
+    void maskDelta(INDArray delta) {
+        // DL4J's layers leave it as it is.
+    }
+
+    @Override
+    Gradient gradients() {
         Gradient gradient = new DefaultGradient();
         if (hasBias()) {
-            gradient.setGradientFor(BIAS, biasGradient);
+            gradient.setGradientFor(BIAS, gradientViews.get(BIAS));
         }
-        gradient.setGradientFor(WEIGHTS, weightGradient, 'c');
-        return new Pair<>(gradient, next);
+        gradient.setGradientFor(WEIGHTS, gradientViews.get(WEIGHTS), 'c');
+        return gradient;
+    }
+
+    /** DL4J's layers hand a mask on without keeping it. */
+    @Override
+    public Pair<INDArray, MaskState> feedForwardMaskArray(INDArray mask, MaskState state, int minibatchSize) {
+        return new Pair<>(mask, state);
+    }
+
+    @Override
+    public boolean hasBias() {
+        return layerConf().hasBias();
     }
 }

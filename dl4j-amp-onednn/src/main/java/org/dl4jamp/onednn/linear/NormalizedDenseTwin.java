@@ -33,43 +33,29 @@ final class NormalizedDenseTwin extends DenseLayer implements KeptWeights.Keeper
 
     private final transient OneDnnContext context;
     private final transient ActivationFunction function;
-    private final transient ProductCache products = new ProductCache();
+    private final transient ProductCache products;
     private final transient KernelCache<Layout, LayerNormKernels> norms = new KernelCache<>(KernelCache.SHAPES);
 
     NormalizedDenseTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
         this.context = context;
+        this.products = new ProductCache(context);
         this.function = new ActivationFunction(context, layerConf().getActivationFn());
     }
 
-    private Layout rows() {
-        return Layout.dense(dataType, input.shape());
-    }
-
     private ProductKernels products() {
-        INDArray weights = getParam(WEIGHTS);
-        Layout rows = rows();
-        return products.get(rows, copies -> {
-            if (input.rank() != 2 || input.size(1) != weights.size(0)) {
-                Rejection.of(conf, paramsFlattened, index, input);
-            }
-            return ProductKernels.make(
-                    context,
-                    new DensePrimitives(),
-                    copies,
-                    new ProductKernels.Task(
-                            layerId(),
-                            rows,
-                            Layout.of(weights.transpose()),
-                            false,
-                            Layout.dense(dataType, input.size(0), weights.size(1)),
-                            null));
-        });
+        INDArray weights = Views.transposed(getParam(WEIGHTS));
+        if (input.rank() != 2 || input.size(1) != weights.size(1)) {
+            Rejection.of(conf, paramsFlattened, index, input);
+        }
+        ProductPasses.Parameters withoutBias = new ProductPasses.Parameters(weights, null);
+        return products.dense(layerId(), dataType, input, withoutBias, false, null);
     }
 
     private LayerNormKernels norms(INDArray sums) {
         return norms.get(
-                rows(), () -> LayerNormKernels.make(context, layerId(), sums.size(0), sums.size(1), hasBias()));
+                Layout.of(sums),
+                () -> LayerNormKernels.make(context, layerId(), sums.size(0), sums.size(1), hasBias()));
     }
 
     private INDArray floats(INDArray like, ArrayType place, LayerWorkspaceMgr workspaceMgr) {

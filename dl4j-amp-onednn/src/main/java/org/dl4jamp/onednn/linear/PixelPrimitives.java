@@ -42,7 +42,7 @@ final class PixelPrimitives extends DensePrimitives {
     }
 
     @Override
-    public StridedInput samples(OneDnnContext context, String layer, Layout input) {
+    public InputSamples samples(OneDnnContext context, String layer, Layout input) {
         return isStrided(geometry) ? StridedInput.of(context, layer, geometry, input) : StridedInput.all(input);
     }
 

@@ -2,9 +2,13 @@ package org.dl4jamp.onednn.linear;
 
 import java.util.function.Function;
 import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.KernelCache;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.weights.KeptWeights;
 import org.dl4jamp.onednn.weights.WeightCopies;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * The kernels of a layer that multiplies by weights, for the shapes of its input used last, and the copies of its
@@ -13,6 +17,11 @@ import org.dl4jamp.onednn.weights.WeightCopies;
 public final class ProductCache implements AutoCloseable {
     private final KernelCache<Layout, ProductKernels> kernels = new KernelCache<>(KernelCache.SHAPES);
     private final WeightCopies copies = new WeightCopies();
+    private final OneDnnContext context;
+
+    public ProductCache(OneDnnContext context) {
+        this.context = context;
+    }
 
     /**
      * Returns the kernels for a shape.
@@ -21,6 +30,33 @@ public final class ProductCache implements AutoCloseable {
      */
     public ProductKernels get(Layout input, Function<WeightCopies, ProductKernels> maker) {
         return kernels.get(input, () -> maker.apply(copies));
+    }
+
+    /**
+     * Returns the kernels of a layer whose weights are a matrix.
+     *
+     * @param layer for error messages
+     * @param type of the factors
+     * @param input {@code [rows, nIn]}
+     * @param sum whether another array may be added before the activation function is applied
+     * @param function the activation function to apply; null if there is none
+     */
+    public ProductKernels dense(
+            String layer,
+            DataType type,
+            INDArray input,
+            ProductPasses.Parameters parameters,
+            boolean sum,
+            Eltwise function) {
+        Layout rows = Layout.dense(type, input.shape());
+        INDArray weights = parameters.weights();
+        boolean hasBias = parameters.bias() != null;
+        return get(rows, ours -> {
+            Layout output = Layout.dense(type, input.size(0), weights.size(0));
+            ProductKernels.Task task =
+                    new ProductKernels.Task(layer, rows, Layout.of(weights), hasBias, output, sum, function);
+            return ProductKernels.make(context, new DensePrimitives(), ours, task);
+        });
     }
 
     /** Returns the copies of the weights. */

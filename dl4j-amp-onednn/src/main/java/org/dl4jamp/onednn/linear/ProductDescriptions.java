@@ -20,6 +20,25 @@ import org.nd4j.linalg.api.buffer.DataType;
  */
 record ProductDescriptions<F extends primitive_desc>(
         ProductPrimitives<F> primitives, ProductKernels.Task task, Layout samples) {
+    /** The forward products of one layer. */
+    enum Forward {
+        /** With the activation function, if there is one. */
+        WHOLE(""),
+        /** With a summand and the activation function, if there is one. */
+        ADDING(" and a sum"),
+        /** Without the activation function. */
+        PLAIN(" before a sum"),
+        /** Without the activation function, in FP32. */
+        IN_FLOAT(" in FP32");
+
+        /** Follows the layer's and the primitive's name in error messages. */
+        final String suffix;
+
+        Forward(String suffix) {
+            this.suffix = suffix;
+        }
+    }
+
     /** The argument of a primitive that is added to its products. */
     static final int SUMMAND = dnnl.DNNL_ARG_ATTR_MULTIPLE_POST_OP_BASE | dnnl.DNNL_ARG_SRC_1;
 
@@ -31,7 +50,7 @@ record ProductDescriptions<F extends primitive_desc>(
         return primitives.seen(task.output()).descriptor();
     }
 
-    memory.desc floatOutput() {
+    private memory.desc floatOutput() {
         return primitives
                 .seen(Layout.channelsLast(DataType.FLOAT, task.output().shape()))
                 .descriptor();
@@ -80,31 +99,19 @@ record ProductDescriptions<F extends primitive_desc>(
         return primitives.forward(input(), weights, bias(), output(), attributes);
     }
 
-    /**
-     * Describes the product with a sum and the activation function, if there is one.
-     *
-     * @param weights the order of the weights
-     */
-    F forwardAdding(memory.desc weights) {
-        return forward(weights, true);
+    /** Describes one of the forward products. */
+    F forward(Forward which) {
+        if (which == Forward.WHOLE) {
+            return forward();
+        }
+        memory.desc weights = forward().weights_desc();
+        return which == Forward.ADDING
+                ? forward(weights, true)
+                : primitives.forward(input(), weights, bias(), output(which), OneDnnContext.attributes());
     }
 
-    /**
-     * Describes the product and the bias alone.
-     *
-     * @param weights the order of the weights
-     */
-    F forwardPlain(memory.desc weights) {
-        return primitives.forward(input(), weights, bias(), output(), OneDnnContext.attributes());
-    }
-
-    /**
-     * Describes the product without the activation function.
-     *
-     * @param weights the order of the weights
-     */
-    F forwardInFloat(memory.desc weights) {
-        return primitives.forward(input(), weights, bias(), floatOutput(), OneDnnContext.attributes());
+    memory.desc output(Forward which) {
+        return which == Forward.IN_FLOAT ? floatOutput() : output();
     }
 
     primitive_desc backwardData() {

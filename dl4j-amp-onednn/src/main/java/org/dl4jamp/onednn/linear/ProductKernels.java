@@ -1,11 +1,14 @@
 package org.dl4jamp.onednn.linear;
 
+import java.util.EnumMap;
+import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Stream;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.primitive;
 import org.bytedeco.dnnl.primitive_desc;
+import org.dl4jamp.onednn.linear.ProductDescriptions.Forward;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Resources;
 import org.dl4jamp.onednn.primitive.Eltwise;
@@ -55,17 +58,14 @@ public final class ProductKernels implements AutoCloseable {
     private final OneDnnContext context;
     private final ProductDescriptions<?> descriptions;
     private final String what;
-    private final StridedInput samples;
+    private final InputSamples samples;
     private final ArrangedWeights weights;
     private final ArrangedWeights weightsBackward;
+    private final Map<Forward, Kernel> forward = new EnumMap<>(Forward.class);
     private final boolean hasBias;
     private final long[] outputShape;
     private INDArray networks;
     private boolean backwardHasWeights;
-    private Kernel forward;
-    private Kernel forwardInFloat;
-    private Kernel forwardAdding;
-    private Kernel forwardPlain;
     private Kernel backwardData;
     private Kernel backwardWeights;
     private ArrangedGradient weightGradient;
@@ -115,60 +115,18 @@ public final class ProductKernels implements AutoCloseable {
         return hasBias ? kernel.argument(argument, descriptions.bias()) : kernel;
     }
 
-    private Kernel forwardKernel() {
-        if (forward == null) {
-            forward = OneDnnContext.make(what, work(), () -> {
-                primitive_desc description = descriptions.forward();
-                return withBias(kernel(what, description), dnnl.DNNL_ARG_BIAS)
-                        .argument(dnnl.DNNL_ARG_WEIGHTS, description.weights_desc())
-                        .argument(dnnl.DNNL_ARG_SRC, descriptions.input())
-                        .argument(dnnl.DNNL_ARG_DST, descriptions.output());
-            });
-        }
-        return forward;
-    }
-
-    private Kernel forwardAddingKernel() {
-        if (forwardAdding == null) {
-            String name = what + " and a sum";
-            forwardAdding = OneDnnContext.make(name, work(), () -> {
-                memory.desc inner = descriptions.forward().weights_desc();
-                return withBias(kernel(name, descriptions.forwardAdding(inner)), dnnl.DNNL_ARG_BIAS)
-                        .argument(dnnl.DNNL_ARG_WEIGHTS, inner)
-                        .argument(dnnl.DNNL_ARG_SRC, descriptions.input())
-                        .argument(ProductDescriptions.SUMMAND, descriptions.output())
-                        .argument(dnnl.DNNL_ARG_DST, descriptions.output());
-            });
-        }
-        return forwardAdding;
-    }
-
-    private Kernel forwardPlainKernel() {
-        if (forwardPlain == null) {
-            String name = what + " before a sum";
-            forwardPlain = OneDnnContext.make(name, work(), () -> {
-                memory.desc inner = descriptions.forward().weights_desc();
-                return withBias(kernel(name, descriptions.forwardPlain(inner)), dnnl.DNNL_ARG_BIAS)
-                        .argument(dnnl.DNNL_ARG_WEIGHTS, inner)
-                        .argument(dnnl.DNNL_ARG_SRC, descriptions.input())
-                        .argument(dnnl.DNNL_ARG_DST, descriptions.output());
-            });
-        }
-        return forwardPlain;
-    }
-
-    private Kernel forwardInFloatKernel() {
-        if (forwardInFloat == null) {
-            String name = what + " in FP32";
-            forwardInFloat = OneDnnContext.make(name, work(), () -> {
-                memory.desc inner = descriptions.forward().weights_desc();
-                return withBias(kernel(name, descriptions.forwardInFloat(inner)), dnnl.DNNL_ARG_BIAS)
-                        .argument(dnnl.DNNL_ARG_WEIGHTS, inner)
-                        .argument(dnnl.DNNL_ARG_SRC, descriptions.input())
-                        .argument(dnnl.DNNL_ARG_DST, descriptions.floatOutput());
-            });
-        }
-        return forwardInFloat;
+    private Kernel make(Forward which) {
+        String name = what + which.suffix;
+        return OneDnnContext.make(name, work(), () -> {
+            primitive_desc description = descriptions.forward(which);
+            Kernel kernel = withBias(kernel(name, description), dnnl.DNNL_ARG_BIAS)
+                    .argument(dnnl.DNNL_ARG_WEIGHTS, description.weights_desc())
+                    .argument(dnnl.DNNL_ARG_SRC, descriptions.input())
+                    .argument(dnnl.DNNL_ARG_DST, descriptions.output(which));
+            return which == Forward.ADDING
+                    ? kernel.argument(ProductDescriptions.SUMMAND, descriptions.output())
+                    : kernel;
+        });
     }
 
     private Kernel backwardDataKernel() {
@@ -224,24 +182,26 @@ public final class ProductKernels implements AutoCloseable {
 
     /** Computes product, bias and, if there is one, activation function. */
     void forward(INDArray input, INDArray bias, INDArray output) {
-        run(forwardKernel(), input, bias, output);
+        run(forwardKernel(Forward.WHOLE), input, bias, output);
     }
 
     /** Computes product, bias, a summand of the output's layout and, if there is one, activation function. */
     void forwardAdding(INDArray input, INDArray bias, INDArray summand, INDArray output) {
-        Kernel kernel = forwardAddingKernel();
-        kernel.bind(ProductDescriptions.SUMMAND, summand);
-        run(kernel, input, bias, output);
+        run(forwardKernel(Forward.ADDING).bind(ProductDescriptions.SUMMAND, summand), input, bias, output);
     }
 
     /** Computes product and bias. */
     void forwardPlain(INDArray input, INDArray bias, INDArray output) {
-        run(forwardPlainKernel(), input, bias, output);
+        run(forwardKernel(Forward.PLAIN), input, bias, output);
     }
 
     /** Computes product and bias, in FP32. */
     public void forwardInFloat(INDArray input, INDArray bias, INDArray output) {
-        run(forwardInFloatKernel(), input, bias, output);
+        run(forwardKernel(Forward.IN_FLOAT), input, bias, output);
+    }
+
+    private Kernel forwardKernel(Forward which) {
+        return forward.computeIfAbsent(which, this::make);
     }
 
     private void run(Kernel kernel, INDArray input, INDArray bias, INDArray output) {
@@ -281,7 +241,8 @@ public final class ProductKernels implements AutoCloseable {
 
     @Override
     public void close() {
-        Stream.of(forward, forwardInFloat, forwardAdding, forwardPlain, backwardData, backwardWeights, weightGradient)
+        forward.values().forEach(Kernel::close);
+        Stream.of(backwardData, backwardWeights, weightGradient)
                 .filter(Objects::nonNull)
                 .forEach(Resources::close);
         samples.close();

@@ -77,14 +77,9 @@ public final class ProductPasses implements AutoCloseable {
         return function.isIdentity() ? null : function.eltwise();
     }
 
-    /** Returns the input of a forward pass in the type and order of the kernels. */
-    INDArray inputForward(INDArray input, LayerWorkspaceMgr workspaceMgr) {
-        return context.copies().channelsLast(channels.toSecond(input), type, workspaceMgr, ArrayType.FF_WORKING_MEM);
-    }
-
-    /** Returns the input of a backward pass in the type and order of the kernels. */
-    INDArray inputBackward(INDArray input, LayerWorkspaceMgr workspaceMgr) {
-        return context.copies().channelsLast(channels.toSecond(input), type, workspaceMgr, ArrayType.BP_WORKING_MEM);
+    /** Returns an input in the type and order of the kernels. */
+    INDArray ready(INDArray input, ArrayType working, LayerWorkspaceMgr workspaceMgr) {
+        return context.copies().channelsLast(channels.toSecond(input), type, workspaceMgr, working);
     }
 
     /**

@@ -17,11 +17,11 @@ interface ProductPrimitives<F extends primitive_desc> {
     String name();
 
     /**
-     * Returns the positions of the input that are multiplied.
+     * Returns the numbers of the input that are multiplied.
      *
      * @param layer for error messages
      */
-    default StridedInput samples(OneDnnContext context, String layer, Layout input) {
+    default InputSamples samples(OneDnnContext context, String layer, Layout input) {
         return StridedInput.all(input);
     }
 

@@ -1,8 +1,8 @@
 package org.dl4jamp.onednn.linear;
 
+import java.util.Map;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
-import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.params.SeparableConvolutionParamInitializer;
 import org.deeplearning4j.nn.workspace.ArrayType;
@@ -19,19 +19,18 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * A depthwise convolution, then a product of the channels of each pixel, which has bias and activation function. What
  * is between the two is in the arrays' type, and made again for the backward pass.
  */
-final class SeparableConvolutionTwin extends ConvolutionTwinBase<SeparableConvolution2D> {
+final class SeparableConvolutionTwin extends ConvolutionTwin {
     private static final long serialVersionUID = 1L;
 
-    private static final String DEPTH = SeparableConvolutionParamInitializer.DEPTH_WISE_WEIGHT_KEY;
     private static final String POINT = SeparableConvolutionParamInitializer.POINT_WISE_WEIGHT_KEY;
-    private static final String BIAS = SeparableConvolutionParamInitializer.BIAS_KEY;
 
     private final transient ConvolutionForm pointwise;
-    private final transient ProductCache pointKernels = new ProductCache();
+    private final transient ProductCache pointKernels;
 
     SeparableConvolutionTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
-        super(conf, type, context, ConvolutionForm::depthwiseOf);
-        this.pointwise = ConvolutionForm.pointwiseOf(layerConf());
+        super(conf, type, context, ConvolutionForm.depthwiseOf((SeparableConvolution2D) conf.getLayer()));
+        this.pointwise = ConvolutionForm.pointwiseOf((SeparableConvolution2D) conf.getLayer());
+        this.pointKernels = new ProductCache(context);
     }
 
     private ProductKernels depthKernels() {
@@ -43,22 +42,24 @@ final class SeparableConvolutionTwin extends ConvolutionTwinBase<SeparableConvol
         return pointKernels.get(
                 layout,
                 copies -> pointwise.kernels(
-                        context(),
-                        layerId(),
-                        copies,
-                        layout,
-                        hasBias(),
-                        passes().addsASum(),
-                        passes().fusedFunction()));
+                        context, layerId(), copies, layout, hasBias(), passes.addsASum(), passes.fusedFunction()));
     }
 
-    private ProductPasses.Parameters parameters() {
-        return new ProductPasses.Parameters(getParam(POINT), hasBias() ? getParam(BIAS) : null);
+    @Override
+    ProductPasses.Parameters inOrder(Map<String, INDArray> table) {
+        return new ProductPasses.Parameters(table.get(POINT), table.get(BIAS));
+    }
+
+    @Override
+    Gradient gradients() {
+        Gradient gradient = super.gradients();
+        gradient.setGradientFor(POINT, gradientViews.get(POINT), 'c');
+        return gradient;
     }
 
     private INDArray between(
             ProductKernels kernels, INDArray x, boolean training, ArrayType working, LayerWorkspaceMgr workspaceMgr) {
-        kernels.takeWeights(getParam(DEPTH), training);
+        kernels.takeWeights(getParam(WEIGHTS), training);
         INDArray between = Workspaces.channelsLast(workspaceMgr, working, dataType, kernels.outputShape());
         kernels.forward(x, null, between);
         return between;
@@ -68,40 +69,32 @@ final class SeparableConvolutionTwin extends ConvolutionTwinBase<SeparableConvol
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
         ProductKernels depth = depthKernels();
-        INDArray x = passes().inputForward(input, workspaceMgr);
+        INDArray x = passes.ready(input, ArrayType.FF_WORKING_MEM, workspaceMgr);
         INDArray between = between(depth, x, training, ArrayType.FF_WORKING_MEM, workspaceMgr);
-        return passes().forward(pointKernels(between), between, parameters(), training, workspaceMgr);
+        return passes.forward(pointKernels(between), between, inOrder(params), training, workspaceMgr);
     }
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
         ProductKernels depth = depthKernels();
-        INDArray x = passes().inputBackward(input, workspaceMgr);
+        INDArray x = passes.ready(input, ArrayType.BP_WORKING_MEM, workspaceMgr);
         INDArray between = between(depth, x, true, ArrayType.BP_WORKING_MEM, workspaceMgr);
         ProductKernels point = pointKernels(between);
-        INDArray delta = passes().delta(point, between, parameters(), epsilon, workspaceMgr);
-        INDArray depthGradient = gradientViews.get(DEPTH);
-        INDArray pointGradient = gradientViews.get(POINT);
-        INDArray biasGradient = hasBias() ? gradientViews.get(BIAS) : null;
-        point.backwardWeights(between, delta, pointGradient, biasGradient);
+        INDArray delta = passes.delta(point, between, inOrder(params), epsilon, workspaceMgr);
+        ProductPasses.Parameters pointGradients = inOrder(gradientViews);
+        point.backwardWeights(between, delta, pointGradients.weights(), pointGradients.bias());
         INDArray betweenGradient =
                 Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, dataType, between.shape());
         point.backwardData(delta, getParam(POINT), betweenGradient);
-        INDArray next = passes().backward(
-                        depth,
-                        x,
-                        betweenGradient,
-                        new ProductPasses.Parameters(getParam(DEPTH), null),
-                        new ProductPasses.Parameters(depthGradient, null),
-                        workspaceMgr);
-        Gradient gradient = new DefaultGradient();
-        if (hasBias()) {
-            gradient.setGradientFor(BIAS, biasGradient);
-        }
-        gradient.setGradientFor(DEPTH, depthGradient, 'c');
-        gradient.setGradientFor(POINT, pointGradient, 'c');
-        return new Pair<>(gradient, next);
+        INDArray next = passes.backward(
+                depth,
+                x,
+                betweenGradient,
+                new ProductPasses.Parameters(getParam(WEIGHTS), null),
+                new ProductPasses.Parameters(gradientViews.get(WEIGHTS), null),
+                workspaceMgr);
+        return new Pair<>(gradients(), next);
     }
 
     @Override

@@ -13,7 +13,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * The positions of an input that are multiplied. Without strides these are all positions, in place. With strides a
  * window of one position selects them, packed into memory that the network's kernels share.
  */
-final class StridedInput implements AutoCloseable {
+final class StridedInput implements InputSamples {
     private final Layout layout;
     /** Averages of one number, which copy it; null if all positions are multiplied. */
     private final PoolingKernels averages;
@@ -46,13 +46,13 @@ final class StridedInput implements AutoCloseable {
         return new StridedInput(layout, averages, context.staging());
     }
 
-    /** Returns their layout. */
-    Layout layout() {
+    @Override
+    public Layout layout() {
         return layout;
     }
 
-    /** Returns where those of an input are until the next kernel has run. */
-    Place take(INDArray input) {
+    @Override
+    public Place take(INDArray input) {
         if (averages == null) {
             return Place.of(input);
         }
@@ -64,13 +64,13 @@ final class StridedInput implements AutoCloseable {
         return Place.kept(packed.address());
     }
 
-    /** Returns where their gradient is to be written before {@link #spread}. */
-    Place gradient(INDArray inputGradient) {
+    @Override
+    public Place gradient(INDArray inputGradient) {
         return averages == null ? Place.of(inputGradient) : packed();
     }
 
-    /** Puts their gradient where they were taken from, and zeros everywhere else. */
-    void spread(INDArray inputGradient) {
+    @Override
+    public void spread(INDArray inputGradient) {
         if (averages != null) {
             averages.backward(packed(), Place.of(inputGradient));
         }

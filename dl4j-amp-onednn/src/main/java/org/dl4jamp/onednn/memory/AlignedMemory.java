@@ -1,15 +1,18 @@
 package org.dl4jamp.onednn.memory;
 
 import java.util.concurrent.atomic.LongAdder;
+import org.bytedeco.dnnl.memory;
 import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.javacpp.Pointer;
 
 /** Native memory that grows when more is needed and then holds something else. Begins at a page. */
 public final class AlignedMemory implements AutoCloseable {
     private static final int ALIGNMENT = 4096;
+    private static final int CACHE_LINE = 64;
 
     private static final LongAdder HELD = new LongAdder();
 
-    private BytePointer memory = new BytePointer(0L);
+    private BytePointer content = new BytePointer(0L);
     private long bytes;
 
     /** Returns how many bytes are held in this process. */
@@ -17,23 +20,38 @@ public final class AlignedMemory implements AutoCloseable {
         return HELD.sum();
     }
 
+    /** Returns the bytes of an array in an order, as a multiple of a cache line. */
+    public static long bytes(memory.desc order) {
+        return bytes(order.get_size());
+    }
+
+    /** Returns a number of bytes as a multiple of a cache line. */
+    public static long bytes(long number) {
+        return (number + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    }
+
     /** Makes sure that there is enough. */
     public void reserve(long atLeast) {
         if (atLeast > bytes) {
             close();
-            memory = new BytePointer(atLeast + ALIGNMENT).retainReference();
+            content = new BytePointer(atLeast + ALIGNMENT).retainReference();
             bytes = atLeast;
             HELD.add(bytes);
         }
     }
 
+    /** Fills it with zeros. */
+    public void clear() {
+        Pointer.memset(new Handle().at(address()), 0, bytes);
+    }
+
     public long address() {
-        return (memory.address() + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        return (content.address() + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     }
 
     @Override
     public void close() {
-        memory.deallocate();
+        content.deallocate();
         HELD.add(-bytes);
         bytes = 0;
     }

@@ -2,18 +2,14 @@ package org.dl4jamp.onednn.normalization;
 
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
-import org.deeplearning4j.nn.gradient.DefaultGradient;
-import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.memory.Layout;
-import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.ParameterlessTwin;
-import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -45,27 +41,23 @@ public final class LrnTwin extends ParameterlessTwin<LocalResponseNormalization>
     }
 
     @Override
-    public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
-        assertInputSet(false);
-        LrnKernels ours = kernels();
-        INDArray x = ready(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
-        INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, x.shape());
-        ours.forward(x, output);
-        return handedOn(output);
+    protected long[] outputShape() {
+        return given().shape();
     }
 
     @Override
-    public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        assertInputSet(true);
+    protected void forward(INDArray output, boolean training, LayerWorkspaceMgr workspaceMgr) {
+        kernels().forward(ready(workspaceMgr, ArrayType.FF_WORKING_MEM), output);
+    }
+
+    @Override
+    protected void backward(INDArray epsilon, INDArray next, LayerWorkspaceMgr workspaceMgr) {
         LrnKernels ours = kernels();
-        INDArray x = ready(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray x = ready(workspaceMgr, ArrayType.BP_WORKING_MEM);
         INDArray above = ready(epsilon, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
-        Rejection.ofEpsilon(layerId(), above, x.shape());
-        INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, x.shape());
         // Other kernels have used the memory in between that it leaves its sums in.
         ours.forward(x, Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, dataType, x.shape()));
         ours.backward(x, above, next);
-        return new Pair<>(new DefaultGradient(), handedOn(next));
     }
 
     @Override

@@ -9,11 +9,9 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.params.DefaultParamInitializer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.onednn.linear.DensePrimitives;
 import org.dl4jamp.onednn.linear.ProductCache;
 import org.dl4jamp.onednn.linear.ProductKernels;
 import org.dl4jamp.onednn.linear.ProductPasses;
-import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Views;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -44,7 +42,7 @@ final class OutputPasses implements AutoCloseable {
     private final DataType type;
     private final BaseOutputLayer conf;
     private final Supplier<String> layer;
-    private final ProductCache kernels = new ProductCache();
+    private final ProductCache kernels;
     private final Optional<Softmax> softmax;
     private final Optional<SoftmaxCrossEntropy> crossEntropy;
     private double loss;
@@ -56,6 +54,7 @@ final class OutputPasses implements AutoCloseable {
      */
     OutputPasses(OneDnnContext context, DataType type, BaseOutputLayer conf, Supplier<String> layer) {
         this.context = context;
+        this.kernels = new ProductCache(context);
         this.type = type;
         this.conf = conf;
         this.layer = layer;
@@ -64,21 +63,7 @@ final class OutputPasses implements AutoCloseable {
     }
 
     private ProductKernels kernels(INDArray rows, ProductPasses.Parameters parameters) {
-        Layout input = Layout.dense(type, rows.shape());
-        return kernels.get(
-                input,
-                copies -> ProductKernels.make(
-                        context,
-                        new DensePrimitives(),
-                        copies,
-                        new ProductKernels.Task(
-                                layer.get(),
-                                input,
-                                Layout.of(parameters.weights()),
-                                parameters.bias() != null,
-                                Layout.dense(
-                                        type, rows.size(0), parameters.weights().size(0)),
-                                null)));
+        return kernels.dense(layer.get(), type, rows, parameters, false, null);
     }
 
     /** Returns the copies of the weights. */
@@ -115,16 +100,12 @@ final class OutputPasses implements AutoCloseable {
         return sums;
     }
 
-    /** Returns rows in the type of the kernels, one after the other in memory. */
+    /**
+     * Returns rows, or sequences {@code [minibatch, nIn, time]}, in the type of the products, with their channels last
+     * in memory.
+     */
     INDArray rows(INDArray rows, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
         return context.copies().channelsLast(rows, type, workspaceMgr, working);
-    }
-
-    /**
-     * Returns sequences {@code [minibatch, nIn, time]} in the type of the products, with their channels last in memory.
-     */
-    INDArray sequences(INDArray sequences, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
-        return context.copies().channelsLast(sequences, type, workspaceMgr, working);
     }
 
     /** Returns labels {@code [minibatch, nOut, time]} in FP32, with their channels last in memory. */

@@ -72,7 +72,7 @@ final class RnnOutputTwin extends RnnOutputLayer
             // DL4J's layer has a message for it, and throws it before it computes.
             super.preOutput2d(false, workspaceMgr);
         }
-        return rows(passes.sequences(sequences, workspaceMgr, working));
+        return rows(passes.rows(sequences, workspaceMgr, working));
     }
 
     private INDArray preOutput(boolean training, LayerWorkspaceMgr workspaceMgr, ArrayType place) {

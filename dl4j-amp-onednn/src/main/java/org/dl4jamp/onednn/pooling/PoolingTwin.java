@@ -4,13 +4,10 @@ import org.deeplearning4j.nn.api.MaskState;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.Subsampling1DLayer;
-import org.deeplearning4j.nn.gradient.DefaultGradient;
-import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.LentGradients;
-import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -63,50 +60,56 @@ final class PoolingTwin extends ParameterlessTwin<Layer> implements LentGradient
     }
 
     @Override
-    public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
-        assertInputSet(false);
+    protected long[] outputShape() {
+        return kernels().outputShape();
+    }
+
+    @Override
+    protected void forward(INDArray output, boolean training, LayerWorkspaceMgr workspaceMgr) {
         PoolingKernels ours = kernels();
-        INDArray x = ready(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
-        INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, ours.outputShape());
+        INDArray x = ready(workspaceMgr, ArrayType.FF_WORKING_MEM);
         places = training && Workspaces.staysUntilBackward(workspaceMgr)
                 ? ours.places(workspaceMgr, ArrayType.ACTIVATIONS)
                 : null;
         ours.forward(x, output, places == null ? ours.places(workspaceMgr, ArrayType.FF_WORKING_MEM) : places);
         if (masksSteps()) {
-            SequenceMask.of((Subsampling1DLayer) layerConf(), maskArray).applyTo(output);
+            mask(output);
         }
-        return handedOn(output);
     }
 
     private boolean masksSteps() {
         return maskArray != null && layerConf() instanceof Subsampling1DLayer;
     }
 
+    private void mask(INDArray sequences) {
+        SequenceMask.of((Subsampling1DLayer) layerConf(), maskArray).applyTo(sequences);
+    }
+
     @Override
-    public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        assertInputSet(true);
+    protected INDArray inputGradient(LayerWorkspaceMgr workspaceMgr, long... shape) {
+        return inputGradient.create(workspaceMgr, dataType, shape);
+    }
+
+    @Override
+    protected void backward(INDArray epsilon, INDArray next, LayerWorkspaceMgr workspaceMgr) {
         PoolingKernels ours = kernels();
         DataType sums = form.addsUpGradients() ? DataType.FLOAT : dataType;
         INDArray above = ready(masked(epsilon, workspaceMgr), sums, workspaceMgr, ArrayType.BP_WORKING_MEM);
-        Rejection.ofEpsilon(layerId(), above, ours.outputShape());
         INDArray found = places == null ? findAgain(ours, workspaceMgr) : places;
-        long[] shape = given().shape();
-        INDArray next = inputGradient.create(workspaceMgr, dataType, shape);
         if (sums == dataType) {
             ours.backward(above, next, found);
         } else {
-            INDArray unrounded = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, sums, shape);
+            INDArray unrounded = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, sums, next.shape());
             ours.backward(above, unrounded, found);
             context().copies().copy(unrounded, next);
         }
-        return new Pair<>(new DefaultGradient(), handedOn(next));
     }
 
     private INDArray findAgain(PoolingKernels ours, LayerWorkspaceMgr workspaceMgr) {
         INDArray found = ours.places(workspaceMgr, ArrayType.BP_WORKING_MEM);
         if (found != null) {
             ours.forward(
-                    ready(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM),
+                    ready(workspaceMgr, ArrayType.BP_WORKING_MEM),
                     Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, dataType, ours.outputShape()),
                     found);
         }
@@ -118,7 +121,7 @@ final class PoolingTwin extends ParameterlessTwin<Layer> implements LentGradient
             return epsilon;
         }
         INDArray own = workspaceMgr.dup(ArrayType.BP_WORKING_MEM, epsilon);
-        SequenceMask.of((Subsampling1DLayer) layerConf(), maskArray).applyTo(own);
+        mask(own);
         return own;
     }
 

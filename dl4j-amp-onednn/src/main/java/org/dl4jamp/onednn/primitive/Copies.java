@@ -6,6 +6,7 @@ import org.bytedeco.dnnl.reorder;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -17,7 +18,7 @@ public final class Copies implements AutoCloseable {
     private record Task(Layout from, Layout to) {}
 
     private final OneDnnContext context;
-    private final KernelCache<Task, Kernel> kernels = new KernelCache<>(MOST);
+    private final KernelCache<Task, Copy> kernels = new KernelCache<>(MOST);
 
     Copies(OneDnnContext context) {
         this.context = context;
@@ -38,30 +39,25 @@ public final class Copies implements AutoCloseable {
     }
 
     private void copy(Layout fromLayout, INDArray from, Layout toLayout, INDArray to) {
-        kernels.get(new Task(fromLayout, toLayout), () -> kernel(fromLayout, toLayout))
-                .bind(dnnl.DNNL_ARG_FROM, from)
-                .bind(dnnl.DNNL_ARG_TO, to)
-                .run();
+        kernels.get(new Task(fromLayout, toLayout), () -> make(fromLayout, toLayout))
+                .run(Place.of(from), Place.of(to));
     }
 
-    private Kernel kernel(Layout from, Layout to) {
+    private Copy make(Layout from, Layout to) {
         String what = "a copy of " + from + " to " + to;
-        return OneDnnContext.make(what, Work.ofNumbers(from.length()), () -> {
-            memory.desc source = from.descriptor();
-            memory.desc target = to.descriptor();
-            return kernel(what, source, target)
-                    .argument(dnnl.DNNL_ARG_FROM, source)
-                    .argument(dnnl.DNNL_ARG_TO, target);
-        });
+        return OneDnnContext.make(
+                what, Work.ofNumbers(from.length()), () -> make(what, from.descriptor(), to.descriptor()));
     }
 
-    /** Returns a kernel that copies, still without arguments, to be used within {@link OneDnnContext#make}. */
-    public Kernel kernel(String what, memory.desc from, memory.desc to) {
+    /** Makes a copy, within {@link OneDnnContext#make}. */
+    public Copy make(String what, memory.desc from, memory.desc to) {
         return Work.ofNumbers(Math.max(from.get_size(), to.get_size()) / Float.BYTES)
                 .withItsThreads(() -> {
                     reorder.primitive_desc description = new reorder.primitive_desc(
                             OneDnnContext.cpu(), from, OneDnnContext.cpu(), to, OneDnnContext.attributes(), false);
-                    return new Kernel(context, what, description, new reorder(description));
+                    return new Copy(new Kernel(context, what, description, new reorder(description))
+                            .argument(dnnl.DNNL_ARG_FROM, from)
+                            .argument(dnnl.DNNL_ARG_TO, to));
                 });
     }
 

@@ -1,12 +1,13 @@
 package org.dl4jamp.onednn.primitive;
 
-import java.util.List;
+import java.util.stream.Stream;
 import org.bytedeco.dnnl.binary;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.post_ops;
 import org.bytedeco.dnnl.primitive_attr;
 import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.memory.Resources;
 import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.memory.Slab;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -16,8 +17,8 @@ public final class TimeStepKernels implements AutoCloseable {
     private final Kernel multiply;
     private final Kernel multiplyAdd;
     private final Kernel mask;
-    private final Kernel round;
-    private final Kernel roundDeltas;
+    private final Copy round;
+    private final Copy roundDeltas;
 
     public static TimeStepKernels make(OneDnnContext context, String layer, DataType type, SequenceShape shape) {
         String what = layer + ": time steps in " + type + " for " + shape;
@@ -33,12 +34,16 @@ public final class TimeStepKernels implements AutoCloseable {
         multiply = multiply(context, what, step, step, false);
         multiplyAdd = multiply(context, what, step, step, true);
         mask = multiply(context, what, step, Layout.dense(DataType.FLOAT, minibatch, 1), false);
-        round = copy(context, what, step, Layout.dense(type, minibatch, units));
-        roundDeltas = copy(
-                context,
-                what,
-                Layout.dense(DataType.FLOAT, gates, minibatch, units),
-                Layout.strided(type, new long[] {gates, minibatch, units}, units, gates * units, 1));
+        Copies copies = context.copies();
+        round = copies.make(
+                what, step.descriptor(), Layout.dense(type, minibatch, units).descriptor());
+        roundDeltas = gates == 1
+                ? round
+                : copies.make(
+                        what,
+                        Layout.dense(DataType.FLOAT, gates, minibatch, units).descriptor(),
+                        Layout.strided(type, new long[] {gates, minibatch, units}, units, gates * units, 1)
+                                .descriptor());
     }
 
     private static Kernel multiply(OneDnnContext context, String what, Layout step, Layout factor, boolean adds) {
@@ -56,15 +61,6 @@ public final class TimeStepKernels implements AutoCloseable {
                 .argument(dnnl.DNNL_ARG_SRC_0, array)
                 .argument(dnnl.DNNL_ARG_SRC_1, other)
                 .argument(dnnl.DNNL_ARG_DST, array);
-    }
-
-    private static Kernel copy(OneDnnContext context, String what, Layout from, Layout to) {
-        memory.desc source = from.descriptor();
-        memory.desc target = to.descriptor();
-        return context.copies()
-                .kernel(what, source, target)
-                .argument(dnnl.DNNL_ARG_FROM, source)
-                .argument(dnnl.DNNL_ARG_TO, target);
     }
 
     /** Computes {@code product = one * other}; the product may overwrite a factor. */
@@ -95,7 +91,7 @@ public final class TimeStepKernels implements AutoCloseable {
 
     /** Copies into the layer's type. */
     public void round(Slab from, Slab to) {
-        copy(round, from, to);
+        round.run(from.place(), to.place());
     }
 
     /**
@@ -105,15 +101,11 @@ public final class TimeStepKernels implements AutoCloseable {
      * @param to {@code [minibatch, gates, units]}
      */
     public void roundDeltas(Slab from, Slab to) {
-        copy(roundDeltas, from, to);
-    }
-
-    private static void copy(Kernel kernel, Slab from, Slab to) {
-        kernel.bind(dnnl.DNNL_ARG_FROM, from).bind(dnnl.DNNL_ARG_TO, to).run();
+        roundDeltas.run(from.place(), to.place());
     }
 
     @Override
     public void close() {
-        List.of(multiply, multiplyAdd, mask, round, roundDeltas).forEach(Kernel::close);
+        Stream.of(multiply, multiplyAdd, mask, round, roundDeltas).distinct().forEach(Resources::close);
     }
 }

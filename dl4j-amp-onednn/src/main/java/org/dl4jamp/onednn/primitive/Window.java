@@ -159,6 +159,17 @@ public final class Window {
         return geometry(steps, before, after, output, exceeds(size));
     }
 
+    /** Returns how it moves over the padding around an array of a size, as over an array of its own without padding. */
+    public WindowGeometry overPadding(long... size) {
+        long[] output = new long[axes()];
+        long[] reach = new long[axes()];
+        for (int axis = 0; axis < axes(); axis++) {
+            output[axis] = steps(axis, size[axis]);
+            reach[axis] = (output[axis] - 1) * strides[axis] + extent(axis);
+        }
+        return geometry(strides.clone(), new long[axes()], new long[axes()], output, exceeds(reach));
+    }
+
     /** Returns whether DL4J lets a deconvolution spread an array of a size out by it. */
     public boolean fitsSpread(long... size) {
         for (int axis = 0; axis < axes(); axis++) {

@@ -58,6 +58,24 @@ public final class WindowGeometry {
         return kernel.length == 3 && exceedsArray;
     }
 
+    /**
+     * Returns whether oneDNN's fast convolution of a single channel is not to be had: with one window along the last
+     * axis, and a stride there, its windows are that stride apart along the axis before, too.
+     */
+    public boolean isBeyondFastSingleChannel() {
+        int last = kernel.length - 1;
+        return output[last] == 1 && strides[last] > 1 && kernel[last] > 1;
+    }
+
+    /** Returns the size of the array, padding included, that windows of these steps reach over. */
+    public long[] reach() {
+        long[] reach = new long[kernel.length];
+        for (int axis = 0; axis < kernel.length; axis++) {
+            reach[axis] = (output[axis] - 1) * strides[axis] + (kernel[axis] - 1) * (gaps[axis] + 1) + 1;
+        }
+        return reach;
+    }
+
     /** Returns the padding before the array's first number. */
     public long[] before() {
         return before.clone();

@@ -7,9 +7,9 @@ import java.lang.ref.Reference;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.bytedeco.javacpp.Pointer;
-import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.RNNFormat;
+import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
@@ -37,8 +37,8 @@ final class BidirectionalTwin extends BidirectionalLayer implements KeptWeights.
 
     private final transient Bidirectional layer;
     private final DataType type;
-    private final transient Directional forwards;
-    private final transient Directional backwards;
+    private final transient RecurrentTwin forwards;
+    private final transient RecurrentTwin backwards;
     private final transient DirectionMerge merge;
     private transient INDArray parameters;
     private transient INDArray given;
@@ -53,14 +53,11 @@ final class BidirectionalTwin extends BidirectionalLayer implements KeptWeights.
                 direction(conf, layer.getBwd(), type, context));
     }
 
-    private static Directional direction(
-            NeuralNetConfiguration conf,
-            org.deeplearning4j.nn.conf.layers.Layer layer,
-            DataType type,
-            OneDnnContext context) {
+    private static RecurrentTwin direction(
+            NeuralNetConfiguration conf, Layer layer, DataType type, OneDnnContext context) {
         NeuralNetConfiguration own = conf.clone();
         own.setLayer(layer);
-        return (Directional)
+        return (RecurrentTwin)
                 RecurrentLayers.direction(layer).orElseThrow().maker().make(own, type, context);
     }
 
@@ -68,8 +65,8 @@ final class BidirectionalTwin extends BidirectionalLayer implements KeptWeights.
             NeuralNetConfiguration conf,
             DataType type,
             OneDnnContext context,
-            Directional forwards,
-            Directional backwards) {
+            RecurrentTwin forwards,
+            RecurrentTwin backwards) {
         super(conf, forwards, backwards, Nd4j.empty(DataType.FLOAT));
         this.layer = (Bidirectional) conf.getLayer();
         this.merge = new DirectionMerge(layer.getMode(), type, context);
@@ -133,8 +130,8 @@ final class BidirectionalTwin extends BidirectionalLayer implements KeptWeights.
         return featuresFirst(given);
     }
 
-    private static RecurrentPasses.Sequences of(INDArray sequences, Layer direction) {
-        return new RecurrentPasses.Sequences(sequences, direction.getMaskArray(), RecurrentState.ZERO);
+    private static Sequences of(INDArray sequences, RecurrentTwin direction) {
+        return new Sequences(sequences, direction.getMaskArray(), RecurrentState.ZERO, direction.parameters());
     }
 
     /** Returns sequences reversed, {@code [minibatch, size, time]}. */
@@ -165,10 +162,8 @@ final class BidirectionalTwin extends BidirectionalLayer implements KeptWeights.
 
     /** Returns the outputs of one direction, {@code [time, minibatch, units]}. */
     private INDArray outputs(
-            Directional direction, INDArray sequences, boolean training, LayerWorkspaceMgr workspaceMgr) {
-        return direction
-                .passes()
-                .outputs(of(sequences, direction), direction.parameters(), training, null, workspaceMgr);
+            RecurrentTwin direction, INDArray sequences, boolean training, LayerWorkspaceMgr workspaceMgr) {
+        return direction.passes().outputs(of(sequences, direction), training, null, workspaceMgr);
     }
 
     /** Returns the outputs of the backward direction, in the order of the input. */
@@ -193,10 +188,8 @@ final class BidirectionalTwin extends BidirectionalLayer implements KeptWeights.
      */
     private void prepareBackward(INDArray sequences, SequenceMemory memory, LayerWorkspaceMgr workspaceMgr) {
         if (!merge.isReadyForBackward()) {
-            INDArray one = forwards.passes().outputsAgain(of(sequences, forwards), forwards.parameters(), workspaceMgr);
-            INDArray turned = backwards
-                    .passes()
-                    .outputsAgain(of(reversed(sequences, memory), backwards), backwards.parameters(), workspaceMgr);
+            INDArray one = forwards.passes().outputsAgain(of(sequences, forwards), workspaceMgr);
+            INDArray turned = backwards.passes().outputsAgain(of(reversed(sequences, memory), backwards), workspaceMgr);
             merge.keep(one, reverse(turned, memory.create(type, turned.shape())));
         }
     }
@@ -232,14 +225,13 @@ final class BidirectionalTwin extends BidirectionalLayer implements KeptWeights.
     }
 
     private static INDArray backward(
-            Directional direction, INDArray sequences, INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+            RecurrentTwin direction, INDArray sequences, INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         return direction
                 .passes()
                 .backward(
                         of(sequences, direction),
                         epsilon,
                         -1,
-                        direction.parameters(),
                         direction.gradients(),
                         null,
                         workspaceMgr,
@@ -249,18 +241,17 @@ final class BidirectionalTwin extends BidirectionalLayer implements KeptWeights.
     @Override
     public Gradient gradient() {
         Gradient gradient = new DefaultGradient(getGradientsViewArray());
-        forwards.gradients()
-                .asGradient()
-                .gradientForVariable()
-                .forEach((name, array) ->
-                        gradient.setGradientFor(BidirectionalParamInitializer.FORWARD_PREFIX + name, array));
-        backwards
+        put(forwards, BidirectionalParamInitializer.FORWARD_PREFIX, gradient);
+        put(backwards, BidirectionalParamInitializer.BACKWARD_PREFIX, gradient);
+        return gradient;
+    }
+
+    private static void put(RecurrentTwin direction, String prefix, Gradient gradient) {
+        direction
                 .gradients()
                 .asGradient()
                 .gradientForVariable()
-                .forEach((name, array) ->
-                        gradient.setGradientFor(BidirectionalParamInitializer.BACKWARD_PREFIX + name, array));
-        return gradient;
+                .forEach((name, array) -> gradient.setGradientFor(prefix + name, array));
     }
 
     @Override

@@ -3,13 +3,16 @@ package org.dl4jamp.onednn.recurrent;
 import static org.nd4j.linalg.indexing.NDArrayIndex.all;
 import static org.nd4j.linalg.indexing.NDArrayIndex.interval;
 
+import java.util.List;
+import org.bytedeco.dnnl.global.dnnl;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Workspaces;
+import org.dl4jamp.onednn.primitive.Combination;
+import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.KernelCache;
-import org.dl4jamp.onednn.primitive.MergeKernels;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
@@ -24,7 +27,7 @@ final class DirectionMerge implements AutoCloseable {
     private final Bidirectional.Mode mode;
     private final DataType type;
     private final OneDnnContext context;
-    private final KernelCache<Layout, MergeKernels> kernels = new KernelCache<>(KernelCache.SHAPES);
+    private final KernelCache<Combination.Task, Combination> kernels = new KernelCache<>(2 * KernelCache.SHAPES);
     private INDArray forwardOutputs;
     private INDArray backwardOutputs;
 
@@ -37,9 +40,18 @@ final class DirectionMerge implements AutoCloseable {
     /** The gradients of the outputs of the two directions. */
     record Errors(INDArray forwards, INDArray backwards) {}
 
-    private MergeKernels kernels(INDArray array) {
-        Layout layout = Layout.of(array);
-        return kernels.get(layout, () -> MergeKernels.make(context, "bidirectional layer", layout));
+    private void combine(dnnl.algorithm function, List<Eltwise> after, INDArray one, INDArray other, INDArray result) {
+        Combination.Task task = new Combination.Task(function, 2, after, Layout.of(one));
+        kernels.get(task, () -> Combination.make(context, "bidirectional layer", task))
+                .run(List.of(one, other), result);
+    }
+
+    private void average(INDArray one, INDArray other, INDArray mean) {
+        combine(dnnl.algorithm.binary_add, List.of(Eltwise.linear(0.5, 0)), one, other, mean);
+    }
+
+    private void multiply(INDArray one, INDArray other, INDArray product) {
+        combine(dnnl.algorithm.binary_mul, List.of(), one, other, product);
     }
 
     /**
@@ -55,9 +67,9 @@ final class DirectionMerge implements AutoCloseable {
                 workspaceMgr, ArrayType.ACTIVATIONS, type, one.size(0), one.size(1), both ? 2 * units : units);
         switch (mode) {
             case ADD -> add(one, other, merged);
-            case AVERAGE -> kernels(one).average(one, other, merged);
+            case AVERAGE -> average(one, other, merged);
             case MUL -> {
-                kernels(one).multiply(one, other, merged);
+                multiply(one, other, merged);
                 if (keeps) {
                     keep(one, other);
                 }
@@ -95,14 +107,14 @@ final class DirectionMerge implements AutoCloseable {
             case ADD -> new Errors(error, error);
             case AVERAGE -> {
                 INDArray half = memory.create(type, error.shape());
-                kernels(error).average(error, memory.zeros(type, error.shape()), half);
+                average(error, memory.zeros(type, error.shape()), half);
                 yield new Errors(half, half);
             }
             case MUL -> {
                 INDArray one = memory.create(type, error.shape());
                 INDArray other = memory.create(type, error.shape());
-                kernels(error).multiply(error, backwardOutputs, one);
-                kernels(error).multiply(error, forwardOutputs, other);
+                multiply(error, backwardOutputs, one);
+                multiply(error, forwardOutputs, other);
                 yield new Errors(one, other);
             }
             case CONCAT -> {
@@ -116,7 +128,7 @@ final class DirectionMerge implements AutoCloseable {
 
     /** Computes the sum of two arrays. */
     void add(INDArray one, INDArray other, INDArray sum) {
-        kernels(one).add(one, other, sum);
+        combine(dnnl.algorithm.binary_add, List.of(), one, other, sum);
     }
 
     void clear() {

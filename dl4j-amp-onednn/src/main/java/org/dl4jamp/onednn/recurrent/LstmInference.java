@@ -2,15 +2,14 @@ package org.dl4jamp.onednn.recurrent;
 
 import java.util.Optional;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.OneDnnLibrary;
 import org.dl4jamp.onednn.weights.KeptWeights;
-import org.dl4jamp.onednn.weights.LstmWeights;
-import org.nd4j.linalg.activations.impl.ActivationSigmoid;
-import org.nd4j.linalg.activations.impl.ActivationTanH;
+import org.dl4jamp.onednn.weights.WeightCopies;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -23,8 +22,15 @@ final class LstmInference implements KeptWeights, AutoCloseable {
     private final Supplier<String> layer;
     private final DataType type;
     private final KernelCache<SequenceShape, InferringLstm> primitives = new KernelCache<>(RecurrentPasses.SHAPES);
-    private final LstmWeights weights = new LstmWeights();
+    private final Weights weights = new Weights(new WeightCopies(), new WeightCopies(), new WeightCopies());
     private boolean keeps;
+
+    /** Copies of weights and biases: one for each order that primitives read, whatever the number of shapes. */
+    record Weights(WeightCopies input, WeightCopies recurrent, WeightCopies bias) {
+        private Stream<WeightCopies> all() {
+            return Stream.of(input, recurrent, bias);
+        }
+    }
 
     private LstmInference(OneDnnContext context, Supplier<String> layer, DataType type) {
         this.context = context;
@@ -33,16 +39,15 @@ final class LstmInference implements KeptWeights, AutoCloseable {
     }
 
     /**
-     * Returns the LSTM of a layer with tanh and sigmoid, which are oneDNN's functions; subclasses of these may compute
-     * anything.
+     * Returns the LSTM of a layer with tanh and sigmoid, which are oneDNN's functions.
      *
      * @param layer the layer's name for error messages
      * @return empty if oneDNN has none
      */
     static Optional<LstmInference> of(OneDnnContext context, Supplier<String> layer, DataType type, LSTM conf) {
-        boolean usual = conf.getActivationFn().getClass() == ActivationTanH.class
-                && conf.getGateActivationFn().getClass() == ActivationSigmoid.class;
-        return usual && isThereFor(type) ? Optional.of(new LstmInference(context, layer, type)) : Optional.empty();
+        return LstmCell.isUsual(conf) && isThereFor(type)
+                ? Optional.of(new LstmInference(context, layer, type))
+                : Optional.empty();
     }
 
     /**
@@ -63,23 +68,17 @@ final class LstmInference implements KeptWeights, AutoCloseable {
     /**
      * Runs a forward pass.
      *
-     * @param x {@code [steps, minibatch, nIn]}
+     * @param x the input, {@code [steps, minibatch, nIn]}
      * @param lastState takes the state after it, outside workspaces; null if unused
      * @param place where the outputs go
      * @return {@code [steps, minibatch, units]}
      */
-    INDArray outputs(
-            INDArray x,
-            RecurrentParameters parameters,
-            RecurrentState initial,
-            LastState lastState,
-            SequenceMemory place) {
-        SequenceShape shape = new SequenceShape(
-                x.size(1), x.size(0), x.size(2), parameters.recurrentWeights().size(0), LstmCell.GATES);
+    INDArray outputs(Sequences sequences, INDArray x, LastState lastState, SequenceMemory place) {
+        SequenceShape shape = sequences.shape(LstmCell.GATES);
         INDArray outputs = place.create(type, shape.steps(), shape.minibatch(), shape.units());
         primitives
                 .get(shape, () -> InferringLstm.make(context, layer.get(), type, shape, weights))
-                .run(x, parameters, initial, outputs, lastState);
+                .run(x, sequences.parameters(), sequences.initial(), outputs, lastState);
         return outputs;
     }
 
@@ -90,12 +89,12 @@ final class LstmInference implements KeptWeights, AutoCloseable {
 
     @Override
     public void outdate() {
-        weights.outdate();
+        weights.all().forEach(WeightCopies::outdate);
     }
 
     @Override
     public void close() {
         primitives.close();
-        weights.close();
+        weights.all().forEach(WeightCopies::close);
     }
 }

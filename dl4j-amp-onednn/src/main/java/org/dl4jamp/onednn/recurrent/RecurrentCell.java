@@ -1,10 +1,46 @@
 package org.dl4jamp.onednn.recurrent;
 
+import org.deeplearning4j.nn.conf.layers.FeedForwardLayer;
+import org.dl4jamp.onednn.activation.CellFunction;
+import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.memory.Slab;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.TimeStepKernels;
+import org.dl4jamp.onednn.weights.RecurrentWeights;
+import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** The arithmetic of a recurrent layer, for one shape of its input. */
-interface RecurrentCell extends AutoCloseable {
+/**
+ * The arithmetic of a recurrent layer, for one shape of its input. Products, masks, rounding and the loop over time
+ * steps are the same for all cells; subclasses add the functions of the gates and their derivatives. Sums and functions
+ * are FP32. Factors of products are rounded, and so is what a layer of BFLOAT16 keeps for the backward pass.
+ */
+abstract class RecurrentCell implements AutoCloseable {
+    final SequenceShape shape;
+    final DataType type;
+    final TimeStepKernels steps;
+    final CellFunction activation;
+    private final OneDnnContext context;
+    private final SequenceProducts products;
+
+    /**
+     * A layer, and one shape of its input.
+     *
+     * @param layer the layer's name for error messages
+     * @param type the type of its arrays
+     * @param weights memory for copies of its weights
+     */
+    record Setup(OneDnnContext context, String layer, DataType type, SequenceShape shape, RecurrentWeights weights) {}
+
+    RecurrentCell(Setup setup, FeedForwardLayer conf) {
+        this.context = setup.context();
+        this.shape = setup.shape();
+        this.type = setup.type();
+        this.products = SequenceProducts.make(context, setup.layer(), type, shape, setup.weights());
+        this.steps = TimeStepKernels.make(context, setup.layer(), type, shape);
+        this.activation = CellFunction.of(conf.getActivationFn(), context, setup.layer(), shape);
+    }
+
     /** The trace of a forward pass. */
     interface Trace {
         /** Returns the outputs: {@code [steps + 1, minibatch, units]}, the state before the first step in front. */
@@ -30,7 +66,7 @@ interface RecurrentCell extends AutoCloseable {
     }
 
     /**
-     * Runs a forward pass.
+     * The arguments of a forward pass.
      *
      * @param x {@code [steps, minibatch, nIn]}
      * @param mask FLOAT {@code [steps, minibatch]}, factors of outputs and state; null for none
@@ -39,7 +75,7 @@ interface RecurrentCell extends AutoCloseable {
      * @param working memory for intermediate results
      * @param lasting memory for the trace
      */
-    Trace forward(
+    record Forward(
             INDArray x,
             RecurrentParameters parameters,
             RecurrentState initial,
@@ -48,45 +84,129 @@ interface RecurrentCell extends AutoCloseable {
             boolean keeps,
             boolean truncates,
             SequenceMemory working,
-            SequenceMemory lasting);
+            SequenceMemory lasting) {}
+
+    /**
+     * The arguments of a backward pass.
+     *
+     * @param x {@code [steps, minibatch, nIn]}
+     * @param error the gradient of the outputs, FLOAT {@code [steps, minibatch, units]}; it's used up
+     * @param mask as in the forward pass
+     * @param firstStep the earliest time step that gradients flow back to
+     * @param gradients where the gradients of the parameters go
+     * @param inputGradient where that of the input goes, {@code [steps, minibatch, nIn]}; null if unused
+     * @param memory memory for intermediate results
+     */
+    record Backward(
+            INDArray x,
+            RecurrentParameters parameters,
+            INDArray error,
+            INDArray mask,
+            long firstStep,
+            RecurrentParameters gradients,
+            INDArray inputGradient,
+            SequenceMemory memory) {}
+
+    /** Gradients of the sums of one time step, which are computed from the last step to the first. */
+    interface Deltas {
+        /** Returns them, FLOAT {@code [gates, minibatch, units]}, for the error of that time step's outputs. */
+        Slab of(long time, Slab error);
+    }
+
+    /**
+     * Makes room for the trace of a forward pass, and puts the state before it there.
+     *
+     * @param sums {@code [gates, steps * minibatch * units]}
+     * @param outputs {@code [steps + 1, minibatch, units]}
+     * @param rounds whether the trace will be rounded, and kept without the functions' values
+     * @param memory memory for all that would be rounded
+     */
+    abstract StepTrace begin(Forward pass, INDArray sums, INDArray outputs, boolean rounds, SequenceMemory memory);
+
+    /** Computes a time step from its sums, and returns its outputs in FP32. */
+    abstract Slab step(StepTrace trace, long time, boolean training);
+
+    /**
+     * Prepares a backward pass. Derivatives don't depend on the error, so they're computed for all time steps at once.
+     *
+     * @param trace of the forward pass, in FP32; it's used up
+     */
+    abstract Deltas deltas(StepTrace trace, Backward pass);
+
+    /** Runs a forward pass. */
+    Trace forward(Forward pass) {
+        long block = shape.block();
+        boolean rounds = pass.keeps() && type != DataType.FLOAT;
+        SequenceMemory memory = rounds ? pass.working() : pass.lasting();
+        INDArray sums = memory.create(DataType.FLOAT, shape.gates(), shape.gate());
+        INDArray outputs = pass.lasting().create(type, shape.steps() + 1, shape.minibatch(), shape.units());
+        StepTrace trace = begin(pass, sums, outputs, rounds, memory);
+        begin(outputs, pass.initial().output());
+
+        products.takeWeights(pass.parameters());
+        products.input(pass.x(), pass.parameters().bias(), Slab.of(sums));
+        Slab now = Slab.of(outputs);
+        for (long time = 0; time < shape.steps(); time++) {
+            if (time > 0 || !pass.initial().isZero()) {
+                products.recurrent(
+                        Slab.of(outputs).plus(time * block), Slab.of(sums).plus(time * block));
+            }
+            now = step(trace, time, pass.training());
+            if (pass.mask() != null) {
+                Slab mask = Slab.of(pass.mask()).plus(time * shape.minibatch());
+                steps.mask(now, mask);
+                if (trace.memories() != null) {
+                    steps.mask(trace.memory(time + 1), mask);
+                }
+            }
+            steps.round(now, Slab.of(outputs).plus((time + 1) * block));
+        }
+        StepTrace ended = trace.endedBy(now);
+        return rounds ? ended.rounded(context, type, pass.lasting()) : ended;
+    }
+
+    /** Fills the front of an array with the numbers before the first time step. */
+    final void begin(INDArray array, INDArray initial) {
+        INDArray first = Slab.of(array).vector(shape.block()).reshape(shape.minibatch(), shape.units());
+        if (initial == null) {
+            first.assign(0);
+        } else {
+            first.assign(initial);
+        }
+    }
 
     /**
      * Runs a backward pass.
      *
-     * @param trace that kept everything; it's used up
-     * @param error the gradient of the outputs, FLOAT {@code [steps, minibatch, units]}; it's used up
-     * @param mask as in the forward pass
-     * @param firstStep the earliest time step that gradients flow back to
-     * @param deltas where the gradients of the sums go: {@code [steps, minibatch, gates * units]}
-     * @param memory memory for intermediate results
+     * @param kept a trace that kept everything; it's used up
      */
-    void backward(Trace trace, INDArray error, INDArray mask, long firstStep, INDArray deltas, SequenceMemory memory);
-
-    /**
-     * Runs a backward pass over all time steps with all gradients, if the cell has one for this forward pass. It
-     * replaces {@link #backward} and the products of the deltas.
-     *
-     * @param x {@code [steps, minibatch, nIn]}
-     * @param error the gradient of the outputs, FLOAT {@code [steps, minibatch, units]}; it's used up
-     * @param gradients where the gradients of the parameters go
-     * @param inputGradient where that of the input goes, {@code [steps, minibatch, nIn]}; null if unused
-     * @param memory memory for intermediate results
-     * @return whether it was done
-     */
-    default boolean backwardAtOnce(
-            Trace trace,
-            INDArray x,
-            RecurrentParameters parameters,
-            INDArray error,
-            RecurrentParameters gradients,
-            INDArray inputGradient,
-            SequenceMemory memory) {
-        return false;
+    void backward(Trace kept, Backward pass) {
+        SequenceMemory memory = pass.memory();
+        StepTrace trace = ((StepTrace) kept).widened(context, memory);
+        long block = shape.columns() * shape.minibatch();
+        INDArray deltas = memory.create(type, shape.steps(), shape.minibatch(), shape.columns());
+        if (pass.firstStep() > 0) {
+            Slab.of(deltas).vector(pass.firstStep() * block).assign(0);
+        }
+        products.takeWeightsBackward(pass.parameters());
+        Deltas ofStep = deltas(trace, pass);
+        for (long time = shape.steps() - 1; time >= pass.firstStep(); time--) {
+            Slab error = Slab.of(pass.error()).plus(time * shape.block());
+            if (time < shape.steps() - 1) {
+                products.recurrentBackward(Slab.of(deltas).plus((time + 1) * block), error);
+            }
+            steps.roundDeltas(ofStep.of(time, error), Slab.of(deltas).plus(time * block));
+        }
+        products.weightGradients(pass.x(), Slab.of(trace.outputs()), deltas, pass.gradients());
+        if (pass.inputGradient() != null) {
+            products.inputGradient(deltas, pass.inputGradient());
+        }
     }
 
-    /** Returns its products, for computations from the deltas. */
-    SequenceProducts products();
-
     @Override
-    void close();
+    public void close() {
+        products.close();
+        steps.close();
+        activation.close();
+    }
 }

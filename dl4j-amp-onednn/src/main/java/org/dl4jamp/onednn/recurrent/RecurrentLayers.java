@@ -2,8 +2,10 @@ package org.dl4jamp.onednn.recurrent;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BiFunction;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
+import org.deeplearning4j.nn.conf.layers.BaseRecurrentLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
@@ -17,11 +19,21 @@ import org.nd4j.linalg.activations.impl.ActivationRReLU;
 /** Layers that go through sequences step by step. */
 public final class RecurrentLayers {
     private static final LayerKernels<LSTM> LSTMS =
-            new LayerKernels<>(LSTM.class, RecurrentLayers::lstm, LstmTwin::new, true);
+            kernels(LSTM.class, RecurrentLayers::lstm, LstmCell.GATES, LstmCell::new);
     private static final LayerKernels<SimpleRnn> SIMPLE_RNNS =
-            new LayerKernels<>(SimpleRnn.class, RecurrentLayers::simpleRnn, SimpleRnnTwin::new, true);
+            kernels(SimpleRnn.class, RecurrentLayers::simpleRnn, SimpleRnnCell.GATES, SimpleRnnCell::new);
 
     private RecurrentLayers() {}
+
+    private static <L extends BaseRecurrentLayer> LayerKernels<L> kernels(
+            Class<L> type,
+            LayerKernels.Limits<L> limits,
+            int gates,
+            BiFunction<RecurrentCell.Setup, L, RecurrentCell> cells) {
+        LayerKernels.Maker twin = (conf, arrays, context) -> new RecurrentTwin(
+                conf, arrays, context, gates, setup -> cells.apply(setup, type.cast(conf.getLayer())));
+        return new LayerKernels<>(type, limits, twin, true);
+    }
 
     public static List<LayerKernels<?>> kernels() {
         return List.of(

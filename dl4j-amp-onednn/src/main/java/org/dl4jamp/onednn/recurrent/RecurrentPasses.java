@@ -5,7 +5,6 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.SequenceShape;
-import org.dl4jamp.onednn.memory.Slab;
 import org.dl4jamp.onednn.memory.Views;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.KernelCache;
@@ -25,7 +24,7 @@ final class RecurrentPasses implements AutoCloseable {
     // More than other layers have: sequences come in many lengths, and all shapes share the memory for the weights.
     static final int SHAPES = 4 * KernelCache.SHAPES;
 
-    /** Makes cells. */
+    /** Makes cells for a layer. */
     interface CellMaker {
         RecurrentCell make(SequenceShape shape, RecurrentWeights weights);
     }
@@ -42,10 +41,6 @@ final class RecurrentPasses implements AutoCloseable {
     private boolean inputGradientUnwanted;
     private boolean hasTruncated;
 
-    RecurrentPasses(OneDnnContext context, DataType type, int gates, CellMaker maker) {
-        this(context, type, gates, maker, Optional.empty());
-    }
-
     /** @param inference computes in inference mode, where it can */
     RecurrentPasses(
             OneDnnContext context, DataType type, int gates, CellMaker maker, Optional<LstmInference> inference) {
@@ -56,18 +51,8 @@ final class RecurrentPasses implements AutoCloseable {
         this.inference = inference;
     }
 
-    /**
-     * The input.
-     *
-     * @param input {@code [minibatch, nIn, time]}
-     * @param mask {@code [minibatch, time]}; null for none
-     * @param initial the state before
-     */
-    record Sequences(INDArray input, INDArray mask, RecurrentState initial) {}
-
-    private RecurrentCell cell(INDArray input, INDArray recurrentWeights) {
-        SequenceShape shape =
-                new SequenceShape(input.size(0), input.size(2), input.size(1), recurrentWeights.size(0), gates);
+    private RecurrentCell cell(Sequences sequences) {
+        SequenceShape shape = sequences.shape(gates);
         return cells.get(shape, () -> maker.make(shape, weights));
     }
 
@@ -105,21 +90,16 @@ final class RecurrentPasses implements AutoCloseable {
      * @param lastState takes the state after it, outside workspaces; null if unused
      * @return {@code [time, minibatch, units]}, to be read only, and while the layer has its turn
      */
-    INDArray outputs(
-            Sequences sequences,
-            RecurrentParameters parameters,
-            boolean training,
-            LastState lastState,
-            LayerWorkspaceMgr workspaceMgr) {
+    INDArray outputs(Sequences sequences, boolean training, LastState lastState, LayerWorkspaceMgr workspaceMgr) {
         if (infers(sequences, training)) {
-            return inferred(sequences, parameters, lastState, workspaceMgr, ArrayType.FF_WORKING_MEM);
+            return inferred(sequences, lastState, workspaceMgr, ArrayType.FF_WORKING_MEM);
         }
         forget();
-        parameters.requireFit(sequences);
+        sequences.requireFit();
         boolean keeps = training && Workspaces.staysUntilBackward(workspaceMgr);
         SequenceMemory working = new SequenceMemory(workspaceMgr, ArrayType.FF_WORKING_MEM);
         SequenceMemory lasting = keeps ? new SequenceMemory(workspaceMgr, ArrayType.ACTIVATIONS) : working;
-        RecurrentCell.Trace trace = run(sequences, parameters, training, keeps, hasTruncated, working, lasting);
+        RecurrentCell.Trace trace = run(sequences, training, keeps, hasTruncated, working, lasting);
         if (lastState != null) {
             lastState.take(copied(trace.last(), lastState.room()));
         }
@@ -129,10 +109,10 @@ final class RecurrentPasses implements AutoCloseable {
     }
 
     /** Returns the outputs of a forward pass again, for a backward pass after inference, and keeps the trace. */
-    INDArray outputsAgain(Sequences sequences, RecurrentParameters parameters, LayerWorkspaceMgr workspaceMgr) {
+    INDArray outputsAgain(Sequences sequences, LayerWorkspaceMgr workspaceMgr) {
         forget();
         SequenceMemory memory = new SequenceMemory(workspaceMgr, ArrayType.BP_WORKING_MEM);
-        kept = run(sequences, parameters, true, true, hasTruncated, memory, memory);
+        kept = run(sequences, true, true, hasTruncated, memory, memory);
         keptFrom = sequences.initial();
         return kept.outputsOfSteps();
     }
@@ -142,17 +122,11 @@ final class RecurrentPasses implements AutoCloseable {
      *
      * @return {@code [minibatch, units, time]}
      */
-    INDArray forward(
-            Sequences sequences,
-            RecurrentParameters parameters,
-            boolean training,
-            LastState lastState,
-            LayerWorkspaceMgr workspaceMgr) {
+    INDArray forward(Sequences sequences, boolean training, LastState lastState, LayerWorkspaceMgr workspaceMgr) {
         if (infers(sequences, training)) {
-            return Views.permuted(
-                    inferred(sequences, parameters, lastState, workspaceMgr, ArrayType.ACTIVATIONS), 1, 2, 0);
+            return Views.permuted(inferred(sequences, lastState, workspaceMgr, ArrayType.ACTIVATIONS), 1, 2, 0);
         }
-        INDArray outputs = outputs(sequences, parameters, training, lastState, workspaceMgr);
+        INDArray outputs = outputs(sequences, training, lastState, workspaceMgr);
         INDArray activations = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATIONS, type, outputs.shape());
         context.copies().copy(outputs, activations);
         return Views.permuted(activations, 1, 2, 0);
@@ -166,37 +140,30 @@ final class RecurrentPasses implements AutoCloseable {
 
     /** Runs a forward pass by {@link #inference}, see {@link #outputs}. */
     private INDArray inferred(
-            Sequences sequences,
-            RecurrentParameters parameters,
-            LastState lastState,
-            LayerWorkspaceMgr workspaceMgr,
-            ArrayType place) {
-        parameters.requireFit(sequences);
+            Sequences sequences, LastState lastState, LayerWorkspaceMgr workspaceMgr, ArrayType place) {
+        sequences.requireFit();
         INDArray x = timeFirst(sequences.input(), type, new SequenceMemory(workspaceMgr, ArrayType.FF_WORKING_MEM));
-        return inference
-                .orElseThrow()
-                .outputs(x, parameters, sequences.initial(), lastState, new SequenceMemory(workspaceMgr, place));
+        return inference.orElseThrow().outputs(sequences, x, lastState, new SequenceMemory(workspaceMgr, place));
     }
 
     private RecurrentCell.Trace run(
             Sequences sequences,
-            RecurrentParameters parameters,
             boolean training,
             boolean keeps,
             boolean truncates,
             SequenceMemory working,
             SequenceMemory lasting) {
-        return cell(sequences.input(), parameters.recurrentWeights())
-                .forward(
+        return cell(sequences)
+                .forward(new RecurrentCell.Forward(
                         timeFirst(sequences.input(), type, working),
-                        parameters,
+                        sequences.parameters(),
                         sequences.initial(),
                         mask(sequences, working),
                         training,
                         keeps,
                         truncates,
                         working,
-                        lasting);
+                        lasting));
     }
 
     /** Returns a copy of a state outside of workspaces. */
@@ -221,7 +188,6 @@ final class RecurrentPasses implements AutoCloseable {
      * @param sequences of the forward pass
      * @param epsilon {@code [minibatch, units, time]}
      * @param backSteps how many time steps gradients flow back; all if it isn't positive
-     * @param parameters those of the forward pass
      * @param gradients views that take the parameters' gradients
      * @param lastState takes the state after the last time step; null if unused
      * @param destination where the result goes
@@ -231,14 +197,13 @@ final class RecurrentPasses implements AutoCloseable {
             Sequences sequences,
             INDArray epsilon,
             long backSteps,
-            RecurrentParameters parameters,
             RecurrentParameters gradients,
             LastState lastState,
             LayerWorkspaceMgr workspaceMgr,
             ArrayType destination) {
         INDArray input = sequences.input();
-        parameters.requireFit(sequences);
-        parameters.requireFit(epsilon, input);
+        sequences.requireFit();
+        sequences.requireFits(epsilon);
         SequenceMemory memory = new SequenceMemory(workspaceMgr, ArrayType.BP_WORKING_MEM);
         long steps = input.size(2);
         long firstStep = backSteps > 0 ? Math.max(0, steps - backSteps) : 0;
@@ -246,33 +211,27 @@ final class RecurrentPasses implements AutoCloseable {
         hasTruncated |= truncates;
         boolean usesKept =
                 kept != null && sequences.initial().isSameAs(keptFrom) && (kept.isTruncatable() || !truncates);
-        RecurrentCell.Trace trace = usesKept ? kept : run(sequences, parameters, true, true, truncates, memory, memory);
+        RecurrentCell.Trace trace = usesKept ? kept : run(sequences, true, true, truncates, memory, memory);
         forget();
         if (lastState != null) {
             lastState.take(copied(trace.last(), lastState.room()));
         }
         INDArray turned = epsilon.permute(2, 0, 1);
-        INDArray error = copy(turned, memory.create(DataType.FLOAT, turned.shape()));
         INDArray x = timeFirst(input, type, memory);
         INDArray next = inputGradientUnwanted ? null : Workspaces.dense(workspaceMgr, destination, type, x.shape());
-        RecurrentCell cell = cell(input, parameters.recurrentWeights());
-        if (cell.backwardAtOnce(trace, x, parameters, error, gradients, next, memory)) {
-            return next == null ? null : next.permute(1, 2, 0);
-        }
-        long columns = parameters.recurrentWeights().size(1);
-        INDArray deltas = memory.create(type, steps, input.size(0), columns);
-        if (firstStep > 0) {
-            Slab.of(deltas).vector(firstStep * input.size(0) * columns).assign(0);
-        }
-        SequenceProducts products = cell.products();
-        products.takeWeightsBackward(parameters.inputWeights(), parameters.recurrentWeights());
-        cell.backward(trace, error, mask(sequences, memory), firstStep, deltas, memory);
-        products.weightGradients(x, Slab.of(trace.outputs()), deltas, gradients);
-        if (next == null) {
-            return null;
-        }
-        products.inputGradient(deltas, next);
-        return next.permute(1, 2, 0);
+        cell(sequences)
+                .backward(
+                        trace,
+                        new RecurrentCell.Backward(
+                                x,
+                                sequences.parameters(),
+                                copy(turned, memory.create(DataType.FLOAT, turned.shape())),
+                                mask(sequences, memory),
+                                firstStep,
+                                gradients,
+                                next,
+                                memory));
+        return next == null ? null : next.permute(1, 2, 0);
     }
 
     /** Makes {@link #backward} leave out the gradient of the input, or compute it. */

@@ -19,8 +19,11 @@ record SequenceMemory(LayerWorkspaceMgr workspaceMgr, ArrayType place) {
         return Workspaces.dense(workspaceMgr, place, type, shape);
     }
 
-    /** Returns a copy, in a type. */
+    /** Returns a copy, in a type; null of null. */
     INDArray copy(OneDnnContext context, DataType type, INDArray from) {
+        if (from == null) {
+            return null;
+        }
         INDArray to = create(type, from.shape());
         context.copies().copy(from, to);
         return to;

@@ -4,10 +4,14 @@ import java.util.ArrayList;
 import java.util.List;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
+import org.dl4jamp.onednn.memory.AlignedMemory;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Place;
+import org.dl4jamp.onednn.memory.Resources;
 import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.memory.Slab;
+import org.dl4jamp.onednn.primitive.Copies;
+import org.dl4jamp.onednn.primitive.Copy;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.Multiplication;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -24,11 +28,9 @@ import org.nd4j.linalg.factory.Nd4j;
  * FP32.
  */
 final class SequenceProducts implements AutoCloseable {
-    private static final int CACHE_LINE = 64;
-
     private final SequenceShape shape;
     private final RecurrentWeights weights;
-    private final List<Kernel> kernels = new ArrayList<>();
+    private final List<AutoCloseable> kernels = new ArrayList<>();
 
     private final Kernel input;
     private final Kernel recurrent;
@@ -38,10 +40,10 @@ final class SequenceProducts implements AutoCloseable {
     private final Kernel recurrentWeightGradient;
     private final Kernel biasGradient;
 
-    private final Kernel roundInputWeights;
-    private final Kernel roundRecurrentWeights;
-    private final Kernel roundInputWeightsBackward;
-    private final Kernel roundRecurrentWeightsBackward;
+    private final Copy roundInputWeights;
+    private final Copy roundRecurrentWeights;
+    private final Copy roundInputWeightsBackward;
+    private final Copy roundRecurrentWeightsBackward;
     private final long inputWeightBytes;
     private final long recurrentWeightBytesBackward;
     private final INDArray ones;
@@ -99,19 +101,20 @@ final class SequenceProducts implements AutoCloseable {
                         context, what, dense(type, 1, rows), dense(type, rows, columns), dense(sums, 1, columns))
                 .kernel());
 
+        Copies copies = context.copies();
         // DL4J's weights are stored column by column.
         memory.desc inputMaster = strided(sums, new long[] {nIn, units}, 1, nIn);
         memory.desc recurrentMaster = strided(sums, new long[] {gates, units, units}, units * units, 1, units);
-        roundInputWeights = add(round(context, what, inputMaster, ofInput.weightsOrder()));
-        roundRecurrentWeights = add(round(context, what, recurrentMaster, ofOutput.weightsOrder()));
-        roundInputWeightsBackward = add(round(context, what, dense(sums, columns, nIn), ofDeltas.weightsOrder()));
-        roundRecurrentWeightsBackward = add(round(context, what, dense(sums, columns, units), ofDelta.weightsOrder()));
+        roundInputWeights = add(copies.make(what, inputMaster, ofInput.weightsOrder()));
+        roundRecurrentWeights = add(copies.make(what, recurrentMaster, ofOutput.weightsOrder()));
+        roundInputWeightsBackward = add(copies.make(what, dense(sums, columns, nIn), ofDeltas.weightsOrder()));
+        roundRecurrentWeightsBackward = add(copies.make(what, dense(sums, columns, units), ofDelta.weightsOrder()));
 
-        inputWeightBytes = aligned(ofInput.weightsOrder());
-        recurrentWeightBytesBackward = aligned(ofDelta.weightsOrder());
+        inputWeightBytes = AlignedMemory.bytes(ofInput.weightsOrder());
+        recurrentWeightBytesBackward = AlignedMemory.bytes(ofDelta.weightsOrder());
         weights.reserve(Math.max(
-                gates * inputWeightBytes + aligned(ofOutput.weightsOrder()),
-                recurrentWeightBytesBackward + aligned(ofDeltas.weightsOrder())));
+                gates * inputWeightBytes + AlignedMemory.bytes(ofOutput.weightsOrder()),
+                recurrentWeightBytesBackward + AlignedMemory.bytes(ofDeltas.weightsOrder())));
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             ones = Nd4j.ones(type, rows);
         }
@@ -125,18 +128,7 @@ final class SequenceProducts implements AutoCloseable {
         return Layout.strided(type, shape, strides).descriptor();
     }
 
-    private static Kernel round(OneDnnContext context, String what, memory.desc from, memory.desc to) {
-        return context.copies()
-                .kernel(what, from, to)
-                .argument(dnnl.DNNL_ARG_FROM, from)
-                .argument(dnnl.DNNL_ARG_TO, to);
-    }
-
-    private static long aligned(memory.desc order) {
-        return (order.get_size() + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-    }
-
-    private Kernel add(Kernel kernel) {
+    private <T extends AutoCloseable> T add(T kernel) {
         kernels.add(kernel);
         return kernel;
     }
@@ -157,39 +149,23 @@ final class SequenceProducts implements AutoCloseable {
         return weights.place(recurrentWeightBytesBackward);
     }
 
-    /**
-     * Takes the FP32 master weights over for a forward pass.
-     *
-     * @param inputWeights {@code [nIn, gates * units]}, column by column
-     * @param recurrentWeights {@code [units, gates * units]}, column by column
-     */
-    void takeWeights(INDArray inputWeights, INDArray recurrentWeights) {
+    /** Takes the FP32 master weights over for a forward pass. */
+    void takeWeights(RecurrentParameters masters) {
         if (weights.areFor(this)) {
             return;
         }
         for (int gate = 0; gate < shape.gates(); gate++) {
-            roundInputWeights
-                    .bind(dnnl.DNNL_ARG_FROM, Slab.of(inputWeights).plus(gate * shape.nIn() * shape.units()))
-                    .bind(dnnl.DNNL_ARG_TO, inputWeights(gate))
-                    .run();
+            Slab from = Slab.of(masters.inputWeights()).plus(gate * shape.nIn() * shape.units());
+            roundInputWeights.run(from.place(), inputWeights(gate));
         }
-        roundRecurrentWeights
-                .bind(dnnl.DNNL_ARG_FROM, recurrentWeights)
-                .bind(dnnl.DNNL_ARG_TO, recurrentWeights())
-                .run();
+        roundRecurrentWeights.run(Place.of(masters.recurrentWeights()), recurrentWeights());
         weights.made(this);
     }
 
     /** Takes them over for a backward pass, in place of those for a forward pass. */
-    void takeWeightsBackward(INDArray inputWeights, INDArray recurrentWeights) {
-        roundInputWeightsBackward
-                .bind(dnnl.DNNL_ARG_FROM, inputWeights)
-                .bind(dnnl.DNNL_ARG_TO, inputWeightsBackward())
-                .run();
-        roundRecurrentWeightsBackward
-                .bind(dnnl.DNNL_ARG_FROM, recurrentWeights)
-                .bind(dnnl.DNNL_ARG_TO, recurrentWeightsBackward())
-                .run();
+    void takeWeightsBackward(RecurrentParameters masters) {
+        roundInputWeightsBackward.run(Place.of(masters.inputWeights()), inputWeightsBackward());
+        roundRecurrentWeightsBackward.run(Place.of(masters.recurrentWeights()), recurrentWeightsBackward());
     }
 
     /**
@@ -216,11 +192,7 @@ final class SequenceProducts implements AutoCloseable {
      * @param sums the time step's part of those of the first gate, see {@link #input}
      */
     void recurrent(Slab before, Slab sums) {
-        recurrent
-                .bind(dnnl.DNNL_ARG_SRC, before)
-                .bind(dnnl.DNNL_ARG_WEIGHTS, recurrentWeights())
-                .bind(dnnl.DNNL_ARG_DST, sums)
-                .run();
+        run(recurrent, before.place(), recurrentWeights(), sums.place());
     }
 
     /**
@@ -230,11 +202,7 @@ final class SequenceProducts implements AutoCloseable {
      * @param error of the output, FLOAT {@code [minibatch, units]}
      */
     void recurrentBackward(Slab delta, Slab error) {
-        recurrentBackward
-                .bind(dnnl.DNNL_ARG_SRC, delta)
-                .bind(dnnl.DNNL_ARG_WEIGHTS, recurrentWeightsBackward())
-                .bind(dnnl.DNNL_ARG_DST, error)
-                .run();
+        run(recurrentBackward, delta.place(), recurrentWeightsBackward(), error.place());
     }
 
     /**
@@ -244,11 +212,7 @@ final class SequenceProducts implements AutoCloseable {
      * @param gradient {@code [steps, minibatch, nIn]}
      */
     void inputGradient(INDArray deltas, INDArray gradient) {
-        inputGradient
-                .bind(dnnl.DNNL_ARG_SRC, deltas)
-                .bind(dnnl.DNNL_ARG_WEIGHTS, inputWeightsBackward())
-                .bind(dnnl.DNNL_ARG_DST, gradient)
-                .run();
+        run(inputGradient, Place.of(deltas), inputWeightsBackward(), Place.of(gradient));
     }
 
     /**
@@ -260,25 +224,21 @@ final class SequenceProducts implements AutoCloseable {
      * @param gradients in the parameters' order
      */
     void weightGradients(INDArray x, Slab before, INDArray deltas, RecurrentParameters gradients) {
-        inputWeightGradient
-                .bind(dnnl.DNNL_ARG_SRC, deltas)
-                .bind(dnnl.DNNL_ARG_WEIGHTS, x)
-                .bind(dnnl.DNNL_ARG_DST, gradients.inputWeights())
-                .run();
-        recurrentWeightGradient
-                .bind(dnnl.DNNL_ARG_SRC, deltas)
-                .bind(dnnl.DNNL_ARG_WEIGHTS, before)
-                .bind(dnnl.DNNL_ARG_DST, gradients.recurrentWeights())
-                .run();
-        biasGradient
-                .bind(dnnl.DNNL_ARG_SRC, ones)
-                .bind(dnnl.DNNL_ARG_WEIGHTS, deltas)
-                .bind(dnnl.DNNL_ARG_DST, gradients.bias())
+        Place all = Place.of(deltas);
+        run(inputWeightGradient, all, Place.of(x), Place.of(gradients.inputWeights()));
+        run(recurrentWeightGradient, all, before.place(), Place.of(gradients.recurrentWeights()));
+        run(biasGradient, Place.of(ones), all, Place.of(gradients.bias()));
+    }
+
+    private static void run(Kernel product, Place one, Place other, Place target) {
+        product.bind(dnnl.DNNL_ARG_SRC, one)
+                .bind(dnnl.DNNL_ARG_WEIGHTS, other)
+                .bind(dnnl.DNNL_ARG_DST, target)
                 .run();
     }
 
     @Override
     public void close() {
-        kernels.forEach(Kernel::close);
+        kernels.forEach(Resources::close);
     }
 }

@@ -4,6 +4,7 @@ import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.lstm_backward;
 import org.bytedeco.dnnl.lstm_forward;
 import org.bytedeco.dnnl.memory;
+import org.dl4jamp.onednn.memory.AlignedMemory;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.memory.SequenceShape;
@@ -11,7 +12,6 @@ import org.dl4jamp.onednn.memory.Slab;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.primitive.Work;
 import org.dl4jamp.onednn.weights.GateWeights;
 import org.dl4jamp.onednn.weights.RecurrentWeights;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -22,10 +22,6 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * sigmoid as functions, no masks, and gradients that flow back to the first time step.
  */
 final class WholeLstm implements AutoCloseable {
-    private static final int GATES = LstmCell.GATES;
-    private static final int CACHE_LINE = 64;
-    private static final dnnl.rnn_direction ONWARD = dnnl.rnn_direction.unidirectional_left2right;
-
     private final SequenceShape shape;
     private final RecurrentWeights weights;
     private final Kernel forward;
@@ -35,10 +31,6 @@ final class WholeLstm implements AutoCloseable {
     private final GateWeights inputWeightsBackward;
     private final GateWeights recurrentWeightsBackward;
     private final GateWeights bias;
-    private final long inputWeightBytes;
-    private final long inputWeightBytesBackward;
-    private final long recurrentWeightBytes;
-    private final long recurrentWeightBytesBackward;
     private final long inputGradientNumbers;
     private final long recurrentGradientNumbers;
     private final long keptNumbers;
@@ -60,119 +52,58 @@ final class WholeLstm implements AutoCloseable {
         }
     }
 
-    static WholeLstm make(OneDnnContext context, String layer, SequenceShape shape, RecurrentWeights weights) {
-        String what = layer + ": LSTM for " + shape;
-        // Its threads wait for one another after each time step.
-        Work step = Work.ofProducts(shape.block() * GATES * (shape.nIn() + shape.units()));
-        return OneDnnContext.make(what, step, () -> new WholeLstm(context, what, shape, weights));
+    static WholeLstm make(RecurrentCell.Setup setup) {
+        SequenceShape shape = setup.shape();
+        String what = setup.layer() + ": LSTM for " + shape;
+        return OneDnnContext.make(
+                what, LstmDescription.step(shape), () -> new WholeLstm(setup.context(), what, shape, setup.weights()));
     }
 
     private WholeLstm(OneDnnContext context, String what, SequenceShape shape, RecurrentWeights weights) {
         this.shape = shape;
         this.weights = weights;
         long units = shape.units();
-        memory.desc input = dense(shape.steps(), shape.minibatch(), shape.nIn());
-        memory.desc output = dense(shape.steps(), shape.minibatch(), units);
-        memory.desc state = dense(1, 1, shape.minibatch(), units);
-        memory.desc biases = dense(1, 1, GATES, units);
-        memory.desc ofInput = Layout.any(DataType.FLOAT, 1, 1, shape.nIn(), GATES, units);
-        memory.desc ofOutput = Layout.any(DataType.FLOAT, 1, 1, units, GATES, units);
-        lstm_forward.primitive_desc first = new lstm_forward.primitive_desc(
-                OneDnnContext.cpu(),
-                dnnl.prop_kind.forward_training,
-                ONWARD,
-                input,
-                state,
-                state,
-                ofInput,
-                ofOutput,
-                biases,
-                output,
-                state,
-                state,
-                OneDnnContext.attributes(),
-                false);
-        lstm_backward.primitive_desc second = new lstm_backward.primitive_desc(
-                OneDnnContext.cpu(),
-                dnnl.prop_kind.backward,
-                ONWARD,
-                input,
-                state,
-                state,
-                ofInput,
-                ofOutput,
-                biases,
-                output,
-                state,
-                state,
-                input,
-                state,
-                state,
-                ofInput,
-                ofOutput,
-                biases,
-                output,
-                state,
-                state,
-                first,
-                OneDnnContext.attributes(),
-                false);
-        forward = states(new Kernel(context, what, first, new lstm_forward(first)), input, output, state, biases)
-                .argument(dnnl.DNNL_ARG_WEIGHTS_LAYER, first.weights_layer_desc())
-                .argument(dnnl.DNNL_ARG_WEIGHTS_ITER, first.weights_iter_desc())
-                .argument(dnnl.DNNL_ARG_WORKSPACE, first.workspace_desc());
-        backward = states(
-                        new Kernel(context, what + ", backward", second, new lstm_backward(second)),
-                        input,
-                        output,
-                        state,
-                        biases)
-                .argument(dnnl.DNNL_ARG_WEIGHTS_LAYER, second.weights_layer_desc())
-                .argument(dnnl.DNNL_ARG_WEIGHTS_ITER, second.weights_iter_desc())
-                .argument(dnnl.DNNL_ARG_WORKSPACE, first.workspace_desc())
-                .argument(dnnl.DNNL_ARG_DIFF_DST_LAYER, output)
-                .argument(dnnl.DNNL_ARG_DIFF_DST_ITER, state)
-                .argument(dnnl.DNNL_ARG_DIFF_DST_ITER_C, state)
-                .argument(dnnl.DNNL_ARG_DIFF_SRC_LAYER, input)
-                .argument(dnnl.DNNL_ARG_DIFF_SRC_ITER, state)
-                .argument(dnnl.DNNL_ARG_DIFF_SRC_ITER_C, state)
+        LstmDescription lstm = new LstmDescription(DataType.FLOAT, shape);
+        lstm_forward.primitive_desc first = lstm.forward(dnnl.prop_kind.forward_training);
+        lstm_backward.primitive_desc second = lstm.backward(first);
+        memory.desc keeps = first.workspace_desc();
+        forward = lstm.kernel(
+                        context,
+                        what,
+                        first,
+                        new lstm_forward(first),
+                        first.weights_layer_desc(),
+                        first.weights_iter_desc())
+                .argument(dnnl.DNNL_ARG_WORKSPACE, keeps);
+        backward = lstm.kernel(
+                        context,
+                        what + ", backward",
+                        second,
+                        new lstm_backward(second),
+                        second.weights_layer_desc(),
+                        second.weights_iter_desc())
+                .argument(dnnl.DNNL_ARG_WORKSPACE, keeps)
+                .argument(dnnl.DNNL_ARG_DIFF_DST_LAYER, lstm.outputs)
+                .argument(dnnl.DNNL_ARG_DIFF_DST_ITER, lstm.output)
+                .argument(dnnl.DNNL_ARG_DIFF_DST_ITER_C, lstm.memories)
+                .argument(dnnl.DNNL_ARG_DIFF_SRC_LAYER, lstm.input)
+                .argument(dnnl.DNNL_ARG_DIFF_SRC_ITER, lstm.output)
+                .argument(dnnl.DNNL_ARG_DIFF_SRC_ITER_C, lstm.memories)
                 .argument(dnnl.DNNL_ARG_DIFF_WEIGHTS_LAYER, second.diff_weights_layer_desc())
                 .argument(dnnl.DNNL_ARG_DIFF_WEIGHTS_ITER, second.diff_weights_iter_desc())
-                .argument(dnnl.DNNL_ARG_DIFF_BIAS, biases);
+                .argument(dnnl.DNNL_ARG_DIFF_BIAS, lstm.biases);
         inputWeights = new GateWeights(
                 context, what, shape.nIn(), units, first.weights_layer_desc(), second.diff_weights_layer_desc());
         recurrentWeights = new GateWeights(
                 context, what, units, units, first.weights_iter_desc(), second.diff_weights_iter_desc());
         inputWeightsBackward = new GateWeights(context, what, shape.nIn(), units, second.weights_layer_desc(), null);
         recurrentWeightsBackward = new GateWeights(context, what, units, units, second.weights_iter_desc(), null);
-        memory.desc row = dense(1, 1, 1, GATES, units);
+        memory.desc row =
+                Layout.dense(DataType.FLOAT, 1, 1, 1, shape.gates(), units).descriptor();
         bias = new GateWeights(context, what, 1, units, row, row);
-        inputWeightBytes = aligned(first.weights_layer_desc());
-        recurrentWeightBytes = aligned(first.weights_iter_desc());
-        inputWeightBytesBackward = aligned(second.weights_layer_desc());
-        recurrentWeightBytesBackward = aligned(second.weights_iter_desc());
-        inputGradientNumbers = aligned(second.diff_weights_layer_desc()) / Float.BYTES;
-        recurrentGradientNumbers = aligned(second.diff_weights_iter_desc()) / Float.BYTES;
-        keptNumbers = aligned(first.workspace_desc()) / Float.BYTES;
-    }
-
-    private static memory.desc dense(long... shape) {
-        return Layout.dense(DataType.FLOAT, shape).descriptor();
-    }
-
-    private static long aligned(memory.desc order) {
-        return (order.get_size() + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-    }
-
-    private static Kernel states(
-            Kernel kernel, memory.desc input, memory.desc output, memory.desc state, memory.desc biases) {
-        return kernel.argument(dnnl.DNNL_ARG_SRC_LAYER, input)
-                .argument(dnnl.DNNL_ARG_SRC_ITER, state)
-                .argument(dnnl.DNNL_ARG_SRC_ITER_C, state)
-                .argument(dnnl.DNNL_ARG_BIAS, biases)
-                .argument(dnnl.DNNL_ARG_DST_LAYER, output)
-                .argument(dnnl.DNNL_ARG_DST_ITER, state)
-                .argument(dnnl.DNNL_ARG_DST_ITER_C, state);
+        inputGradientNumbers = AlignedMemory.bytes(second.diff_weights_layer_desc()) / Float.BYTES;
+        recurrentGradientNumbers = AlignedMemory.bytes(second.diff_weights_iter_desc()) / Float.BYTES;
+        keptNumbers = AlignedMemory.bytes(first.workspace_desc()) / Float.BYTES;
     }
 
     /**
@@ -186,11 +117,12 @@ final class WholeLstm implements AutoCloseable {
     Trace forward(
             INDArray x, RecurrentParameters parameters, INDArray outputs, INDArray memories, SequenceMemory memory) {
         long block = shape.block();
-        weights.reserve(inputWeightBytes + recurrentWeightBytes);
-        inputWeights.take(Slab.of(parameters.inputWeights()), weights.place(0));
-        recurrentWeights.take(Slab.of(parameters.recurrentWeights()), weights.place(inputWeightBytes));
-        INDArray biases = memory.create(DataType.FLOAT, GATES * shape.units());
-        bias.take(Slab.of(parameters.bias()), Place.of(biases));
+        weights.reserve(inputWeights.bytes() + recurrentWeights.bytes());
+        inputWeights.take(parameters.inputWeights(), weights.place(0));
+        Place recurrent = weights.place(inputWeights.bytes());
+        recurrentWeights.take(parameters.recurrentWeights(), recurrent);
+        INDArray biases = memory.create(DataType.FLOAT, shape.gates() * shape.units());
+        bias.take(parameters.bias(), Place.of(biases));
         INDArray kept = memory.create(DataType.FLOAT, keptNumbers);
         INDArray last = memory.create(DataType.FLOAT, shape.minibatch(), shape.units());
         Slab memoryAfter = Slab.of(memories).plus(block);
@@ -200,7 +132,7 @@ final class WholeLstm implements AutoCloseable {
                 biases,
                 kept,
                 new RecurrentState(last, memoryAfter.vector(block).reshape(shape.minibatch(), shape.units())));
-        bind(forward, x, trace, weights.place(inputWeightBytes)).run();
+        bind(forward, x, trace, recurrent).run();
         return trace;
     }
 
@@ -218,35 +150,26 @@ final class WholeLstm implements AutoCloseable {
                 .bind(dnnl.DNNL_ARG_WORKSPACE, trace.kept());
     }
 
-    /**
-     * Runs a backward pass.
-     *
-     * @param x {@code [steps, minibatch, nIn]}
-     * @param error the gradient of the outputs, {@code [steps, minibatch, units]}
-     * @param gradients where those of the parameters go
-     * @param inputGradient where that of the input goes, {@code [steps, minibatch, nIn]}
-     * @param memory memory for intermediate results
-     */
-    void backward(
-            INDArray x,
-            RecurrentParameters parameters,
-            Trace trace,
-            INDArray error,
-            RecurrentParameters gradients,
-            INDArray inputGradient,
-            SequenceMemory memory) {
-        weights.reserve(inputWeightBytesBackward + recurrentWeightBytesBackward);
-        inputWeightsBackward.take(Slab.of(parameters.inputWeights()), weights.place(0));
-        Place recurrent = weights.place(inputWeightBytesBackward);
-        recurrentWeightsBackward.take(Slab.of(parameters.recurrentWeights()), recurrent);
+    /** Runs a backward pass. */
+    void backward(Trace trace, RecurrentCell.Backward pass) {
+        SequenceMemory memory = pass.memory();
+        INDArray inputGradient = pass.inputGradient() == null
+                ? memory.create(DataType.FLOAT, pass.x().shape())
+                : pass.inputGradient();
+        RecurrentParameters parameters = pass.parameters();
+        RecurrentParameters gradients = pass.gradients();
+        weights.reserve(inputWeightsBackward.bytes() + recurrentWeightsBackward.bytes());
+        inputWeightsBackward.take(parameters.inputWeights(), weights.place(0));
+        Place recurrent = weights.place(inputWeightsBackward.bytes());
+        recurrentWeightsBackward.take(parameters.recurrentWeights(), recurrent);
         // oneDNN adds to the gradients of parameters.
         INDArray inputWeightGradient = cleared(inputGradientNumbers, memory);
         INDArray recurrentWeightGradient = cleared(recurrentGradientNumbers, memory);
-        INDArray biasGradient = cleared(GATES * shape.units(), memory);
+        INDArray biasGradient = cleared(shape.gates() * shape.units(), memory);
         INDArray noError = cleared(shape.block(), memory);
         INDArray unread = memory.create(DataType.FLOAT, 2, shape.block());
-        bind(backward, x, trace, recurrent)
-                .bind(dnnl.DNNL_ARG_DIFF_DST_LAYER, error)
+        bind(backward, pass.x(), trace, recurrent)
+                .bind(dnnl.DNNL_ARG_DIFF_DST_LAYER, pass.error())
                 .bind(dnnl.DNNL_ARG_DIFF_DST_ITER, noError)
                 .bind(dnnl.DNNL_ARG_DIFF_DST_ITER_C, noError)
                 .bind(dnnl.DNNL_ARG_DIFF_SRC_LAYER, inputGradient)
@@ -256,9 +179,9 @@ final class WholeLstm implements AutoCloseable {
                 .bind(dnnl.DNNL_ARG_DIFF_WEIGHTS_ITER, recurrentWeightGradient)
                 .bind(dnnl.DNNL_ARG_DIFF_BIAS, biasGradient)
                 .run();
-        inputWeights.give(Place.of(inputWeightGradient), Slab.of(gradients.inputWeights()));
-        recurrentWeights.give(Place.of(recurrentWeightGradient), Slab.of(gradients.recurrentWeights()));
-        bias.give(Place.of(biasGradient), Slab.of(gradients.bias()));
+        inputWeights.give(Place.of(inputWeightGradient), gradients.inputWeights());
+        recurrentWeights.give(Place.of(recurrentWeightGradient), gradients.recurrentWeights());
+        bias.give(Place.of(biasGradient), gradients.bias());
     }
 
     private static INDArray cleared(long numbers, SequenceMemory memory) {

@@ -2,15 +2,10 @@ package org.dl4jamp.onednn.shape;
 
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.deeplearning4j.nn.gradient.DefaultGradient;
-import org.deeplearning4j.nn.gradient.Gradient;
-import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.ParameterlessTwin;
-import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -30,38 +25,29 @@ final class MarginTwin extends ParameterlessTwin<Layer> {
     }
 
     @Override
-    public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
-        assertInputSet(false);
+    protected long[] outputShape() {
         if (!margins.fit(given())) {
             reject();
         }
-        INDArray output =
-                Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, margins.outputShape(given()));
-        return handedOn(margins.adds() ? add(given(), output) : cut(given(), output));
+        return margins.outputShape(given());
     }
 
     @Override
-    public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        assertInputSet(true);
-        INDArray above = margins.channels().toSecond(epsilon);
-        Rejection.ofEpsilon(layerId(), above, margins.outputShape(given()));
-        INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, given().shape());
-        return new Pair<>(new DefaultGradient(), handedOn(margins.adds() ? cut(above, next) : add(above, next)));
-    }
-
-    private INDArray add(INDArray from, INDArray to) {
-        Workspaces.clear(to);
-        context().copies().copyOrAssign(from, margins.inside(to));
-        return to;
-    }
-
-    private INDArray cut(INDArray from, INDArray to) {
-        context().copies().copyOrAssign(margins.inside(from), to);
-        return to;
+    protected void forward(INDArray output, boolean training, LayerWorkspaceMgr workspaceMgr) {
+        copy(given(), output, margins.adds());
     }
 
     @Override
-    public void close() {
-        // The copies are the context's.
+    protected void backward(INDArray epsilon, INDArray next, LayerWorkspaceMgr workspaceMgr) {
+        copy(epsilon, next, !margins.adds());
+    }
+
+    private void copy(INDArray from, INDArray to, boolean adds) {
+        if (adds) {
+            Workspaces.clear(to);
+            context().copies().copyOrAssign(from, margins.inside(to));
+        } else {
+            context().copies().copyOrAssign(margins.inside(from), to);
+        }
     }
 }

@@ -7,19 +7,15 @@ import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.Upsampling2D;
 import org.deeplearning4j.nn.conf.layers.Upsampling3D;
 import org.deeplearning4j.nn.conf.layers.misc.RepeatVector;
-import org.deeplearning4j.nn.gradient.DefaultGradient;
-import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.memory.Layout;
-import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.RepetitionKernels;
 import org.dl4jamp.onednn.twin.ParameterlessTwin;
-import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -76,9 +72,6 @@ final class RepetitionTwin extends ParameterlessTwin<Layer> {
     }
 
     private RepetitionKernels kernels(INDArray given) {
-        if (given.rank() != (ofVectors ? 2 : factors.length + 2)) {
-            reject();
-        }
         Layout coarse = Layout.channelsLast(dataType, coarseShape(given));
         return kernels.get(
                 coarse,
@@ -87,24 +80,21 @@ final class RepetitionTwin extends ParameterlessTwin<Layer> {
     }
 
     @Override
-    public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
-        assertInputSet(false);
-        RepetitionKernels ours = kernels(given());
-        INDArray x = ready(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
-        INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, fineShape(given()));
-        ours.repeat(x, output);
-        return handedOn(output);
+    protected long[] outputShape() {
+        if (given().rank() != (ofVectors ? 2 : factors.length + 2)) {
+            reject();
+        }
+        return fineShape(given());
     }
 
     @Override
-    public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        assertInputSet(true);
-        RepetitionKernels ours = kernels(given());
-        INDArray above = ready(epsilon, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
-        Rejection.ofEpsilon(layerId(), above, fineShape(given()));
-        INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, given().shape());
-        ours.sum(above, next);
-        return new Pair<>(new DefaultGradient(), handedOn(next));
+    protected void forward(INDArray output, boolean training, LayerWorkspaceMgr workspaceMgr) {
+        kernels(given()).repeat(ready(workspaceMgr, ArrayType.FF_WORKING_MEM), output);
+    }
+
+    @Override
+    protected void backward(INDArray epsilon, INDArray next, LayerWorkspaceMgr workspaceMgr) {
+        kernels(given()).sum(ready(epsilon, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM), next);
     }
 
     @Override

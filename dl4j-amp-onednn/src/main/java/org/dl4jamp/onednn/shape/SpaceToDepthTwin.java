@@ -2,16 +2,12 @@ package org.dl4jamp.onednn.shape;
 
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.SpaceToDepthLayer;
-import org.deeplearning4j.nn.gradient.DefaultGradient;
-import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.memory.ChannelAxis;
-import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.ParameterlessTwin;
-import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -30,7 +26,12 @@ final class SpaceToDepthTwin extends ParameterlessTwin<SpaceToDepthLayer> {
         return images.rank() == 4 && images.size(2) % block == 0 && images.size(3) % block == 0;
     }
 
-    private long[] outputShape(INDArray images) {
+    @Override
+    protected long[] outputShape() {
+        INDArray images = given();
+        if (!takes(images)) {
+            reject();
+        }
         return new long[] {
             images.size(0), images.size(1) * block * block, images.size(2) / block, images.size(3) / block
         };
@@ -56,29 +57,13 @@ final class SpaceToDepthTwin extends ParameterlessTwin<SpaceToDepthLayer> {
     }
 
     @Override
-    public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
-        assertInputSet(false);
-        if (!takes(given())) {
-            reject();
-        }
-        INDArray x = ready(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
-        INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, outputShape(x));
-        context().copies().copy(blocks(x), pixels(output));
-        return handedOn(output);
+    protected void forward(INDArray output, boolean training, LayerWorkspaceMgr workspaceMgr) {
+        context().copies().copy(blocks(ready(workspaceMgr, ArrayType.FF_WORKING_MEM)), pixels(output));
     }
 
     @Override
-    public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        assertInputSet(true);
+    protected void backward(INDArray epsilon, INDArray next, LayerWorkspaceMgr workspaceMgr) {
         INDArray above = ready(epsilon, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
-        Rejection.ofEpsilon(layerId(), above, outputShape(given()));
-        INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, given().shape());
         context().copies().copy(pixels(above), blocks(next));
-        return new Pair<>(new DefaultGradient(), handedOn(next));
-    }
-
-    @Override
-    public void close() {
-        // The copies are the context's.
     }
 }

@@ -22,12 +22,6 @@ public final class RoundedParameters implements Twin.Weights {
     }
 
     @Override
-    public void refresh() {}
-
-    @Override
-    public void reload() {}
-
-    @Override
     public void stepDone() {
         context.copies().copy(parameters, rounded);
         context.copies().copy(rounded, parameters);

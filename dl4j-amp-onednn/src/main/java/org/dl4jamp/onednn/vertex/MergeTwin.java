@@ -68,9 +68,4 @@ final class MergeTwin extends VertexTwin {
         }
         return gradients;
     }
-
-    @Override
-    public void close() {
-        // Copies are the context's.
-    }
 }

@@ -30,9 +30,4 @@ final class ReorderedVertex extends VertexTwin {
         master().setEpsilon(context().copies().dense(epsilon, workspaceMgr, ArrayType.BP_WORKING_MEM));
         return master().doBackward(false, workspaceMgr).getSecond();
     }
-
-    @Override
-    public void close() {
-        // Copies are the context's.
-    }
 }

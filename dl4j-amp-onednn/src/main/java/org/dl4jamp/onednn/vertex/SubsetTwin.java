@@ -53,9 +53,4 @@ final class SubsetTwin extends VertexTwin {
         context().copies().copy(epsilon, Workspaces.range(gradient, CHANNELS, first, length));
         return new INDArray[] {gradient};
     }
-
-    @Override
-    public void close() {
-        // Copies are the context's.
-    }
 }

@@ -27,6 +27,7 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
     private final transient VertexRequest request;
     private final transient OneDnnContext context;
     private transient boolean ranOwn;
+    private transient boolean leftToMaster;
 
     VertexTwin(VertexRequest request, OneDnnContext context) {
         super(request.master());
@@ -100,8 +101,9 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
 
     private INDArray forwardInside(boolean training, LayerWorkspaceMgr workspaceMgr) {
         GraphVertex master = master();
-        if (!training && request.surroundings().check().leavesToDl4j(master.getInputs())) {
-            return master.doForward(false, workspaceMgr);
+        leftToMaster = request.surroundings().check().leavesToDl4j(training, master.getInputs());
+        if (leftToMaster) {
+            return master.doForward(training, workspaceMgr);
         }
         Optional<INDArray> ready = master.canDoForward() ? madeAlready(master.getInputs()) : Optional.empty();
         if (ready.isPresent()) {
@@ -131,7 +133,7 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
 
     private Pair<Gradient, INDArray[]> backwardInside(boolean tbptt, LayerWorkspaceMgr workspaceMgr) {
         GraphVertex master = master();
-        if (!master.canDoBackward() || !isCovered(master.getInputs())) {
+        if (leftToMaster || !master.canDoBackward() || !isCovered(master.getInputs())) {
             return master.doBackward(tbptt, workspaceMgr);
         }
         INDArray epsilon = epsilon(master);
@@ -173,6 +175,10 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
     final Layout layout(long... shape) {
         return Layout.channelsLast(request.type(), shape);
     }
+
+    /** Closes kernels of its own; copies are the context's. */
+    @Override
+    public void close() {}
 
     static boolean haveOneShape(INDArray[] inputs) {
         return Arrays.stream(inputs).allMatch(inputs[0]::equalShapes);

@@ -5,6 +5,8 @@ import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.primitive.BlockOrder;
+import org.dl4jamp.onednn.primitive.Copies;
+import org.dl4jamp.onednn.primitive.Copy;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -15,9 +17,9 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  */
 public final class ArrangedGradient implements AutoCloseable {
     private final OneDnnContext context;
-    private final List<Kernel> copies;
+    private final List<Copy> copies;
 
-    private ArrangedGradient(OneDnnContext context, List<Kernel> copies) {
+    private ArrangedGradient(OneDnnContext context, List<Copy> copies) {
         this.context = context;
         this.copies = copies;
     }
@@ -34,23 +36,16 @@ public final class ArrangedGradient implements AutoCloseable {
             return new ArrangedGradient(context, List.of());
         }
         context.gradientMemory().reserve(wanted.get_size());
+        Copies copies = context.copies();
         return BlockOrder.columns(wanted)
                 .map(columns -> {
                     // oneDNN makes columns of squares, and rows of columns, in a third to a half of the time of both at
                     // once; those of the largest weights take as long, or a fifth longer.
                     context.staging().reserve(columns.get_size());
                     return new ArrangedGradient(
-                            context,
-                            List.of(copy(context, what, wanted, columns), copy(context, what, columns, network)));
+                            context, List.of(copies.make(what, wanted, columns), copies.make(what, columns, network)));
                 })
-                .orElseGet(() -> new ArrangedGradient(context, List.of(copy(context, what, wanted, network))));
-    }
-
-    private static Kernel copy(OneDnnContext context, String what, memory.desc from, memory.desc to) {
-        return context.copies()
-                .kernel(what, from, to)
-                .argument(dnnl.DNNL_ARG_FROM, from)
-                .argument(dnnl.DNNL_ARG_TO, to);
+                .orElseGet(() -> new ArrangedGradient(context, List.of(copies.make(what, wanted, network))));
     }
 
     /** Prepares the next run of the kernel that writes it. */
@@ -69,22 +64,17 @@ public final class ArrangedGradient implements AutoCloseable {
         if (copies.isEmpty()) {
             return;
         }
-        Kernel first = copies.get(0)
-                .bind(dnnl.DNNL_ARG_FROM, Place.kept(context.gradientMemory().address()));
-        if (copies.size() == 1) {
-            first.bind(dnnl.DNNL_ARG_TO, networks).run();
-            return;
-        }
+        Place written = Place.kept(context.gradientMemory().address());
         Place columns = Place.kept(context.staging().address());
-        first.bind(dnnl.DNNL_ARG_TO, columns).run();
-        copies.get(1)
-                .bind(dnnl.DNNL_ARG_FROM, columns)
-                .bind(dnnl.DNNL_ARG_TO, networks)
-                .run();
+        boolean atOnce = copies.size() == 1;
+        copies.get(0).run(written, atOnce ? Place.of(networks) : columns);
+        if (!atOnce) {
+            copies.get(1).run(columns, Place.of(networks));
+        }
     }
 
     @Override
     public void close() {
-        copies.forEach(Kernel::close);
+        copies.forEach(Copy::close);
     }
 }

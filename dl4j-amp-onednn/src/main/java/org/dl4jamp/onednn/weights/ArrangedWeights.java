@@ -2,6 +2,8 @@ package org.dl4jamp.onednn.weights;
 
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
+import org.dl4jamp.onednn.memory.Place;
+import org.dl4jamp.onednn.primitive.Copy;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -12,10 +14,10 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  */
 public final class ArrangedWeights implements AutoCloseable {
     private final WeightCopy place;
-    private final Kernel copy;
+    private final Copy copy;
     private final ArrangedWeights source;
 
-    private ArrangedWeights(WeightCopy place, Kernel copy, ArrangedWeights source) {
+    private ArrangedWeights(WeightCopy place, Copy copy, ArrangedWeights source) {
         this.place = place;
         this.copy = copy;
         this.source = source;
@@ -68,11 +70,7 @@ public final class ArrangedWeights implements AutoCloseable {
             memory.desc to,
             ArrangedWeights source) {
         place.reserve(to);
-        Kernel copy = context.copies()
-                .kernel(what, from, to)
-                .argument(dnnl.DNNL_ARG_FROM, from)
-                .argument(dnnl.DNNL_ARG_TO, to);
-        return new ArrangedWeights(place, copy, source);
+        return new ArrangedWeights(place, context.copies().make(what, from, to), source);
     }
 
     /** Returns whether {@link #copy} leaves others with a copy of the same weights, too. */
@@ -99,14 +97,11 @@ public final class ArrangedWeights implements AutoCloseable {
         if (place == null || place.isCurrent()) {
             return;
         }
-        if (source == null) {
-            copy.bind(dnnl.DNNL_ARG_FROM, networks);
-        } else {
+        if (source != null) {
             source.copy(networks);
-            copy.bind(dnnl.DNNL_ARG_FROM, source.place.bytes());
         }
         place.takenBy(this);
-        copy.bind(dnnl.DNNL_ARG_TO, place.bytes()).run();
+        copy.run(source == null ? Place.of(networks) : source.place.bytes(), place.bytes());
     }
 
     @Override

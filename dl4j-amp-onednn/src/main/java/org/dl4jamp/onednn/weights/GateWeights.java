@@ -2,14 +2,15 @@ package org.dl4jamp.onednn.weights;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
+import org.dl4jamp.onednn.memory.AlignedMemory;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.memory.Slab;
-import org.dl4jamp.onednn.primitive.Kernel;
+import org.dl4jamp.onednn.primitive.Copy;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * Copies FP32 weights of an LSTM between DL4J's order, column by column, and that of oneDNN's primitive. It copies gate
@@ -19,10 +20,11 @@ public final class GateWeights implements AutoCloseable {
     /** DL4J's number of each of oneDNN's gates: input gate, forget gate, candidate, output gate. */
     private static final int[] GATES_OF_DL4J = {3, 1, 0, 2};
 
-    private final long size;
-    private final long units;
-    private final List<Kernel> toPrimitive = new ArrayList<>();
-    private final List<Kernel> fromPrimitive = new ArrayList<>();
+    private final long gate;
+    private final long bytes;
+    private final List<Copy> toPrimitive = new ArrayList<>();
+    private final List<Copy> fromPrimitive = new ArrayList<>();
+    private WeightCopy kept;
 
     /**
      * Makes the copies; to be called within {@link OneDnnContext#make}.
@@ -33,28 +35,32 @@ public final class GateWeights implements AutoCloseable {
      */
     public GateWeights(
             OneDnnContext context, String what, long size, long units, memory.desc wanted, memory.desc gradient) {
-        this.size = size;
-        this.units = units;
+        gate = size * units;
+        bytes = AlignedMemory.bytes(wanted);
         long[] shape = {1, 1, size, 1, units};
-        long all = size * units;
         memory.desc dl4j =
-                Layout.strided(DataType.FLOAT, shape, all, all, 1, all, size).descriptor();
-        for (int gate = 0; gate < GATES_OF_DL4J.length; gate++) {
-            long[] offset = {0, 0, 0, gate, 0};
-            if (wanted != null) {
-                toPrimitive.add(copy(context, what, dl4j, wanted.submemory_desc(shape, offset)));
-            }
+                Layout.strided(DataType.FLOAT, shape, gate, gate, 1, gate, size).descriptor();
+        for (int which = 0; which < GATES_OF_DL4J.length; which++) {
+            long[] offset = {0, 0, 0, which, 0};
+            toPrimitive.add(context.copies().make(what, dl4j, wanted.submemory_desc(shape, offset)));
             if (gradient != null) {
-                fromPrimitive.add(copy(context, what, gradient.submemory_desc(shape, offset), dl4j));
+                fromPrimitive.add(context.copies().make(what, gradient.submemory_desc(shape, offset), dl4j));
             }
         }
     }
 
-    private static Kernel copy(OneDnnContext context, String what, memory.desc from, memory.desc to) {
-        return context.copies()
-                .kernel(what, from, to)
-                .argument(dnnl.DNNL_ARG_FROM, from)
-                .argument(dnnl.DNNL_ARG_TO, to);
+    /** Makes copies in memory that keeps them until the parameters change. */
+    public static GateWeights kept(
+            OneDnnContext context, String what, long size, long units, memory.desc wanted, WeightCopies copies) {
+        GateWeights weights = new GateWeights(context, what, size, units, wanted, null);
+        weights.kept = copies.kept(wanted);
+        weights.kept.reserve(wanted);
+        return weights;
+    }
+
+    /** Returns how much memory the primitive's take. */
+    public long bytes() {
+        return bytes;
     }
 
     /**
@@ -63,34 +69,37 @@ public final class GateWeights implements AutoCloseable {
      * @param masters DL4J's
      * @param primitives where the primitive's go
      */
-    public void take(Slab masters, Place primitives) {
-        for (int gate = 0; gate < GATES_OF_DL4J.length; gate++) {
-            toPrimitive
-                    .get(gate)
-                    .bind(dnnl.DNNL_ARG_FROM, ofDl4j(masters, gate))
-                    .bind(dnnl.DNNL_ARG_TO, primitives)
-                    .run();
+    public void take(INDArray masters, Place primitives) {
+        for (int which = 0; which < GATES_OF_DL4J.length; which++) {
+            toPrimitive.get(which).run(ofDl4j(masters, which), primitives);
         }
+    }
+
+    /** Returns kept weights, and copies them before if they have changed. */
+    public Place taken(INDArray masters) {
+        if (!kept.isCurrent()) {
+            // Orders in blocks have room beyond the last unit, which has to be zero.
+            kept.clear();
+            take(masters, kept.bytes());
+            kept.takenBy(this);
+        }
+        return kept.bytes();
     }
 
     /** Copies a gradient that the primitive has made. */
-    public void give(Place primitives, Slab gradients) {
-        for (int gate = 0; gate < GATES_OF_DL4J.length; gate++) {
-            fromPrimitive
-                    .get(gate)
-                    .bind(dnnl.DNNL_ARG_FROM, primitives)
-                    .bind(dnnl.DNNL_ARG_TO, ofDl4j(gradients, gate))
-                    .run();
+    public void give(Place primitives, INDArray gradients) {
+        for (int which = 0; which < GATES_OF_DL4J.length; which++) {
+            fromPrimitive.get(which).run(primitives, ofDl4j(gradients, which));
         }
     }
 
-    private Slab ofDl4j(Slab all, int gate) {
-        return all.plus(GATES_OF_DL4J[gate] * size * units);
+    private Place ofDl4j(INDArray all, int which) {
+        return Slab.of(all).plus(GATES_OF_DL4J[which] * gate).place();
     }
 
     @Override
     public void close() {
-        toPrimitive.forEach(Kernel::close);
-        fromPrimitive.forEach(Kernel::close);
+        toPrimitive.forEach(Copy::close);
+        fromPrimitive.forEach(Copy::close);
     }
 }

@@ -1,10 +1,12 @@
 package org.dl4jamp.onednn.weights;
 
+import org.dl4jamp.twin.Twin;
+
 /**
  * A twin's copies of its weights, which inference makes once: they count until the parameters change. In training
  * they're made anew before each pass.
  */
-public interface KeptWeights {
+public interface KeptWeights extends Twin.Weights {
     /** A twin that can keep them. */
     interface Keeper {
         KeptWeights keptWeights();
@@ -32,4 +34,9 @@ public interface KeptWeights {
 
     /** Marks them as stale, after a change of parameters. */
     void outdate();
+
+    @Override
+    default void refresh() {
+        outdate();
+    }
 }

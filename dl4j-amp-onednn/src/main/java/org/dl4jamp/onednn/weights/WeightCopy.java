@@ -12,7 +12,7 @@ import org.dl4jamp.onednn.memory.Place;
 final class WeightCopy implements AutoCloseable {
     private final AlignedMemory bytes = new AlignedMemory();
     private final boolean keeps;
-    private ArrangedWeights content;
+    private Object content;
     private boolean current;
 
     private WeightCopy(boolean keeps) {
@@ -39,8 +39,12 @@ final class WeightCopy implements AutoCloseable {
         return Place.kept(bytes.address());
     }
 
+    void clear() {
+        bytes.clear();
+    }
+
     /** Sets the weights that it's a copy of. */
-    void takenBy(ArrangedWeights weights) {
+    void takenBy(Object weights) {
         content = weights;
         current = keeps;
     }
@@ -56,7 +60,7 @@ final class WeightCopy implements AutoCloseable {
     }
 
     /** Returns whether it's still the copy of these weights. */
-    boolean isOf(ArrangedWeights weights) {
+    boolean isOf(Object weights) {
         return content == weights;
     }
 

@@ -35,7 +35,7 @@ class KernelFailureTest {
                             AmpException.class,
                             () -> ProductKernels.make(
                                     context,
-                                    new ConvolutionPrimitives<>(ConvolutionKind.CONVOLUTION, geometry),
+                                    new ConvolutionPrimitives<>(ConvolutionKind.CONVOLUTION, geometry, false),
                                     copies,
                                     threeChannelsByWeightsForFive))
                     .getMessage();

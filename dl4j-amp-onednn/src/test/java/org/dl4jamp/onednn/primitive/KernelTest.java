@@ -38,10 +38,7 @@ class KernelTest {
     private Kernel copying() {
         return OneDnnContext.make("a copy", Work.ofNumbers(NUMBERS), () -> {
             memory.desc array = Layout.dense(DataType.FLOAT, NUMBERS).descriptor();
-            return context.copies()
-                    .kernel("a copy", array, array)
-                    .argument(dnnl.DNNL_ARG_FROM, array)
-                    .argument(dnnl.DNNL_ARG_TO, array);
+            return context.copies().make("a copy", array, array).kernel();
         });
     }
 

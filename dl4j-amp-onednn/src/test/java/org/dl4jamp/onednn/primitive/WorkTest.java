@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.concurrent.CompletableFuture;
-import org.bytedeco.dnnl.global.dnnl;
 import org.dl4jamp.onednn.memory.Layout;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -103,10 +102,7 @@ class WorkTest {
     private static Kernel copy(OneDnnContext context, long numbers) {
         return OneDnnContext.make("a copy", Work.ofNumbers(numbers), () -> {
             var array = Layout.dense(DataType.FLOAT, numbers).descriptor();
-            return context.copies()
-                    .kernel("a copy", array, array)
-                    .argument(dnnl.DNNL_ARG_FROM, array)
-                    .argument(dnnl.DNNL_ARG_TO, array);
+            return context.copies().make("a copy", array, array).kernel();
         });
     }
 }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
@@ -245,15 +246,19 @@ class RecurrentTwinTest {
                 gaussian(random, 0.3, 32));
         List<SequenceShape> made = new ArrayList<>();
         try (OneDnnContext context = new OneDnnContext();
-                RecurrentPasses passes =
-                        new RecurrentPasses(context, DataType.FLOAT, LstmCell.GATES, (shape, weights) -> {
+                RecurrentPasses passes = new RecurrentPasses(
+                        context,
+                        DataType.FLOAT,
+                        LstmCell.GATES,
+                        (shape, weights) -> {
                             made.add(shape);
-                            return new LstmCell(context, "layer", DataType.FLOAT, conf, shape, weights);
-                        })) {
+                            return new LstmCell(
+                                    new RecurrentCell.Setup(context, "layer", DataType.FLOAT, shape, weights), conf);
+                        },
+                        Optional.empty())) {
             for (int step = 0; step < 6; step++) {
                 INDArray input = gaussian(random, 1, 3, 12, step % 2 == 0 ? 5 : 4);
-                passes.forward(
-                        new RecurrentPasses.Sequences(input, null, RecurrentState.ZERO), parameters, true, null, NONE);
+                passes.forward(new Sequences(input, null, RecurrentState.ZERO, parameters), true, null, NONE);
             }
         }
         assertEquals(List.of(new SequenceShape(3, 5, 12, 8, 4), new SequenceShape(3, 4, 12, 8, 4)), made);

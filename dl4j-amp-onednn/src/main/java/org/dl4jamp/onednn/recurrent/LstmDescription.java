@@ -1,0 +1,117 @@
+package org.dl4jamp.onednn.recurrent;
+
+import org.bytedeco.dnnl.global.dnnl;
+import org.bytedeco.dnnl.lstm_backward;
+import org.bytedeco.dnnl.lstm_forward;
+import org.bytedeco.dnnl.memory;
+import org.bytedeco.dnnl.primitive;
+import org.bytedeco.dnnl.primitive_desc_base;
+import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.memory.SequenceShape;
+import org.dl4jamp.onednn.primitive.Kernel;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.Work;
+import org.nd4j.linalg.api.buffer.DataType;
+
+/**
+ * oneDNN's LSTM for one shape, all of whose time steps are one primitive; to be used within {@link OneDnnContext#make}.
+ * Its functions are tanh and sigmoid. It has no masks. Memory cells and biases are FP32.
+ */
+final class LstmDescription {
+    private static final dnnl.rnn_direction ONWARD = dnnl.rnn_direction.unidirectional_left2right;
+
+    /** Input and outputs of all time steps. */
+    final memory.desc input;
+
+    final memory.desc outputs;
+    /** The state at one end of the sequences: h in the layer's type, and c. */
+    final memory.desc output;
+
+    final memory.desc memories;
+    final memory.desc biases;
+    private final memory.desc ofInput;
+    private final memory.desc ofOutput;
+
+    LstmDescription(DataType type, SequenceShape shape) {
+        long units = shape.units();
+        input = Layout.dense(type, shape.steps(), shape.minibatch(), shape.nIn())
+                .descriptor();
+        outputs = Layout.dense(type, shape.steps(), shape.minibatch(), units).descriptor();
+        output = Layout.dense(type, 1, 1, shape.minibatch(), units).descriptor();
+        memories = Layout.dense(DataType.FLOAT, 1, 1, shape.minibatch(), units).descriptor();
+        biases = Layout.dense(DataType.FLOAT, 1, 1, shape.gates(), units).descriptor();
+        ofInput = Layout.any(type, 1, 1, shape.nIn(), shape.gates(), units);
+        ofOutput = Layout.any(type, 1, 1, units, shape.gates(), units);
+    }
+
+    /** Returns the work of one time step, after which its threads wait for one another. */
+    static Work step(SequenceShape shape) {
+        return Work.ofProducts(shape.block() * shape.gates() * (shape.nIn() + shape.units()));
+    }
+
+    lstm_forward.primitive_desc forward(dnnl.prop_kind kind) {
+        return new lstm_forward.primitive_desc(
+                OneDnnContext.cpu(),
+                kind,
+                ONWARD,
+                input,
+                output,
+                memories,
+                ofInput,
+                ofOutput,
+                biases,
+                outputs,
+                output,
+                memories,
+                OneDnnContext.attributes(),
+                false);
+    }
+
+    lstm_backward.primitive_desc backward(lstm_forward.primitive_desc forward) {
+        return new lstm_backward.primitive_desc(
+                OneDnnContext.cpu(),
+                dnnl.prop_kind.backward,
+                ONWARD,
+                input,
+                output,
+                memories,
+                ofInput,
+                ofOutput,
+                biases,
+                outputs,
+                output,
+                memories,
+                input,
+                output,
+                memories,
+                ofInput,
+                ofOutput,
+                biases,
+                outputs,
+                output,
+                memories,
+                forward,
+                OneDnnContext.attributes(),
+                false);
+    }
+
+    /** Returns a kernel with the arguments of a forward pass, which a backward pass reads, too. */
+    Kernel kernel(
+            OneDnnContext context,
+            String what,
+            primitive_desc_base description,
+            primitive made,
+            memory.desc inputWeights,
+            memory.desc recurrentWeights) {
+        return new Kernel(context, what, description, made)
+                .argument(dnnl.DNNL_ARG_SRC_LAYER, input)
+                .argument(dnnl.DNNL_ARG_SRC_ITER, output)
+                .argument(dnnl.DNNL_ARG_SRC_ITER_C, memories)
+                .argument(dnnl.DNNL_ARG_WEIGHTS_LAYER, inputWeights)
+                .argument(dnnl.DNNL_ARG_WEIGHTS_ITER, recurrentWeights)
+                .argument(dnnl.DNNL_ARG_BIAS, biases)
+                .argument(dnnl.DNNL_ARG_DST_LAYER, outputs)
+                .argument(dnnl.DNNL_ARG_DST_ITER, output)
+                .argument(dnnl.DNNL_ARG_DST_ITER_C, memories);
+    }
+}

@@ -1,0 +1,172 @@
+package org.dl4jamp.onednn.recurrent;
+
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+import org.deeplearning4j.nn.api.MaskState;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.layers.AbstractLSTM;
+import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.weights.KeptWeights;
+import org.dl4jamp.twin.OptionalInputGradient;
+import org.nd4j.common.base.Preconditions;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * A recurrent layer over the FP32 master weights, which it rounds itself. Gradients of the parameters are FP32, and so
+ * is the state between sequences, which is DL4J's own. Its cell makes it an LSTM or a simple RNN.
+ */
+final class RecurrentTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.layers.BaseRecurrentLayer>
+        implements OptionalInputGradient, KeptWeights.Keeper, AutoCloseable {
+    private static final long serialVersionUID = 1L;
+
+    private final transient RecurrentPasses passes;
+    private final transient TimeStepState betweenTimeSteps = new TimeStepState(() -> stateMap);
+    private final boolean isLstm;
+
+    /**
+     * @param gates how many numbers a unit computes of its input
+     * @param cells makes cells
+     */
+    RecurrentTwin(
+            NeuralNetConfiguration conf,
+            DataType type,
+            OneDnnContext context,
+            int gates,
+            Function<RecurrentCell.Setup, RecurrentCell> cells) {
+        super(conf, type);
+        this.isLstm = layerConf() instanceof AbstractLSTM;
+        this.passes = new RecurrentPasses(
+                context,
+                type,
+                gates,
+                (shape, weights) -> cells.apply(new RecurrentCell.Setup(context, layerId(), type, shape, weights)),
+                layerConf() instanceof LSTM lstm
+                        ? LstmInference.of(context, this::layerId, type, lstm)
+                        : Optional.empty());
+    }
+
+    /** Returns its passes, which a bidirectional layer runs itself. */
+    RecurrentPasses passes() {
+        return passes;
+    }
+
+    /** Returns the FP32 parameters. */
+    RecurrentParameters parameters() {
+        return RecurrentParameters.of(params);
+    }
+
+    /** Views that take the parameters' gradients. */
+    RecurrentParameters gradients() {
+        return RecurrentParameters.of(gradientViews);
+    }
+
+    /** Returns the input, and the state before it. */
+    private Sequences sequences(Map<String, INDArray> state) {
+        assertInputSet(false);
+        Preconditions.checkState(input.rank() == 3, "3D input expected to RNN layer expected, got " + input.rank());
+        return new Sequences(permuteIfNWC(input), maskArray, RecurrentState.in(state), parameters());
+    }
+
+    private INDArray forward(
+            Map<String, INDArray> state, boolean training, LastState after, LayerWorkspaceMgr workspaceMgr) {
+        return permuteIfNWC(passes.forward(sequences(state), training, after, workspaceMgr));
+    }
+
+    private Pair<Gradient, INDArray> backward(
+            Map<String, INDArray> state, INDArray epsilon, int steps, LastState after, LayerWorkspaceMgr workspaceMgr) {
+        RecurrentParameters gradients = gradients();
+        INDArray next = passes.backward(
+                sequences(state),
+                permuteIfNWC(epsilon),
+                steps,
+                gradients,
+                after,
+                workspaceMgr,
+                ArrayType.ACTIVATION_GRAD);
+        return new Pair<>(gradients.asGradient(), permuteIfNWC(next));
+    }
+
+    @Override
+    public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        return forward(Map.of(), training, null, workspaceMgr);
+    }
+
+    @Override
+    public INDArray rnnTimeStep(INDArray input, LayerWorkspaceMgr workspaceMgr) {
+        setInput(input, workspaceMgr);
+        return forward(stateMap, false, betweenTimeSteps, workspaceMgr);
+    }
+
+    @Override
+    public Map<String, INDArray> rnnGetPreviousState() {
+        betweenTimeSteps.seen();
+        return super.rnnGetPreviousState();
+    }
+
+    @Override
+    public INDArray rnnActivateUsingStoredState(
+            INDArray input, boolean training, boolean storeLastForTBPTT, LayerWorkspaceMgr workspaceMgr) {
+        setInput(input, workspaceMgr);
+        LastState after = last -> last.putInto(tBpttStateMap);
+        return forward(tBpttStateMap, training, storeLastForTBPTT ? after : null, workspaceMgr);
+    }
+
+    @Override
+    public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        return backward(Map.of(), epsilon, -1, null, workspaceMgr);
+    }
+
+    /**
+     * Runs a backward pass of truncated BPTT, for which the networks copy the state to the other map after each
+     * segment: an LSTM's segment began there. DL4J's simple RNN begins its backward pass with a state of zeros.
+     */
+    @Override
+    public Pair<Gradient, INDArray> tbpttBackpropGradient(
+            INDArray epsilon, int tbpttBackLength, LayerWorkspaceMgr workspaceMgr) {
+        return isLstm
+                ? backward(stateMap, epsilon, tbpttBackLength, last -> last.putInto(tBpttStateMap), workspaceMgr)
+                : backward(Map.of(), epsilon, tbpttBackLength, null, workspaceMgr);
+    }
+
+    /** Takes a network's mask for a simple RNN only, as in DL4J. */
+    @Override
+    public Pair<INDArray, MaskState> feedForwardMaskArray(INDArray mask, MaskState state, int minibatchSize) {
+        return isLstm
+                ? new Pair<>(mask, MaskState.Passthrough)
+                : super.feedForwardMaskArray(mask, state, minibatchSize);
+    }
+
+    @Override
+    public boolean isPretrainLayer() {
+        return false;
+    }
+
+    @Override
+    public void spareInputGradient(boolean unwanted) {
+        passes.spareInputGradient(unwanted);
+    }
+
+    @Override
+    public void clear() {
+        super.clear();
+        passes.forget();
+    }
+
+    @Override
+    public KeptWeights keptWeights() {
+        return passes.weights();
+    }
+
+    @Override
+    public void close() {
+        passes.close();
+    }
+}
