@@ -8,7 +8,9 @@ import org.dl4jamp.InferenceMode;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Pause;
 import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.config.GradientPenalty;
 import org.dl4jamp.config.PartialGroup;
+import org.dl4jamp.listeners.AmpListener;
 import org.dl4jamp.precision.Precision;
 
 /** Mixed precision, which computes in FP32, on an engine. */
@@ -24,7 +26,6 @@ final class AmpPlayer extends Player {
     private AmpPlayer(Scenario scenario, NetworkDescription description, AmpConfig config) {
         super(scenario, description, network(scenario, description, config), 0);
         this.config = config;
-        enable();
     }
 
     private static Net network(Scenario scenario, NetworkDescription description, AmpConfig config) {
@@ -39,6 +40,9 @@ final class AmpPlayer extends Player {
             builder.accumulate(
                     scenario.microBatches(), scenario.carriesOver() ? PartialGroup.CARRY_OVER : PartialGroup.APPLY);
         }
+        if (scenario.has(Option.PENALTY)) {
+            builder.gradientPenalty(GradientPenalty.of(scenario.penalty(), scenario.penaltyRadius()));
+        }
         if (scenario.has(Option.CLIP_NORM)) {
             builder.clipGradientNorm(scenario.clipNorm());
         }
@@ -48,10 +52,21 @@ final class AmpPlayer extends Player {
         return builder.build();
     }
 
+    @Override
+    void begin() {
+        enable();
+    }
+
     private void enable() {
-        amp = scenario().has(Option.CARRIED)
-                ? MixedPrecision.enable(net().model())
-                : MixedPrecision.enable(net().model(), config);
+        boolean carried = scenario().has(Option.CARRIED);
+        if (scenario().has(Option.LISTENER)) {
+            AmpListener listener = carried ? new AmpListener() : new AmpListener(config);
+            net().listen(listener);
+            beginWithAnEpoch();
+            amp = listener.mixedPrecision().orElseThrow();
+        } else {
+            amp = carried ? MixedPrecision.enable(net().model()) : MixedPrecision.enable(net().model(), config);
+        }
     }
 
     @Override
@@ -132,6 +147,8 @@ final class AmpPlayer extends Player {
         if (inference != null) {
             inference.close();
         }
-        amp.close();
+        if (amp != null) {
+            amp.close();
+        }
     }
 }

@@ -1,5 +1,6 @@
 package org.dl4jamp.randomized;
 
+import java.util.LinkedHashMap;
 import java.util.Map;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
@@ -18,30 +19,33 @@ final class GradientClipping extends BaseTrainingListener {
 
     @Override
     public void onGradientCalculation(Model model) {
-        Map<String, INDArray> gradients = model.gradient().gradientForVariable();
+        Map<String, INDArray> gradients = gradients(model);
         double examples = scenario.has(Option.NO_MINIBATCH) ? 1 : model.batchSize();
         if (scenario.has(Option.CLIP_NORM)) {
-            double squares = 0;
-            for (Map.Entry<String, INDArray> each : gradients.entrySet()) {
-                if (isGradient(each.getKey())) {
-                    squares += Math.pow(each.getValue().norm2Number().doubleValue() / examples, 2);
-                }
-            }
-            double factor = Math.min(1, scenario.clipNorm() / Math.sqrt(squares));
-            gradients.forEach((name, gradient) -> {
-                if (isGradient(name)) {
-                    gradient.muli(factor);
-                }
-            });
+            double factor = Math.min(1, scenario.clipNorm() / norm(gradients, examples));
+            gradients.values().forEach(gradient -> gradient.muli(factor));
         }
         if (scenario.has(Option.CLIP_VALUE)) {
             double limit = scenario.clipValue() * examples;
-            gradients.forEach((name, gradient) -> {
-                if (isGradient(name)) {
-                    limit(gradient, limit);
-                }
-            });
+            gradients.values().forEach(gradient -> limit(gradient, limit));
         }
+    }
+
+    /** Returns the gradients of parameters: DL4J lists updates, and some of a locked gamma and beta, too. */
+    static Map<String, INDArray> gradients(Model model) {
+        Map<String, INDArray> gradients = new LinkedHashMap<>(model.gradient().gradientForVariable());
+        gradients.keySet().retainAll(model.paramTable().keySet());
+        gradients.keySet().removeIf(name -> !isGradient(name));
+        return gradients;
+    }
+
+    /** Returns the norm of all gradients together, of means over examples. */
+    static double norm(Map<String, INDArray> gradients, double examples) {
+        double squares = 0;
+        for (INDArray gradient : gradients.values()) {
+            squares += Math.pow(gradient.norm2Number().doubleValue() / examples, 2);
+        }
+        return Math.sqrt(squares);
     }
 
     private static void limit(INDArray gradient, double limit) {

@@ -81,7 +81,8 @@ final class GraphAssembly {
 
     private void put(String name, NetworkAssembly.Fitted fitted, Node from) {
         int steps = fitted.steps(from.type(), from.steps());
-        put(new Node(name, fitted.output(), from.copies(), steps), fitted, List.of(from.name()));
+        int copies = from.copies() * NetworkAssembly.copiesOf(fitted.layer());
+        put(new Node(name, fitted.output(), copies, steps), fitted, List.of(from.name()));
     }
 
     private void add(Gene gene) {

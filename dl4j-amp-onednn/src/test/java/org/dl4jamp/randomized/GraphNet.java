@@ -174,6 +174,11 @@ record GraphNet(ComputationGraph model) implements Net {
     }
 
     @Override
+    public int iterations() {
+        return model.getConfiguration().getIterationCount();
+    }
+
+    @Override
     public void setIterations(int iterations) {
         model.getConfiguration().setIterationCount(iterations);
     }
@@ -186,8 +191,8 @@ record GraphNet(ComputationGraph model) implements Net {
     }
 
     @Override
-    public void listen(TrainingListener listener) {
-        model.setListeners(listener);
+    public void listen(TrainingListener... listeners) {
+        model.setListeners(listeners);
     }
 
     @Override

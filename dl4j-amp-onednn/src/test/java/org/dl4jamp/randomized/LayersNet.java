@@ -188,6 +188,11 @@ record LayersNet(MultiLayerNetwork model) implements Net {
     }
 
     @Override
+    public int iterations() {
+        return model.getIterationCount();
+    }
+
+    @Override
     public void setIterations(int iterations) {
         model.getLayerWiseConfigurations().setIterationCount(iterations);
     }
@@ -200,8 +205,8 @@ record LayersNet(MultiLayerNetwork model) implements Net {
     }
 
     @Override
-    public void listen(TrainingListener listener) {
-        model.setListeners(listener);
+    public void listen(TrainingListener... listeners) {
+        model.setListeners(listeners);
     }
 
     @Override

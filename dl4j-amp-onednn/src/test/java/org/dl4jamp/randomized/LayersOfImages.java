@@ -11,7 +11,9 @@ import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
 import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
 import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
 import org.deeplearning4j.nn.conf.layers.LocallyConnected2D;
+import org.deeplearning4j.nn.conf.layers.PrimaryCapsules;
 import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
+import org.deeplearning4j.nn.conf.layers.SpaceToBatchLayer;
 import org.deeplearning4j.nn.conf.layers.SpaceToDepthLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.conf.layers.Upsampling2D;
@@ -34,6 +36,8 @@ final class LayersOfImages {
             LayerPart.of("zeroPadding", LayersOfImages::padding, IMAGES),
             LayerPart.of("cropping", LayersOfImages::cropping, IMAGES),
             LayerPart.of("spaceToDepth", LayersOfImages::spaceToDepth, IMAGES),
+            LayerPart.of("spaceToBatch", LayersOfImages::spaceToBatch, IMAGES),
+            LayerPart.of("primaryCapsules", LayersOfImages::primaryCapsules, IMAGES),
             LayerPart.of("localResponseNormalization", LayersOfImages::responseNormalization, IMAGES),
             LayerPart.of("locallyConnected", LayersOfImages::locallyConnected, IMAGES));
 
@@ -114,9 +118,14 @@ final class LayersOfImages {
                 SubsamplingLayer.PoolingType.AVG,
                 SubsamplingLayer.PoolingType.AVG,
                 SubsamplingLayer.PoolingType.PNORM);
-        SubsamplingLayer.Builder builder = new SubsamplingLayer.Builder(pooling, pair(draw, 1, 3), stride(draw));
+        int[] window = pair(draw, 1, 3);
+        SubsamplingLayer.Builder builder = new SubsamplingLayer.Builder(pooling, window, stride(draw));
         builder.convolutionMode(mode(draw));
-        builder.padding(padding(draw));
+        int[] padding = padding(draw);
+        // A window without a number has the average NaN, and ND4J writes the gradient of its maximum outside of the
+        // array.
+        boolean mayBeEmpty = padding[0] >= window[0] || padding[1] >= window[1];
+        builder.padding(mayBeEmpty ? new int[] {0, 0} : padding);
         builder.dataFormat(format(type));
         if (pooling == SubsamplingLayer.PoolingType.PNORM) {
             builder.pnorm(2);
@@ -146,6 +155,24 @@ final class LayersOfImages {
 
     private static SpaceToDepthLayer spaceToDepth(Draw draw, InputType type) {
         return new SpaceToDepthLayer.Builder<>(2, format(type)).build();
+    }
+
+    /** Makes four examples of one, which a graph's vertices can take apart. */
+    private static SpaceToBatchLayer spaceToBatch(Draw draw, InputType type) {
+        InputType.InputTypeConvolutional images = (InputType.InputTypeConvolutional) type;
+        // Their sums are even.
+        int[] rows = {1, 1 + (int) (images.getHeight() % 2)};
+        int[] columns = {(int) (images.getWidth() % 2), 0};
+        return new SpaceToBatchLayer.Builder<>(new int[] {2, 2}, new int[][] {rows, columns})
+                .dataFormat(images.getFormat())
+                .build();
+    }
+
+    private static PrimaryCapsules primaryCapsules(Draw draw, InputType type) {
+        return new PrimaryCapsules.Builder(draw.between(2, 3), draw.between(1, 2), pair(draw, 1, 2), pair(draw, 1, 2))
+                .hasBias(draw.chance(0.5))
+                .useLeakyReLU(draw.chance(0.5) ? 0 : 0.1)
+                .build();
     }
 
     private static LocalResponseNormalization responseNormalization(Draw draw, InputType type) {

@@ -63,14 +63,17 @@ interface Net {
 
     void countEpoch();
 
+    /** Returns DL4J's count of iterations. */
+    int iterations();
+
     /** Sets DL4J's count of iterations before the next step. */
     void setIterations(int iterations);
 
     /** Returns a clone without listeners. */
     Net copy();
 
-    /** Has a listener called, and no other. */
-    void listen(TrainingListener listener);
+    /** Has these listeners called, and no others. */
+    void listen(TrainingListener... listeners);
 
     /** Returns a copy in double precision. */
     Net inDouble();

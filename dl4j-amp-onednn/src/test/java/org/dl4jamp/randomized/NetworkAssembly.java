@@ -15,6 +15,7 @@ import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.Convolution3D;
 import org.deeplearning4j.nn.conf.layers.EmbeddingSequenceLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.SpaceToBatchLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
 import org.deeplearning4j.nn.conf.preprocessor.RnnToFeedForwardPreProcessor;
@@ -163,6 +164,11 @@ final class NetworkAssembly {
 
     LayerPart embedding() {
         return draw.from(LayersOfVectors.EMBEDDINGS);
+    }
+
+    /** Returns how many examples a layer makes of one. */
+    static int copiesOf(Layer layer) {
+        return NetworkDescription.inner(layer) instanceof SpaceToBatchLayer ? 4 : 1;
     }
 
     /** Returns whether a part takes one row for one example. */

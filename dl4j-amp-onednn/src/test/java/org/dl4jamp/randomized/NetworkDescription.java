@@ -105,6 +105,14 @@ record NetworkDescription(String json, boolean graph, List<Input> inputs, List<O
         return names("Bidirectional");
     }
 
+    /**
+     * Returns whether time steps of stock DL4J may write outside of arrays: a layer's last time step is then the whole
+     * sequence, of which the vertex that repeats vectors puts each copy into the place of a single step.
+     */
+    boolean duplicatesWholeSequences() {
+        return names("recurrent.LastTimeStep") && names("DuplicateToTimeSeries");
+    }
+
     /** Returns whether a first layer has gradients of weights that are products with the features. */
     boolean multipliesFeatures() {
         Class<?> first = graph ? null : layers().getConf(0).getLayer().getClass();

@@ -42,7 +42,11 @@ enum Option {
     /** No output layer: errors come from outside, and the updater is called by hand. */
     EXTERNAL_ERRORS,
     /** Settings that the network's configuration carries, through JSON. */
-    CARRIED;
+    CARRIED,
+    /** A penalty on the norm of the gradient. */
+    PENALTY,
+    /** Mixed precision that a listener enables when an epoch begins. */
+    LISTENER;
 
     /**
      * Returns the options that can be played together: without an output layer there is no step to accumulate, skip or
@@ -52,7 +56,12 @@ enum Option {
         Set<Option> options = EnumSet.noneOf(Option.class);
         options.addAll(chosen);
         if (options.contains(EXTERNAL_ERRORS)) {
-            options.removeAll(EnumSet.of(ACCUMULATION, FAILURES, TRUNCATED, CLIP_NORM, CLIP_VALUE, MASKS));
+            options.removeAll(
+                    EnumSet.of(ACCUMULATION, FAILURES, TRUNCATED, CLIP_NORM, CLIP_VALUE, MASKS, PENALTY, LISTENER));
+        }
+        if (options.contains(PENALTY)) {
+            // It's refused for truncated backpropagation, isn't a sum over micro-batches, and draws in another order.
+            options.removeAll(EnumSet.of(ACCUMULATION, TRUNCATED, DROPOUT, WEIGHT_NOISE));
         }
         return options;
     }

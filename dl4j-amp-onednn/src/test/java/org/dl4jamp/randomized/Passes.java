@@ -26,7 +26,7 @@ final class Passes {
         boolean hasOutputLayer = !player.scenario().has(Option.EXTERNAL_ERRORS);
         if (hasOutputLayer
                 && !player.scenario().makesOtherSteps()
-                && !player.scenario().clips()) {
+                && !player.scenario().changesGradients()) {
             copy.fit(player.batches().of(draw), draw.between(0, 2));
             player.seen().add(name + " parameters", copy.model().params());
             INDArray state = copy.updaterState();
@@ -39,7 +39,11 @@ final class Passes {
     static void outputOfTwoThreads(Player player, Draw draw, String name) {
         List<Batch> batches =
                 List.of(player.batches().of(draw), player.batches().of(draw));
-        ExecutorService threads = Executors.newFixedThreadPool(batches.size());
+        // DL4J forgets masks that an earlier call has left after one pass, which may be of either thread.
+        output(player, draw, name, false);
+        // DL4J draws noise of biases in inference, too: two threads would do so in any order.
+        int atOnce = player.scenario().has(Option.WEIGHT_NOISE) ? 1 : batches.size();
+        ExecutorService threads = Executors.newFixedThreadPool(atOnce);
         try {
             List<Future<Map<String, INDArray>>> outputs = batches.stream()
                     .map(batch -> threads.submit(() -> player.net().output(batch, false, false)))
@@ -94,7 +98,9 @@ final class Passes {
     static void timeSteps(Player player, Draw draw, String name) {
         // Preprocessors of graphs keep the number of examples of the last step, which is another one in stock DL4J.
         boolean keepsOtherSize = player.scenario().graph() && player.scenario().makesOtherSteps();
-        if (player.description().hasBidirectionalLayers() || keepsOtherSize) {
+        if (player.description().hasBidirectionalLayers()
+                || player.description().duplicatesWholeSequences()
+                || keepsOtherSize) {
             return;
         }
         boolean single = player.description().computesStepByStep() && draw.chance(0.6);

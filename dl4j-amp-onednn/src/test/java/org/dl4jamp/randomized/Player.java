@@ -27,22 +27,34 @@ abstract class Player implements AutoCloseable {
 
     /** Makes all calls, up to the first that fails. */
     final Observations play() {
-        int number = 0;
-        for (Step step : scenario.calls()) {
-            String name = number + " " + step.call();
-            try {
+        Nd4j.getRandom().setSeed(scenario.seed());
+        boolean goesOn = works("begin", this::begin);
+        for (int i = 0; i < scenario.calls().size() && goesOn; i++) {
+            Step step = scenario.calls().get(i);
+            String name = i + " " + step.call();
+            goesOn = works(name, () -> {
                 Nd4j.getRandom().setSeed(step.seed());
                 step.call().make(this, new Draw(step.seed()), name);
                 observe(name);
-            } catch (RuntimeException | AssertionError e) {
-                seen.addFailure(name, e);
-                forgetWorkspaces();
-                break;
-            }
-            number++;
+            });
         }
         return seen;
     }
+
+    /** Makes a call, and returns whether it returned. */
+    private boolean works(String name, Runnable call) {
+        try {
+            call.run();
+            return true;
+        } catch (RuntimeException | AssertionError e) {
+            seen.addFailure(name, e);
+            forgetWorkspaces();
+            return false;
+        }
+    }
+
+    /** Prepares the network for the calls. */
+    abstract void begin();
 
     /** Closes workspaces that DL4J leaves open when it throws: the thread's next network would fail in them. */
     static void forgetWorkspaces() {
@@ -82,6 +94,13 @@ abstract class Player implements AutoCloseable {
 
     final void setNet(Net net) {
         this.net = net;
+    }
+
+    /** Trains for an epoch where mixed precision is enabled by a listener, which does it when an epoch begins. */
+    final void beginWithAnEpoch() {
+        if (scenario.has(Option.LISTENER)) {
+            fit(List.of(batches.of(new Draw(scenario.seed() ^ 31))), List.of(false), 1);
+        }
     }
 
     /** Trains with a batch, which may be one that has to be skipped. */

@@ -22,8 +22,8 @@ import org.slf4j.LoggerFactory;
  * read.
  *
  * <p>In a build the scenarios are always the same, as many of the first as fit into a minute.
- * {@code -Damp.random.minutes=60} runs new ones for an hour, and {@code -Damp.random.seed=...} the one of a failure's
- * message.
+ * {@code -Damp.random.minutes=60} runs new ones for an hour, with {@code -Damp.random.first=...} from that seed on, and
+ * {@code -Damp.random.seed=...} the one of a failure's message.
  */
 class RandomizedTest {
     private static final Logger LOG = LoggerFactory.getLogger(RandomizedTest.class);
@@ -65,7 +65,7 @@ class RandomizedTest {
         if (single != null) {
             play(single);
         } else if (minutes != null) {
-            play(System.nanoTime(), Long.MAX_VALUE, Duration.ofMinutes(minutes));
+            play(Long.getLong("amp.random.first", System.nanoTime()), Long.MAX_VALUE, Duration.ofMinutes(minutes));
         } else {
             play(1, SCENARIOS, Duration.ofSeconds(Integer.getInteger("amp.random.seconds", 60)));
         }

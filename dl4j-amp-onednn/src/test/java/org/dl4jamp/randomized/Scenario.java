@@ -64,6 +64,21 @@ record Scenario(
         return has(Option.CLIP_NORM) || has(Option.CLIP_VALUE);
     }
 
+    /** Returns whether gradients aren't those of stock DL4J. */
+    boolean changesGradients() {
+        return clips() || has(Option.PENALTY);
+    }
+
+    /** Returns the weight of the gradient's norm in the loss. */
+    double penalty() {
+        return new Draw(seed ^ 23).real(0.005, 0.05);
+    }
+
+    /** Returns how far apart the two gradients are of which the penalty's is made. */
+    double penaltyRadius() {
+        return new Draw(seed ^ 29).real(0.05, 0.1);
+    }
+
     /** Returns the norm that gradients are clipped to. */
     double clipNorm() {
         return new Draw(seed ^ 17).real(0.05, 1);

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.stream.Stream;
 import net.jqwik.api.Arbitraries;
@@ -46,11 +47,14 @@ final class ScenarioGenerator {
         List<Part> parts = new ArrayList<>();
         for (LayerPart layer : LAYERS) {
             // Of families that no layer leads back to there would be nothing.
-            if (!Collections.disjoint(layer.families(), reachable(input))) {
+            boolean capsules = input == Family.IMAGES && layer.name().startsWith("capsule");
+            if (capsules || !Collections.disjoint(layer.families(), reachable(input))) {
                 parts.add(layer);
             }
             // DL4J's own layers of SameDiff are slow, and no engine computes them.
-            boolean slow = layer.name().endsWith("ttention") || layer.name().startsWith("locally");
+            boolean slow = layer.name().endsWith("ttention")
+                    || layer.name().startsWith("locally")
+                    || layer.name().toLowerCase(Locale.ROOT).contains("capsule");
             if (layer.families().contains(input) && !slow) {
                 parts.addAll(Collections.nCopies(4, layer));
             }

@@ -48,12 +48,21 @@ final class StockLimits {
         if (scenario.has(Option.MASKS) && WITHOUT_MASKS.contains(name)) {
             return false;
         }
+        // It orders rows by example and their masks by time: an example has another's mask, and so other ones in a
+        // micro-batch than in the whole batch.
+        if (scenario.has(Option.MASKS) && scenario.makesOtherSteps() && name.equals("timeDistributed")) {
+            return false;
+        }
         if (scenario.truncates() && NOT_TRUNCATED.contains(name)) {
             return false;
         }
         // They return a view of the features, or overwrite them, outside the workspace where DL4J expects it.
         boolean leavesWorkspace = name.equals("cropping") || name.equals("cropping3d") || name.equals("prelu");
         if (first && leavesWorkspace) {
+            return false;
+        }
+        // Nothing but a graph's vertices makes one example of several again.
+        if (name.equals("spaceToBatch") && !scenario.graph()) {
             return false;
         }
         if (type instanceof InputType.InputTypeConvolutional images) {

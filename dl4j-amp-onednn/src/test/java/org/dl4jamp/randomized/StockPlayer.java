@@ -4,6 +4,7 @@ import java.io.File;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import org.deeplearning4j.optimize.api.TrainingListener;
 
 /** Stock DL4J: skips what fails, and trains with merged batches where mixed precision accumulates. */
 final class StockPlayer extends Player {
@@ -14,14 +15,24 @@ final class StockPlayer extends Player {
 
     StockPlayer(Scenario scenario, NetworkDescription description, Net net, int neighbour) {
         super(scenario, description, net, neighbour);
-        clip();
     }
 
-    /** Has gradients clipped that mixed precision clips. */
-    private void clip() {
-        if (scenario().clips()) {
-            net().listen(new GradientClipping(scenario()));
+    @Override
+    void begin() {
+        changeGradients();
+        beginWithAnEpoch();
+    }
+
+    /** Has gradients changed as mixed precision changes them. */
+    private void changeGradients() {
+        List<TrainingListener> changes = new ArrayList<>();
+        if (scenario().has(Option.PENALTY)) {
+            changes.add(new NormPenalty(scenario()));
         }
+        if (scenario().clips()) {
+            changes.add(new GradientClipping(scenario()));
+        }
+        net().listen(changes.toArray(TrainingListener[]::new));
     }
 
     @Override
@@ -86,13 +97,17 @@ final class StockPlayer extends Player {
     @Override
     void closeAndEnable() {
         beginAnew();
+        beginWithAnEpoch();
     }
 
     @Override
     void continueWithClone() {
         beginAnew();
         setNet(net().copy());
-        clip();
+        // A graph's clone begins to count anew.
+        iterations = net().iterations();
+        changeGradients();
+        beginWithAnEpoch();
     }
 
     @Override
@@ -104,6 +119,7 @@ final class StockPlayer extends Player {
     void inferring(Runnable calls) {
         beginAnew();
         calls.run();
+        beginWithAnEpoch();
     }
 
     @Override
@@ -115,13 +131,14 @@ final class StockPlayer extends Player {
     void restoreExactly(File file) throws IOException {
         net().save(file);
         setNet(net().restored(file));
-        clip();
+        changeGradients();
     }
 
     @Override
     void restorePlainly(File file) throws IOException {
         beginAnew();
         restoreExactly(file);
+        beginWithAnEpoch();
     }
 
     @Override
