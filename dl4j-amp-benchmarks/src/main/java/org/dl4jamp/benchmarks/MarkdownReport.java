@@ -26,9 +26,9 @@ final class MarkdownReport {
         return "<!-- amp bench " + place + ": end -->";
     }
 
-    /** Returns the places of a page, none if there is no such file. */
+    /** Returns the places of a page, none if there is no such file or if it's a device, which may have no end. */
     static List<String> places(Path file) throws IOException {
-        if (Files.notExists(file)) {
+        if (!Files.isRegularFile(file)) {
             return List.of();
         }
         return PLACE.matcher(Files.readString(file))

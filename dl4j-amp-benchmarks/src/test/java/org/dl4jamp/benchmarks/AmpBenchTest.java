@@ -16,9 +16,12 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.dl4jamp.benchmarks.side.Repetition;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 
 class AmpBenchTest {
@@ -156,6 +159,28 @@ class AmpBenchTest {
         assertEquals(2, run("bench", "small", "--markdown=" + page));
         assertTrue(err.toString().contains("it has places for all, none for small"), err.toString());
         assertEquals(text, Files.readString(page));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--json", "--markdown"})
+    @EnabledOnOs(value = OS.LINUX, disabledReason = "/dev/full is Linux's")
+    void aFileThatFillsItsDiskIsSaidInOneLineAfterTheFigures(String option) {
+        assertEquals(
+                2,
+                measure(1, "sine-8", "--sides=floor-fp32", "--repetitions=1", option + "=/dev/full"),
+                err.toString());
+        String expected =
+                "amp: " + option + " /dev/full: can't be written (java.io.IOException: No space left on device)";
+        assertTrue(err.toString().contains(expected), err.toString());
+        assertEquals(
+                1,
+                err.toString()
+                        .lines()
+                        .filter(line -> line.contains("/dev/full"))
+                        .count(),
+                err.toString());
+        assertFalse(err.toString().contains("    at ") || err.toString().contains("\tat "), err.toString());
+        assertTrue(out.toString().contains("floor-fp32"), out.toString());
     }
 
     @Test
