@@ -47,7 +47,8 @@ final class NetworkAssembly {
 
     NeuralNetConfiguration.Builder global() {
         NeuralNetConfiguration.Builder builder = new NeuralNetConfiguration.Builder()
-                .seed(scenario.seed() % 1000)
+                // Zero is no seed in DL4J: weights would be others in each network.
+                .seed(Math.max(1, scenario.seed() % 1000))
                 .updater(scenario.updater().make(draw, scenario.has(Option.SCHEDULE)));
         if (scenario.has(Option.NO_MINIBATCH)) {
             builder.miniBatch(false);
