@@ -18,6 +18,8 @@ import org.deeplearning4j.datasets.iterator.ExistingDataSetIterator;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.GradientNormalization;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
 import org.deeplearning4j.nn.conf.stepfunctions.DefaultStepFunction;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -41,6 +43,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.dataset.api.iterator.DataSetIterator;
@@ -127,6 +130,32 @@ class PartialGroupTest {
         Kind.fit(parts, iterator(), 2);
         assertEquals(3, amp.stepsTaken());
         side.assertLearnedAlike(before, whole, parts);
+    }
+
+    /** DL4J's updater takes the bias of a depthwise convolution, which lies before the weights, for a part of these. */
+    @ParameterizedTest
+    @EnumSource(GradientNormalization.class)
+    void gradientsOfADepthwiseConvolutionAreNormalizedAsThoseOfAWholeBatch(GradientNormalization normalization) {
+        MultiLayerNetwork whole = Networks.init(Networks.builder(new Sgd(0.5))
+                .gradientNormalization(normalization)
+                .gradientNormalizationThreshold(0.02)
+                .list()
+                .layer(new DepthwiseConvolution2D.Builder(3, 3)
+                        .activation(Activation.TANH)
+                        .build())
+                .layer(Networks.softmax(3))
+                .setInputType(InputType.convolutional(8, 8, 2))
+                .build());
+        MultiLayerNetwork parts = whole.clone();
+        DataSet data = Networks.images(16, 2, 8, 3);
+        INDArray before = whole.params().dup();
+        whole.fit(data);
+        try (MixedPrecision amp = Sides.enable(parts, accumulate(PLAIN, 4, PartialGroup.APPLY))) {
+            data.batchBy(8).forEach(parts::fit);
+            assertEquals(before, parts.params());
+            assertTrue(amp.applyPartialGroup());
+        }
+        PLAIN.assertLearnedAlike(before, whole, parts);
     }
 
     @ParameterizedTest

@@ -5,7 +5,6 @@ import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.CenterLossOutputLayer;
 import org.deeplearning4j.nn.params.CenterLossParamInitializer;
 import org.deeplearning4j.nn.updater.UpdaterBlock;
-import org.nd4j.linalg.learning.config.IUpdater;
 import org.nd4j.linalg.learning.config.NoOp;
 
 /**
@@ -45,10 +44,10 @@ public enum GradientKind {
         return layer instanceof CenterLossOutputLayer && name.equals(CenterLossParamInitializer.CENTER_KEY);
     }
 
+    /** Layers may ignore the updater of biases, as {@code CenterLossOutputLayer} does. */
     private static boolean isSetToNoOp(BaseLayer layer, String name) {
-        IUpdater set = layer.getBiasUpdater() != null && layer.initializer().isBiasParam(layer, name)
-                ? layer.getBiasUpdater()
-                : layer.getIUpdater();
-        return set instanceof NoOp;
+        return layer.getIUpdater() instanceof NoOp
+                || (layer.getBiasUpdater() instanceof NoOp
+                        && layer.initializer().isBiasParam(layer, name));
     }
 }

@@ -7,13 +7,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Layer;
+import org.dl4jamp.dl4j.ParameterGradients;
 import org.dl4jamp.layer.UnscalingVertex;
 import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.LayerPlace;
 import org.dl4jamp.network.VertexPlace;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.indexing.NDArrayIndex;
 
 /**
  * Looks for what made a step fail.
@@ -55,15 +55,12 @@ public record NonFiniteSource(AmpNetwork network) {
             if (view == null || FiniteCheck.isFinite(view)) {
                 continue;
             }
-            INDArray gradients = view.reshape(view.length());
-            long from = 0;
-            // In the order of parameters, as DL4J's updater: its initializer for bidirectional layers throws.
-            for (Map.Entry<String, INDArray> entry : layer.paramTable(false).entrySet()) {
-                long to = from + entry.getValue().length();
-                if (!FiniteCheck.isFinite(gradients.get(NDArrayIndex.interval(from, to)))) {
+            for (Map.Entry<String, INDArray> entry : ParameterGradients.of(
+                            layer, network.model().params(), network.gradients())
+                    .entrySet()) {
+                if (!FiniteCheck.isFinite(entry.getValue())) {
                     return Optional.of("parameter \"" + entry.getKey() + "\" of layer \"" + place.name() + "\"");
                 }
-                from = to;
             }
         }
         for (VertexPlace place : network.vertices()) {

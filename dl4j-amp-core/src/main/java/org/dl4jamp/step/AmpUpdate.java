@@ -1,15 +1,13 @@
 package org.dl4jamp.step;
 
-import java.util.IdentityHashMap;
 import org.deeplearning4j.nn.api.Model;
-import org.deeplearning4j.nn.api.Trainable;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
-import org.deeplearning4j.nn.updater.UpdaterBlock;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.deeplearning4j.optimize.solvers.BaseOptimizer;
 import org.dl4jamp.dl4j.HookedUpdater;
 import org.dl4jamp.dl4j.OptimizerStep;
+import org.dl4jamp.dl4j.ParameterGradients;
 import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.WorkEvent;
@@ -119,17 +117,10 @@ final class AmpUpdate implements HookedUpdater.Hook {
 
     /** Returns the gradients of the view, named as the network names them after a backward pass. */
     private Gradient named() {
-        IdentityHashMap<Trainable, String> names = new IdentityHashMap<>();
-        updater.plain().getLayersByName().forEach((name, layer) -> names.put(layer, name));
         Gradient named = new DefaultGradient(gradients.all());
-        for (UpdaterBlock block : updater.plain().getUpdaterBlocks()) {
-            for (UpdaterBlock.ParamState parameter : block.getLayersAndVariablesInBlock()) {
-                if (parameter.getGradView() != null) {
-                    String layer = names.get(parameter.getLayer());
-                    named.setGradientFor(layer + "_" + parameter.getParamName(), parameter.getGradView());
-                }
-            }
-        }
+        updater.plain().getLayersByName().forEach((name, layer) -> ParameterGradients.of(
+                        layer, network.model().params(), gradients.all())
+                .forEach((parameter, gradient) -> named.setGradientFor(name + "_" + parameter, gradient)));
         return named;
     }
 }

@@ -21,6 +21,7 @@ import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.learning.config.NoOp;
 import org.nd4j.linalg.learning.config.Sgd;
 
 /** The places of sums, means and updates among a network's gradients. */
@@ -66,6 +67,18 @@ class GradientPartsTest {
             expected[i] = i;
         }
         assertArrayEquals(expected, all.toFloatVector(), "updates stay");
+    }
+
+    /** Center loss gives its bias the updater of its weights, whatever is set for biases. */
+    @Test
+    void gradientsThatAreSubtractedAsTheyAreAreSumsTheBiasOfCenterLossToo() {
+        CenterLossOutputLayer centers = centers();
+        centers.setIUpdater(new NoOp());
+        centers.setBiasUpdater(new Sgd(1));
+        INDArray all = Nd4j.arange(14).castTo(DataType.FLOAT).reshape(1, 14);
+        GradientParts.Parted parted = parts(network(centers)).of(all);
+        assertEquals(List.of("0 to 7"), bounds(parted.sums()));
+        assertEquals(List.of("8 to 13"), bounds(parted.updates()));
     }
 
     @Test
