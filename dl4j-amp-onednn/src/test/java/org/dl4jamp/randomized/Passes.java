@@ -9,6 +9,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.deeplearning4j.exception.DL4JInvalidInputException;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 
 /** Calls that compute without training, and changes of parameters. */
 final class Passes {
@@ -46,7 +47,11 @@ final class Passes {
         ExecutorService threads = Executors.newFixedThreadPool(atOnce);
         try {
             List<Future<Map<String, INDArray>>> outputs = batches.stream()
-                    .map(batch -> threads.submit(() -> player.net().output(batch, false, false)))
+                    .map(batch -> threads.submit(() -> {
+                        // A thread has a generator of its own, for the noise of biases.
+                        Nd4j.getRandom().setSeed(1);
+                        return player.net().output(batch, false, false);
+                    }))
                     .toList();
             for (int i = 0; i < outputs.size(); i++) {
                 player.seen().add(name + " of thread " + i, outputs.get(i).get());
@@ -98,9 +103,7 @@ final class Passes {
     static void timeSteps(Player player, Draw draw, String name) {
         // Preprocessors of graphs keep the number of examples of the last step, which is another one in stock DL4J.
         boolean keepsOtherSize = player.scenario().graph() && player.scenario().makesOtherSteps();
-        if (player.description().hasBidirectionalLayers()
-                || player.description().duplicatesWholeSequences()
-                || keepsOtherSize) {
+        if (keepsNoState(player) || player.description().duplicatesWholeSequences() || keepsOtherSize) {
             return;
         }
         boolean single = player.description().computesStepByStep() && draw.chance(0.6);
@@ -113,8 +116,16 @@ final class Passes {
         player.net().clearState();
     }
 
+    /** Returns whether stock DL4J has no state from step to step, or takes another array for it. */
+    private static boolean keepsNoState(Player player) {
+        boolean takesSteps = player.scenario().has(Option.CHANNELS_LAST)
+                && player.description().names("SimpleRnn");
+        return takesSteps || player.description().hasBidirectionalLayers();
+    }
+
     static void storedState(Player player, Draw draw, String name) {
-        if (player.description().hasBidirectionalLayers()) {
+        // Networks then call the layer inside MaskZeroLayer, which has the mask of an earlier pass.
+        if (keepsNoState(player) || player.description().names("MaskZeroLayer")) {
             return;
         }
         Map<String, INDArray> all = player.net().storedState(player.batches().of(draw, 3), draw.chance(0.5));

@@ -56,6 +56,10 @@ final class StockLimits {
         if (scenario.truncates() && NOT_TRUNCATED.contains(name)) {
             return false;
         }
+        // It carries the last channel of all steps to the next segment, and not all channels of the last step.
+        if (scenario.truncates() && scenario.has(Option.CHANNELS_LAST) && name.equals("simpleRnn")) {
+            return false;
+        }
         // They return a view of the features, or overwrite them, outside the workspace where DL4J expects it.
         boolean leavesWorkspace = name.equals("cropping") || name.equals("cropping3d") || name.equals("prelu");
         if (first && leavesWorkspace) {
@@ -66,7 +70,7 @@ final class StockLimits {
             return false;
         }
         if (type instanceof InputType.InputTypeConvolutional images) {
-            return allowImages(name, images);
+            return allowImages(name, images, scenario);
         }
         if (type instanceof InputType.InputTypeConvolutional3D volumes) {
             // They pad and crop as if the channels were in front.
@@ -78,10 +82,12 @@ final class StockLimits {
                 || !CHANNELS_FIRST_ONLY.contains(name);
     }
 
-    private static boolean allowImages(String name, InputType.InputTypeConvolutional images) {
+    private static boolean allowImages(String name, InputType.InputTypeConvolutional images, Scenario scenario) {
         return switch (name) {
             // Of one channel ND4J leaves the weights of the second product out.
             case "separable" -> images.getChannels() > 1;
+            // Of one channel ND4J throws for one example, and not for the whole batch that micro-batches make.
+            case "depthwise" -> images.getChannels() > 1 || !scenario.makesOtherSteps();
             case "spaceToDepth" -> images.getHeight() % 2 == 0 && images.getWidth() % 2 == 0;
             // Half of its window has to be less than the channels.
             case "localResponseNormalization" -> images.getChannels() > 1;
