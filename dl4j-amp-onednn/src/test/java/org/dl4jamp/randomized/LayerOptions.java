@@ -58,8 +58,9 @@ final class LayerOptions {
     Layer apply(Layer layer, InputType type) {
         set(layer, type, draw.seed());
         if (scenario.has(Option.FROZEN) && !(layer instanceof BasePretrainNetwork) && draw.chance(0.4)) {
-            // Stock graphs can't train layers in front of one without a gradient of its input.
-            if (draw.chance(0.5) && !scenario.graph()) {
+            // Stock graphs can't train layers in front of one without a gradient of its input. In other networks the
+            // last step's updates are left there for gradients, and those depend on the steps that were made.
+            if (draw.chance(0.5) && !scenario.graph() && !scenario.makesOtherSteps()) {
                 return new FrozenLayer(layer);
             }
             return computesAsInTraining(layer) ? new FrozenLayerWithBackprop(layer) : layer;
