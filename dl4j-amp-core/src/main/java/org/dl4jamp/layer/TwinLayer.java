@@ -279,11 +279,6 @@ public class TwinLayer extends PairedLayer {
     }
 
     @Override
-    void parametersSet() {
-        twin().weights().masterSet();
-    }
-
-    @Override
     public void clear() {
         try (Gate.Inside inside = guard.gate().touch()) {
             ranOwn = false;
