@@ -54,7 +54,7 @@ public final class GroupLayer extends TwinLayer {
     }
 
     @Override
-    INDArray compute(boolean training, LayerWorkspaceMgr workspaceMgr, ForwardPass.Computation computation) {
+    INDArray compute(boolean training, LayerWorkspaceMgr workspaceMgr, TwinPasses.Forward computation) {
         INDArray given = input();
         if (given != null && !membership.isTogether(given)) {
             return computeAlone(given, training, workspaceMgr);

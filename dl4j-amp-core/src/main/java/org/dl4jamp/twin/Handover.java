@@ -11,11 +11,7 @@ public interface Handover {
     Handover DL4J = (input, workspaceMgr) -> workspaceMgr.leverageTo(ArrayType.ACTIVATIONS, input);
 
     /**
-     * Returns the layer's output.
-     *
-     * @param input the layer's input
-     * @param workspaceMgr has the workspace in which the output lives long enough
-     * @return the array itself if it lives that long, else a copy
+     * Returns a layer's output: its input, or a copy in the workspace for activations if that doesn't live long enough.
      */
     INDArray handOn(INDArray input, LayerWorkspaceMgr workspaceMgr);
 }

@@ -89,7 +89,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         if (wrapper || Coverage.without(layer, request.precision()).isPresent()) {
             Twin twin = portable.twin(request);
             boolean takesWholeNumbers = twin.compute() == request.master() || EmbeddingLayers.isEmbedding(layer);
-            return twin.with(takesWholeNumbers ? Casting.ofRowNumbers(casting) : casting);
+            return twin.with(takesWholeNumbers ? new Casting.OfRowNumbers(casting) : casting);
         }
         LayerKernels<?> kernels = Coverage.of(layer).orElseThrow();
         DataType type = type(request, kernels.arrays());
@@ -122,7 +122,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
             return own.casting();
         }
         Casting own = new OneDnnCasting(context, kernels.channelsOf(layer));
-        return EmbeddingLayers.isEmbedding(layer) ? Casting.ofRowNumbers(own) : own;
+        return EmbeddingLayers.isEmbedding(layer) ? new Casting.OfRowNumbers(own) : own;
     }
 
     @Override
