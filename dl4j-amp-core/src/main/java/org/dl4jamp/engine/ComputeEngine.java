@@ -20,17 +20,12 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  */
 public interface ComputeEngine extends EngineAbility {
     /**
-     * Returns the reason for which the engine can't be used in this process: a missing library, another backend.
-     *
-     * @return empty if it can
+     * Returns the reason for which the engine can't be used in this process, such as a missing library or another
+     * backend; empty if it can.
      */
     Optional<String> unavailable();
 
-    /**
-     * Returns the reason for which the engine can't compute in a precision at all.
-     *
-     * @return empty if it can
-     */
+    /** Returns the reason for which the engine can't compute in a precision at all; empty if it can. */
     Optional<String> cannot(Precision precision);
 
     /**
@@ -55,8 +50,6 @@ public interface ComputeEngine extends EngineAbility {
     /**
      * Begins to serve one network in inference mode. Twins run forward only; {@link Twin.Weights#refresh} is called
      * before the first pass and where parameters have changed, not before each pass.
-     *
-     * @param largestLayer the number of parameters of the largest layer that will get a twin
      */
     default EngineSession inference(long largestLayer) {
         return session(largestLayer, true);

@@ -36,11 +36,7 @@ public final class Engines {
         return choose(name, precision, find());
     }
 
-    /**
-     * Chooses among engines.
-     *
-     * @param found the portable one last
-     */
+    /** Chooses among engines, of which the portable one is the last. */
     static Choice choose(String name, Precision precision, List<ComputeEngine> found) {
         List<ComputeEngine> candidates = name.equals(AmpConfig.AUTO_ENGINE)
                 ? found.stream()

@@ -14,11 +14,7 @@ public interface StepKernels {
         return new Nd4jStepKernels();
     }
 
-    /**
-     * Returns whether all elements are finite.
-     *
-     * @param gradients FLOAT, of any shape
-     */
+    /** Returns whether all elements of a FLOAT array of any shape are finite. */
     boolean allFinite(INDArray gradients);
 
     /**
@@ -94,11 +90,7 @@ public interface StepKernels {
         }
     }
 
-    /**
-     * Applies updates, in any order or all at once.
-     *
-     * @param updates of different parameters
-     */
+    /** Applies updates of different parameters, in any order or all at once. */
     default void applyAll(List<Update> updates) {
         updates.forEach(Update::apply);
     }
