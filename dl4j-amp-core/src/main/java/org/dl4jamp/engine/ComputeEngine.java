@@ -2,11 +2,12 @@ package org.dl4jamp.engine;
 
 import java.util.Optional;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.policy.EngineAbility;
 import org.dl4jamp.policy.FusionGroup;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.twin.Casting;
-import org.dl4jamp.twin.Handover;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -94,9 +95,12 @@ public interface ComputeEngine extends EngineAbility {
             throw new UnsupportedOperationException("vertex \"" + request.name() + "\" is left to DL4J");
         }
 
-        /** Returns how the members of a group pass the result of its head through. */
-        default Handover handover() {
-            return Handover.DL4J;
+        /**
+         * Returns the output of a member of a group that has nothing left to compute: its input, or a copy of one in a
+         * workspace that closes with the layer before.
+         */
+        default INDArray handOn(INDArray input, LayerWorkspaceMgr workspaceMgr) {
+            return workspaceMgr.leverageTo(ArrayType.ACTIVATIONS, input);
         }
 
         /** Returns how arrays are cast for layers that get no twin from this session. */

@@ -17,11 +17,8 @@ public final class Engines {
     private Engines() {}
 
     /**
-     * An engine and a precision, with the reason for the choice.
-     *
-     * @param engine the engine
-     * @param precision the precision of the layers in lower precision; never AUTO
-     * @param reason the reason for the choice, if there was one; for plan and log
+     * An engine, the precision of the layers in lower precision, which is never AUTO, and the reason for the choice, if
+     * there was one, for plan and log.
      */
     public record Choice(ComputeEngine engine, Precision precision, String reason) {}
 

@@ -18,10 +18,8 @@ public interface StepKernels {
     boolean allFinite(INDArray gradients);
 
     /**
-     * Returns the Euclidean norm of the elements of several arrays, to FP32 precision: finite if, and only if, all
-     * elements are.
-     *
-     * @param gradients FLOAT, of one axis each, without gaps
+     * Returns the Euclidean norm of the elements of several FLOAT arrays of one axis without gaps, to FP32 precision:
+     * finite if, and only if, all elements are.
      */
     double norm2(List<INDArray> gradients);
 

@@ -20,11 +20,8 @@ import org.nd4j.linalg.factory.Nd4j;
  */
 public final class GradientGroup {
     /**
-     * The progress of the group, read by other threads.
-     *
-     * @param microBatches number of those taken
-     * @param examples number of their examples
-     * @param skip the reason to skip them, if there is one
+     * The number of micro-batches and examples taken, and the reason to skip them, if there is one; read by other
+     * threads.
      */
     private record Progress(int microBatches, long examples, Optional<Skip> skip) {
         static final Progress NONE = new Progress(0, 0, Optional.empty());

@@ -41,9 +41,7 @@ public final class GradientParts {
 
     /**
      * Refuses to add up what several micro-batches write, if it can't be combined into that of their whole batch.
-     *
-     * @param microBatches their number
-     * @throws AmpException that names the first such parameter
+     * Throws an {@link AmpException} that names the first such parameter.
      */
     public void requireAddable(int microBatches) {
         if (notAddable.isEmpty()) {

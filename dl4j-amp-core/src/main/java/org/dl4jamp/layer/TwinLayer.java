@@ -32,11 +32,8 @@ public class TwinLayer extends PairedLayer {
     private transient boolean leftToMaster;
 
     /**
-     * @param master the network's own layer
-     * @param rounded the precision that inputs are rounded to if the twin needs them rounded
-     * @param output the type of the activations that are returned
-     * @param surroundings the layers before and after it
-     * @param guard the training step
+     * Makes the wrapper of {@code master}. The type {@code rounded} is the precision that inputs are rounded to if the
+     * twin needs them rounded, and {@code output} that of the activations that are returned.
      */
     public TwinLayer(
             Layer master,

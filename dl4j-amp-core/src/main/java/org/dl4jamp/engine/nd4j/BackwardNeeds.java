@@ -80,10 +80,8 @@ final class BackwardNeeds {
     private BackwardNeeds() {}
 
     /**
-     * Returns what the wrapper has to keep for a layer.
-     *
-     * @param dropoutLifted whether the wrapper applies the layer's input dropout; a layer that does it itself needs the
-     *     array that it masked
+     * Returns what the wrapper has to keep for a layer. One that applies its input dropout itself, which isn't lifted,
+     * needs the array that it masked.
      */
     static Retention of(Layer layer, boolean dropoutLifted) {
         boolean masksItself = !dropoutLifted && isAny(layer, each -> each.getIDropout() != null && !isEmbedding(each));

@@ -26,9 +26,8 @@ final class Im2Col {
     private final boolean same;
 
     /**
-     * @param convolution for kernel, stride, padding and dilation
-     * @param mode treatment of borders
-     * @param image {@code [minibatch, channels, height, width]}, for its shape
+     * Reads kernel, stride, padding and dilation of a convolution, and the shape {@code [minibatch, channels, height,
+     * width]} of images. The mode is the treatment of borders.
      */
     Im2Col(ConvolutionLayer convolution, ConvolutionMode mode, INDArray image) {
         this.minibatch = image.size(0);

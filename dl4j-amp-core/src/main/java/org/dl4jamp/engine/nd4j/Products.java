@@ -25,10 +25,8 @@ interface Products {
             matmul(memory.cast(a, DataType.FLOAT), memory.cast(b, DataType.FLOAT), result, kept);
 
     /**
-     * Products of HALF matrices as they are, where ND4J has them: on the CUDA backend, with GPUs from compute
-     * capability 6.0. It's tried out once.
-     *
-     * @return empty if FP32 products are the better choice
+     * Returns products of HALF matrices as they are, where ND4J has them: on the CUDA backend, with GPUs from compute
+     * capability 6.0. It's tried out once. Empty if FP32 products are the better choice.
      */
     static Optional<Products> fast() {
         return Nd4jEngine.onCuda() ? OnCuda.HALF_PRODUCTS : Optional.empty();
