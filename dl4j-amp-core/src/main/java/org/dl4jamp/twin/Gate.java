@@ -185,8 +185,8 @@ public final class Gate {
     }
 
     /**
-     * Opens the gate, after the wrappers have been put into the network and when {@code work} was run while no thread
-     * is inside. Throws if the thread itself is inside; see {@link #shut}.
+     * Opens the gate, after the wrappers have been put into the network. Runs {@code work} first, while no thread is
+     * inside. Throws an {@link AmpException} if the thread itself is inside; see {@link #shut}.
      */
     public void open(String what, Runnable work) {
         refuseInside(what);
