@@ -2,11 +2,12 @@ package org.dl4jamp.engine;
 
 import java.util.Optional;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.policy.EngineAbility;
 import org.dl4jamp.policy.FusionGroup;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.twin.Casting;
-import org.dl4jamp.twin.Handover;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -20,17 +21,12 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  */
 public interface ComputeEngine extends EngineAbility {
     /**
-     * Returns the reason for which the engine can't be used in this process: a missing library, another backend.
-     *
-     * @return empty if it can
+     * Returns the reason for which the engine can't be used in this process, such as a missing library or another
+     * backend; empty if it can.
      */
     Optional<String> unavailable();
 
-    /**
-     * Returns the reason for which the engine can't compute in a precision at all.
-     *
-     * @return empty if it can
-     */
+    /** Returns the reason for which the engine can't compute in a precision at all; empty if it can. */
     Optional<String> cannot(Precision precision);
 
     /**
@@ -55,8 +51,6 @@ public interface ComputeEngine extends EngineAbility {
     /**
      * Begins to serve one network in inference mode. Twins run forward only; {@link Twin.Weights#refresh} is called
      * before the first pass and where parameters have changed, not before each pass.
-     *
-     * @param largestLayer the number of parameters of the largest layer that will get a twin
      */
     default EngineSession inference(long largestLayer) {
         return session(largestLayer, true);
@@ -101,9 +95,12 @@ public interface ComputeEngine extends EngineAbility {
             throw new UnsupportedOperationException("vertex \"" + request.name() + "\" is left to DL4J");
         }
 
-        /** Returns how the members of a group pass the result of its head through. */
-        default Handover handover() {
-            return Handover.DL4J;
+        /**
+         * Returns the output of a member of a group that has nothing left to compute: its input, or a copy of one in a
+         * workspace that closes with the layer before.
+         */
+        default INDArray handOn(INDArray input, LayerWorkspaceMgr workspaceMgr) {
+            return workspaceMgr.leverageTo(ArrayType.ACTIVATIONS, input);
         }
 
         /** Returns how arrays are cast for layers that get no twin from this session. */

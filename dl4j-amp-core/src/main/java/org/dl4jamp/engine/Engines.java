@@ -17,11 +17,8 @@ public final class Engines {
     private Engines() {}
 
     /**
-     * An engine and a precision, with the reason for the choice.
-     *
-     * @param engine the engine
-     * @param precision the precision of the layers in lower precision; never AUTO
-     * @param reason the reason for the choice, if there was one; for plan and log
+     * An engine, the precision of the layers in lower precision, which is never AUTO, and the reason for the choice, if
+     * there was one, for plan and log.
      */
     public record Choice(ComputeEngine engine, Precision precision, String reason) {}
 
@@ -36,11 +33,7 @@ public final class Engines {
         return choose(name, precision, find());
     }
 
-    /**
-     * Chooses among engines.
-     *
-     * @param found the portable one last
-     */
+    /** Chooses among engines, of which the portable one is the last. */
     static Choice choose(String name, Precision precision, List<ComputeEngine> found) {
         List<ComputeEngine> candidates = name.equals(AmpConfig.AUTO_ENGINE)
                 ? found.stream()

@@ -14,18 +14,12 @@ public interface StepKernels {
         return new Nd4jStepKernels();
     }
 
-    /**
-     * Returns whether all elements are finite.
-     *
-     * @param gradients FLOAT, of any shape
-     */
+    /** Returns whether all elements of a FLOAT array of any shape are finite. */
     boolean allFinite(INDArray gradients);
 
     /**
-     * Returns the Euclidean norm of the elements of several arrays, to FP32 precision: finite if, and only if, all
-     * elements are.
-     *
-     * @param gradients FLOAT, of one axis each, without gaps
+     * Returns the Euclidean norm of the elements of several FLOAT arrays of one axis without gaps, to FP32 precision:
+     * finite if, and only if, all elements are.
      */
     double norm2(List<INDArray> gradients);
 
@@ -94,11 +88,7 @@ public interface StepKernels {
         }
     }
 
-    /**
-     * Applies updates, in any order or all at once.
-     *
-     * @param updates of different parameters
-     */
+    /** Applies updates of different parameters, in any order or all at once. */
     default void applyAll(List<Update> updates) {
         updates.forEach(Update::apply);
     }

@@ -49,10 +49,8 @@ public final class WorkEvent extends Event {
     }
 
     /**
-     * Begins to measure.
-     *
-     * @param kind one of the constants of this class, or another word
-     * @param what which one of its kind
+     * Begins to measure. The kind is one of the constants of this class, or another word; {@code what} tells the event
+     * from others of its kind.
      */
     public static WorkEvent begin(String kind, String what) {
         WorkEvent event = new WorkEvent(kind, what);

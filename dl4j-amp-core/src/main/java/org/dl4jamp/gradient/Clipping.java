@@ -26,12 +26,10 @@ public record Clipping(OptionalDouble norm, OptionalDouble value) {
         return norm.isPresent() ? Math.min(1, norm.getAsDouble() / ofGradients.orElseThrow()) : 1;
     }
 
-    /** Returns whether clipping needs the norm. */
     public boolean needsNorm() {
         return norm.isPresent();
     }
 
-    /** Returns whether means are clipped one by one. */
     public boolean clipsValues() {
         return value.isPresent();
     }

@@ -23,9 +23,8 @@ public final class FiniteCheck {
     }
 
     /**
-     * Returns the first infinity or NaN, and its place.
-     *
-     * @return text such as {@code NaN at [0, 3]}; empty if all elements are finite or there is no array
+     * Returns the first infinity or NaN and its place, such as {@code NaN at [0, 3]}; empty if all elements are finite
+     * or there is no array.
      */
     public static Optional<String> firstNonFinite(INDArray array) {
         if (array == null || !array.dataType().isFPType()) {

@@ -20,11 +20,8 @@ import org.nd4j.linalg.factory.Nd4j;
  */
 public final class GradientGroup {
     /**
-     * The progress of the group, read by other threads.
-     *
-     * @param microBatches number of those taken
-     * @param examples number of their examples
-     * @param skip the reason to skip them, if there is one
+     * The number of micro-batches and examples taken, and the reason to skip them, if there is one; read by other
+     * threads.
      */
     private record Progress(int microBatches, long examples, Optional<Skip> skip) {
         static final Progress NONE = new Progress(0, 0, Optional.empty());
@@ -42,7 +39,6 @@ public final class GradientGroup {
     private final boolean measuresNorm;
     private final LongToDoubleFunction divisor;
     private INDArray sum;
-    private GradientParts.Parted parted;
     private volatile Progress taken = Progress.NONE;
     private OptionalDouble norm = OptionalDouble.empty();
 
@@ -57,7 +53,6 @@ public final class GradientGroup {
         this.measuresNorm = measuresNorm;
     }
 
-    /** Returns how many micro-batches make a step. */
     public int size() {
         return size;
     }
@@ -107,7 +102,6 @@ public final class GradientGroup {
         return false;
     }
 
-    @SuppressWarnings("ReferenceEquality")
     private GradientParts.Parted sumsLike(GradientParts.Parted gradients) {
         INDArray all = gradients.all();
         if (sum == null || sum.length() != all.length()) {
@@ -115,18 +109,10 @@ public final class GradientGroup {
                 sum = Nd4j.create(all.dataType(), all.length());
             }
         }
-        if (parted == null || parted.all() != sum || parted.parts() != gradients.parts()) {
-            parted = gradients.parts().of(sum);
-        }
-        return parted;
+        return gradients.parts().of(sum);
     }
 
-    /**
-     * Counts a micro-batch that was taken.
-     *
-     * @param more its examples
-     * @param skip the reason to skip the whole group, if there is one
-     */
+    /** Counts a micro-batch that was taken, with the reason to skip the whole group, if there is one. */
     public void count(int more, Optional<Skip> skip) {
         taken = taken.with(more, skip);
     }

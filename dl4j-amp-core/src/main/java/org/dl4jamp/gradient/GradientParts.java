@@ -7,6 +7,7 @@ import java.util.Map;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.UpdaterBlock;
 import org.dl4jamp.engine.StepKernels;
+import org.dl4jamp.layer.Intervals;
 import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -18,11 +19,6 @@ public final class GradientParts {
     private final Map<GradientKind, Intervals> intervals = new EnumMap<>(GradientKind.class);
     private final List<UpdaterBlock.ParamState> notAddable = new ArrayList<>();
 
-    /**
-     * The parts of a network.
-     *
-     * @param updater the network's
-     */
     public GradientParts(BaseMultiLayerUpdater<?> updater) {
         this(updater.getUpdaterBlocks());
     }
@@ -45,9 +41,7 @@ public final class GradientParts {
 
     /**
      * Refuses to add up what several micro-batches write, if it can't be combined into that of their whole batch.
-     *
-     * @param microBatches their number
-     * @throws AmpException that names the first such parameter
+     * Throws an {@link AmpException} that names the first such parameter.
      */
     public void requireAddable(int microBatches) {
         if (notAddable.isEmpty()) {

@@ -15,17 +15,11 @@ import org.dl4jamp.network.LayerPlace;
 import org.dl4jamp.network.VertexPlace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/**
- * Looks for what made a step fail.
- *
- * @param network whose step it was
- */
+/** Looks for what made a step of a network fail. */
 public record NonFiniteSource(AmpNetwork network) {
     /**
-     * Returns the first infinity or NaN in the batch.
-     *
-     * @param labels the batch's; may hold null
-     * @return text such as {@code features 0 contain NaN at [0, 3]}; empty if there is none
+     * Returns the first infinity or NaN in the batch, such as {@code features 0 contain NaN at [0, 3]}; empty if there
+     * is none. Labels may hold null.
      */
     public Optional<String> inBatch(Collection<INDArray> labels) {
         return nonFinite("features", network.features()).or(() -> nonFinite("labels", new ArrayList<>(labels)));
@@ -42,9 +36,8 @@ public record NonFiniteSource(AmpNetwork network) {
     }
 
     /**
-     * Returns the parameter whose gradient was the first not to be finite: they flow from the last layer to the first.
-     *
-     * @return text such as {@code parameter "W" of layer "0"}; empty if all are finite
+     * Returns the parameter whose gradient was the first not to be finite, such as {@code parameter "W" of layer "0"};
+     * empty if all are finite. Gradients flow from the last layer to the first.
      */
     public Optional<String> amongParameters() {
         List<LayerPlace> places = new ArrayList<>(network.layers());

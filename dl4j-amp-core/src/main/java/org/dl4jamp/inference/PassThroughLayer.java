@@ -6,7 +6,7 @@ import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.AbstractLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.twin.Handover;
+import org.dl4jamp.engine.ComputeEngine;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -15,12 +15,12 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 public final class PassThroughLayer extends AbstractLayer<org.deeplearning4j.nn.conf.layers.Layer> {
     private static final long serialVersionUID = 1L;
 
-    private final transient Handover handover;
+    private final transient ComputeEngine.EngineSession session;
 
     /** @param master the network's own layer, whose parameters others compute with */
-    public PassThroughLayer(Layer master, Handover handover) {
+    public PassThroughLayer(Layer master, ComputeEngine.EngineSession session) {
         super(configuration(master), DataType.FLOAT);
-        this.handover = handover;
+        this.session = session;
         setIndex(master.getIndex());
     }
 
@@ -34,7 +34,7 @@ public final class PassThroughLayer extends AbstractLayer<org.deeplearning4j.nn.
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
-        return handover.handOn(input, workspaceMgr);
+        return session.handOn(input, workspaceMgr);
     }
 
     @Override

@@ -143,7 +143,7 @@ public final class InferenceInstallation {
 
     private Twin handingOn(String name, Layer master, FusionGroup group) {
         DataType type = plan.row(name).output().dataType().orElseThrow();
-        Layer handingOn = new PassThroughLayer(master, session.handover());
+        Layer handingOn = new PassThroughLayer(master, session);
         return new Twin(
                 handingOn,
                 type,

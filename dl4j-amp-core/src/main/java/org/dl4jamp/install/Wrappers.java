@@ -65,7 +65,7 @@ final class Wrappers {
      */
     static Twin itself(Layer master, Casting casting) {
         return new Twin(master, DataType.FLOAT, false, Twin.Retention.CAST_INPUT, null, Twin.Weights.MASTER)
-                .with(Casting.ofRowNumbers(casting));
+                .with(new Casting.OfRowNumbers(casting));
     }
 
     /** Returns a wrapper with the input and output types of the plan. */

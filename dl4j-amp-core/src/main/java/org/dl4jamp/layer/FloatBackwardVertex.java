@@ -4,7 +4,7 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.twin.Casts;
+import org.dl4jamp.twin.Casting;
 import org.dl4jamp.twin.DelegatingVertex;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -31,7 +31,7 @@ public final class FloatBackwardVertex extends DelegatingVertex {
         }
         INDArray[] inFloat = new INDArray[inputs.length];
         for (int i = 0; i < inputs.length; i++) {
-            inFloat[i] = Casts.cast(inputs[i], DataType.FLOAT, workspaceMgr, ArrayType.BP_WORKING_MEM);
+            inFloat[i] = Casting.ND4J.cast(inputs[i], DataType.FLOAT, workspaceMgr, ArrayType.BP_WORKING_MEM);
         }
         setInputs(inFloat);
         try {

@@ -11,12 +11,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 public final class FreedParameters {
     private FreedParameters() {}
 
-    /**
-     * Checks that a layer's parameters are still there.
-     *
-     * @param master the network's own layer
-     * @throws AmpException if they were freed
-     */
+    /** Throws an {@link AmpException} if the parameters of a network's own layer were freed. */
     public static void refuse(Layer master) {
         INDArray parameters = master.params();
         if (parameters != null && parameters.wasClosed()) {

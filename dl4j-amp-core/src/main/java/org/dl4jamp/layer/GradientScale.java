@@ -47,10 +47,8 @@ public final class GradientScale {
     }
 
     /**
-     * Returns the factor of this backward pass. The first output layer of the pass determines it.
-     *
-     * @param output the calling output layer
-     * @param lossTerms number of terms of which its loss is the sum
+     * Returns the factor of this backward pass. The first output layer of the pass determines it by the number of terms
+     * of which its loss is the sum.
      */
     double begin(Object output, long lossTerms) {
         if (outputs.isEmpty() || !outputs.add(output)) {
@@ -81,11 +79,7 @@ public final class GradientScale {
         return half && !step;
     }
 
-    /**
-     * Returns the type of the gradients of activations.
-     *
-     * @param activations their type
-     */
+    /** Returns the type of the gradients of activations from that of the activations. */
     DataType typeOfGradients(DataType activations) {
         return activations == DataType.HALF && needFloat() ? DataType.FLOAT : activations;
     }

@@ -20,9 +20,7 @@ public final class GroupLayer extends TwinLayer {
     /** The layer's part in its group. */
     public interface Membership {
         /**
-         * Returns whether the group's twin computes the layer in this pass.
-         *
-         * @param given the layer's input, as the network has set it
+         * Returns whether the group's twin computes the layer in this pass, with the input that the network has set.
          */
         boolean isTogether(INDArray given);
 
@@ -54,7 +52,7 @@ public final class GroupLayer extends TwinLayer {
     }
 
     @Override
-    INDArray compute(boolean training, LayerWorkspaceMgr workspaceMgr, ForwardPass.Computation computation) {
+    INDArray compute(boolean training, LayerWorkspaceMgr workspaceMgr, TwinPasses.Forward computation) {
         INDArray given = input();
         if (given != null && !membership.isTogether(given)) {
             return computeAlone(given, training, workspaceMgr);

@@ -1,6 +1,10 @@
 package org.dl4jamp.layer;
 
+import java.util.ArrayList;
+import java.util.List;
 import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.conf.RNNFormat;
+import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.precision.AmpException;
@@ -13,6 +17,9 @@ import org.nd4j.linalg.factory.Nd4j;
 /**
  * The input of a {@link TwinLayer}: first as it was given, then in the narrower type in which it's kept between forward
  * and backward pass. Each pass gives it to the twin in the twin's own type.
+ *
+ * <p>The layer's input dropout, if it has one and the twin is without, is applied here, so that the result can be kept
+ * in that narrower type. It draws the random numbers that DL4J's layer would draw.
  */
 final class KeptInput {
     private final Layer master;
@@ -22,6 +29,7 @@ final class KeptInput {
     private DataType givenType = DataType.FLOAT;
     private boolean settled;
     private boolean passedOn;
+    private boolean dropped;
 
     /** @param rounded the precision that it's rounded to if the twin needs it rounded */
     KeptInput(Layer master, Twin twin, DataType rounded) {
@@ -30,14 +38,11 @@ final class KeptInput {
         this.rounded = rounded;
     }
 
-    /**
-     * Takes an input as it is: a graph sets inputs while another vertex's workspaces are open.
-     *
-     * @param given may be null
-     */
+    /** Takes an input, which may be null, as it is: a graph sets inputs while another vertex's workspaces are open. */
     void give(INDArray given) {
         settled = false;
         passedOn = false;
+        dropped = false;
         array = given;
         if (given != null) {
             givenType = given.dataType();
@@ -49,7 +54,6 @@ final class KeptInput {
         return array;
     }
 
-    /** Returns the type of the last array that was given. */
     DataType givenType() {
         return givenType;
     }
@@ -81,9 +85,8 @@ final class KeptInput {
     }
 
     /**
-     * Casts the input to the type that it's kept in, when it's the layer's own turn.
-     *
-     * @param working the working memory of the pass
+     * Casts the input to the type that it's kept in, when it's the layer's own turn. {@code working} is the working
+     * memory of the pass.
      */
     void settle(LayerWorkspaceMgr workspaceMgr, ArrayType working) {
         if (settled) {
@@ -118,25 +121,62 @@ final class KeptInput {
                 && twin.dropout() == null;
     }
 
-    /**
-     * Keeps an array in the place of the settled input, in its type.
-     *
-     * @param other may be in working memory
-     * @param working the working memory of the pass
-     */
-    void replace(INDArray other, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+    /** Drops out of a settled input, unless that was done. {@code working} is the working memory of the pass. */
+    void dropOut(LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+        if (twin.dropout() == null || dropped) {
+            return;
+        }
+        INDArray from = asDropped(twin.casting().cast(array, typeOfDropout(), workspaceMgr, working));
+        char order = orderOfDl4j(asDropped(array));
+        INDArray to = workspaceMgr.createUninitialized(working, from.dataType(), from.shape(), order);
+        INDArray other = asDropped(twin.dropout()
+                .applyDropout(from, to, master.getIterationCount(), master.getEpochCount(), workspaceMgr));
         LayerWorkspaceMgr keeper = LayerWorkspaces.keeper(workspaceMgr, working, array);
         array = other.dataType() == array.dataType()
                 ? keeper.leverageTo(ArrayType.INPUT, other)
                 : twin.casting().cast(other, array.dataType(), keeper, ArrayType.INPUT);
+        dropped = true;
+    }
+
+    /** Returns the gradient of the input before dropout from that of the input behind it, which may be null. */
+    INDArray beforeDropout(INDArray gradient, LayerWorkspaceMgr workspaceMgr) {
+        if (twin.dropout() == null || gradient == null) {
+            return gradient;
+        }
+        INDArray cast =
+                asDropped(twin.casting().cast(gradient, typeOfDropout(), workspaceMgr, ArrayType.BP_WORKING_MEM));
+        return asDropped(twin.dropout().backprop(cast, cast, master.getIterationCount(), master.getEpochCount()));
     }
 
     /**
-     * Sets the twin's input, cast if need be, and returns the workspaces for its result.
-     *
-     * @param working the working memory of the pass
-     * @param castsResult whether what it returns is only on its way to another array
-     * @param result the type of its result
+     * Returns an array as DL4J drops from it, and back again: its LSTM has features second then, whatever order of axes
+     * it was given.
+     */
+    private INDArray asDropped(INDArray array) {
+        return master.conf().getLayer() instanceof LSTM lstm && lstm.getRnnDataFormat() == RNNFormat.NWC
+                ? array.permute(0, 2, 1)
+                : array;
+    }
+
+    /**
+     * Returns the order of the array that DL4J would have here: random numbers are drawn by its positions in memory.
+     * DL4J's recurrent layers return order {@code f}; an engine's may return another, with the time steps one after the
+     * other.
+     */
+    private static char orderOfDl4j(INDArray array) {
+        boolean stepByStep =
+                array.rank() == 3 && array.stride(2) >= array.stride(0) && array.stride(2) >= array.stride(1);
+        return stepByStep ? 'f' : array.ordering();
+    }
+
+    // ND4J's random operations don't take BFLOAT16. Where the twin is FLOAT they draw the same numbers as DL4J's layer.
+    private DataType typeOfDropout() {
+        return twin.dataType() == DataType.BFLOAT16 ? DataType.FLOAT : twin.dataType();
+    }
+
+    /**
+     * Sets the twin's input, cast if need be, and returns the workspaces for its result, which is of type
+     * {@code result}. {@code castsResult} is true if that's only on its way to another array.
      */
     LayerWorkspaceMgr handToTwin(
             LayerWorkspaceMgr workspaceMgr, ArrayType working, boolean castsResult, ArrayType result) {
@@ -150,10 +190,7 @@ final class KeptInput {
 
     /**
      * Sets the master's input: a copy, since DL4J's layers may write into it in inference. Says where it is to put what
-     * it makes.
-     *
-     * @param training whether it keeps its input, and what it makes of it, for a backward pass
-     * @param castsResult whether what it returns is only on its way to another array
+     * it makes, which it keeps for a backward pass in training.
      */
     LayerWorkspaceMgr handToMaster(LayerWorkspaceMgr workspaceMgr, boolean training, boolean castsResult) {
         LayerWorkspaceMgr inner =
@@ -167,22 +204,24 @@ final class KeptInput {
 
     private static LayerWorkspaceMgr inner(
             LayerWorkspaceMgr workspaceMgr, ArrayType working, boolean castsIn, boolean castsResult, ArrayType result) {
-        boolean redirectsInput = castsIn || !LayerWorkspaces.isOpen(workspaceMgr, ArrayType.INPUT);
-        LayerWorkspaceMgr inner;
-        if (redirectsInput && castsResult) {
-            inner = LayerWorkspaces.workingMemory(workspaceMgr, working, ArrayType.INPUT, result);
-        } else if (redirectsInput) {
-            inner = LayerWorkspaces.workingMemory(workspaceMgr, working, ArrayType.INPUT);
-        } else if (castsResult) {
-            inner = LayerWorkspaces.workingMemory(workspaceMgr, working, result);
-        } else {
-            inner = workspaceMgr;
+        List<ArrayType> redirected = new ArrayList<>();
+        if (castsIn || !LayerWorkspaces.isOpen(workspaceMgr, ArrayType.INPUT)) {
+            redirected.add(ArrayType.INPUT);
         }
-        return inner;
+        if (castsResult) {
+            redirected.add(result);
+        }
+        return redirected.isEmpty()
+                ? workspaceMgr
+                : LayerWorkspaces.workingMemory(workspaceMgr, working, redirected.toArray(ArrayType[]::new));
     }
 
     void clear() {
         settled = false;
+        dropped = false;
         array = null;
+        if (twin.dropout() != null) {
+            twin.dropout().clear();
+        }
     }
 }

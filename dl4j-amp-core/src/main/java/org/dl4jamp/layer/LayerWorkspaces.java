@@ -49,17 +49,18 @@ final class LayerWorkspaces {
     }
 
     /**
-     * Returns a workspace manager that sends some types of array to the working memory of another, where they live no
-     * longer than the layer's turn.
-     *
-     * @param outer the manager that DL4J handed to the wrapper
-     * @param working {@link ArrayType#FF_WORKING_MEM} or {@link ArrayType#BP_WORKING_MEM}
-     * @param redirected which types go to working memory
+     * Returns a workspace manager that sends some types of array to the working memory of another,
+     * {@link ArrayType#FF_WORKING_MEM} or {@link ArrayType#BP_WORKING_MEM}, where they live no longer than the layer's
+     * turn.
      */
     static LayerWorkspaceMgr workingMemory(LayerWorkspaceMgr outer, ArrayType working, ArrayType... redirected) {
         LayerWorkspaceMgr.Builder builder = LayerWorkspaceMgr.builder();
         for (ArrayType type : ArrayType.values()) {
-            map(outer, type, type, builder);
+            if (outer.isScopedOut(type)) {
+                builder.noWorkspaceFor(type);
+            } else if (outer.hasConfiguration(type)) {
+                builder.with(type, outer.getWorkspaceName(type), outer.getConfiguration(type));
+            }
         }
         LayerWorkspaceMgr inner = builder.build();
         for (ArrayType type : redirected) {
@@ -71,14 +72,5 @@ final class LayerWorkspaces {
         }
         inner.setHelperWorkspacePointers(outer.getHelperWorkspacePointers());
         return inner;
-    }
-
-    private static void map(
-            LayerWorkspaceMgr outer, ArrayType type, ArrayType source, LayerWorkspaceMgr.Builder builder) {
-        if (outer.isScopedOut(source)) {
-            builder.noWorkspaceFor(type);
-        } else if (outer.hasConfiguration(source)) {
-            builder.with(type, outer.getWorkspaceName(source), outer.getConfiguration(source));
-        }
     }
 }

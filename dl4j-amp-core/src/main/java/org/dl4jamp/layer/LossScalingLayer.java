@@ -35,7 +35,7 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
             LayerContext surroundings,
             GradientScale gradientScale,
             StepGuard guard) {
-        super(master, twin, rounded, output, surroundings, gradientScale, guard, BackwardPass.Scale.ADDED);
+        super(master, twin, rounded, output, surroundings, gradientScale, guard);
     }
 
     @Override
@@ -79,7 +79,7 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
 
     @Override
     public void setInput(INDArray given, LayerWorkspaceMgr workspaceMgr) {
-        forgetScore();
+        scoredInput = null;
         super.setInput(given, workspaceMgr);
     }
 
@@ -90,7 +90,7 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
 
     @Override
     public void setLabels(INDArray labels) {
-        forgetScore();
+        scoredInput = null;
         try (Gate.Inside inside = guard().gate().touch()) {
             outputLayer().setLabels(labels);
             if (inside.isOwn()) {
@@ -129,7 +129,7 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
     @Override
     public void setMaskArray(INDArray maskArray) {
         if (maskArray == null ? getMaskArray() != null : maskArray != givenMask) {
-            forgetScore();
+            scoredInput = null;
         }
         givenMask = maskArray;
         super.setMaskArray(maskArray);
@@ -138,7 +138,7 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
     @Override
     public Pair<INDArray, MaskState> feedForwardMaskArray(
             INDArray maskArray, MaskState currentMaskState, int minibatchSize) {
-        forgetScore();
+        scoredInput = null;
         givenMask = null;
         return super.feedForwardMaskArray(maskArray, currentMaskState, minibatchSize);
     }
@@ -155,13 +155,9 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
                         == scoredInput.data().getParentWorkspace().getGenerationId();
     }
 
-    private void forgetScore() {
-        scoredInput = null;
-    }
-
     @Override
     public void clear() {
-        forgetScore();
+        scoredInput = null;
         givenMask = null;
         super.clear();
     }

@@ -15,11 +15,9 @@ final class LossTerms {
     private LossTerms() {}
 
     /**
-     * Returns the number of terms, counted in the output layer's input. Labels have the same examples and positions,
-     * but may have fewer channels, as class numbers, or more.
-     *
-     * @param layer the output layer
-     * @param input {@code [minibatch, features]}, or with positions, in the order of axes that the layer takes
+     * Returns the number of terms, counted in the output layer's input: {@code [minibatch, features]}, or with
+     * positions, in the order of axes that the layer takes. Labels have the same examples and positions, but may have
+     * fewer channels, as class numbers, or more.
      */
     static long of(Layer layer, INDArray input) {
         if (input.rank() < 3) {

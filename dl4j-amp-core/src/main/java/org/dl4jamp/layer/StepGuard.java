@@ -6,10 +6,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /** The part of the training step that wrappers read and notify. */
 public interface StepGuard {
     /**
-     * Called by each output layer when its backward pass begins, before anyone needs the updater.
-     *
-     * @param output the layer that calls
-     * @param labels the output layer's labels; may be null
+     * Called by each output layer when its backward pass begins, before anyone needs the updater. Labels may be null.
      */
     void backwardBegins(LossScalingLayer output, INDArray labels);
 

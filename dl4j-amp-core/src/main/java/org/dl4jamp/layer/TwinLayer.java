@@ -13,9 +13,9 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * The wrapper of one of a network's layers, for which a {@link Twin} computes. {@link KeptInput} and
- * {@link TwinDropout} treat its input, {@link ForwardPass} and {@link BackwardPass} run the twin; this class has DL4J's
- * methods, and enters the step's gate. Parameter gradients are true FP32 gradients, without the loss scale.
+ * The wrapper of one of a network's layers, for which a {@link Twin} computes. {@link KeptInput} treats its input,
+ * {@link TwinPasses} run the twin; this class has DL4J's methods, and enters the step's gate. Parameter gradients are
+ * true FP32 gradients, without the loss scale.
  *
  * <p>Gradients that it returns have the type of its input, so that DL4J can add up those of several consumers. Outside
  * of steps, where the loss isn't scaled, those of HALF activations are FLOAT.
@@ -27,18 +27,13 @@ public class TwinLayer extends PairedLayer {
     private final transient StepGuard guard;
     private final transient LayerContext surroundings;
     private final transient KeptInput input;
-    private final transient TwinDropout dropout;
-    private final transient ForwardPass forward;
-    private final transient BackwardPass backward;
+    private final transient TwinPasses passes;
     private transient boolean ranOwn;
     private transient boolean leftToMaster;
 
     /**
-     * @param master the network's own layer
-     * @param rounded the precision that inputs are rounded to if the twin needs them rounded
-     * @param output the type of the activations that are returned
-     * @param surroundings the layers before and after it
-     * @param guard the training step
+     * Makes the wrapper of {@code master}. The type {@code rounded} is the precision that inputs are rounded to if the
+     * twin needs them rounded, and {@code output} that of the activations that are returned.
      */
     public TwinLayer(
             Layer master,
@@ -48,26 +43,12 @@ public class TwinLayer extends PairedLayer {
             LayerContext surroundings,
             GradientScale gradientScale,
             StepGuard guard) {
-        this(master, twin, rounded, output, surroundings, gradientScale, guard, BackwardPass.Scale.CARRIED);
-    }
-
-    TwinLayer(
-            Layer master,
-            Twin twin,
-            DataType rounded,
-            DataType output,
-            LayerContext surroundings,
-            GradientScale gradientScale,
-            StepGuard guard,
-            BackwardPass.Scale scale) {
         super(master, twin);
         this.gradientScale = gradientScale;
         this.guard = guard;
         this.surroundings = surroundings;
         this.input = new KeptInput(master, twin, rounded);
-        this.dropout = new TwinDropout(master, twin);
-        this.forward = new ForwardPass(twin, output, surroundings, input, dropout);
-        this.backward = new BackwardPass(master, twin, surroundings, gradientScale, scale, input, dropout);
+        this.passes = new TwinPasses(master, twin, output, surroundings, gradientScale, input);
         // DL4J leaves output layers out of the forward pass in training, and of those for scores.
         guard.gate().takePart(surroundings.turn(), master instanceof IOutputLayer);
         if (master.getGradientsViewArray() != null) {
@@ -89,7 +70,6 @@ public class TwinLayer extends PairedLayer {
         try (Gate.Inside inside = guard.gate().touch()) {
             ranOwn = false;
             leftToMaster = false;
-            dropout.inputChanged();
             input.give(given);
             if (inside.isOwn() || isReplaced()) {
                 // A pass that was about to call this layer when it was replaced goes on with the network's own.
@@ -173,9 +153,9 @@ public class TwinLayer extends PairedLayer {
     final INDArray forward(
             boolean training,
             LayerWorkspaceMgr workspaceMgr,
-            ForwardPass.Computation ours,
-            ForwardPass.Computation own,
-            ForwardPass.Computation left) {
+            TwinPasses.Forward ours,
+            TwinPasses.Forward own,
+            TwinPasses.Forward left) {
         try (Gate.Inside inside = enterForward()) {
             ranOwn = inside.isOwn();
             if (ranOwn) {
@@ -186,7 +166,7 @@ public class TwinLayer extends PairedLayer {
             boolean leaves = surroundings.check().leavesToDl4j(training, input.array());
             leftToMaster = leaves && compute() != master();
             return leftToMaster
-                    ? forward.runMaster(master(), training, workspaceMgr, left)
+                    ? passes.forwardOfMaster(training, workspaceMgr, left)
                     : compute(training, workspaceMgr, ours);
         }
     }
@@ -202,8 +182,8 @@ public class TwinLayer extends PairedLayer {
     }
 
     /** Runs the twin forward. */
-    INDArray compute(boolean training, LayerWorkspaceMgr workspaceMgr, ForwardPass.Computation computation) {
-        return forward.run(training, workspaceMgr, computation);
+    INDArray compute(boolean training, LayerWorkspaceMgr workspaceMgr, TwinPasses.Forward computation) {
+        return passes.forward(training, workspaceMgr, computation);
     }
 
     @Override
@@ -213,18 +193,15 @@ public class TwinLayer extends PairedLayer {
 
     /** Runs backward what ran forward: {@code ours} runs the twin, and {@code own} the master. */
     final Pair<Gradient, INDArray> backward(
-            INDArray epsilon,
-            LayerWorkspaceMgr workspaceMgr,
-            BackwardPass.Computation ours,
-            BackwardPass.Computation own) {
+            INDArray epsilon, LayerWorkspaceMgr workspaceMgr, TwinPasses.Backward ours, TwinPasses.Backward own) {
         if (ranOwn) {
             return own.run(epsilon, workspaceMgr);
         }
         try (Gate.Inside inside = guard.gate().enter()) {
             guard.trains();
             return leftToMaster
-                    ? backward.runMaster(epsilon, workspaceMgr, own)
-                    : backward.run(epsilon, workspaceMgr, ours);
+                    ? passes.backwardOfMaster(epsilon, workspaceMgr, own)
+                    : passes.backward(epsilon, workspaceMgr, ours);
         }
     }
 
@@ -232,13 +209,13 @@ public class TwinLayer extends PairedLayer {
     final void applyDropoutBeforeBackward(LayerWorkspaceMgr workspaceMgr) {
         begin(false);
         input.settle(workspaceMgr, ArrayType.BP_WORKING_MEM);
-        dropout.apply(input, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        input.dropOut(workspaceMgr, ArrayType.BP_WORKING_MEM);
     }
 
     /** Sets the twin's input and weights for a score outside forward and backward pass. */
     final LayerWorkspaceMgr prepareScore(boolean training, LayerWorkspaceMgr workspaceMgr) {
         begin(training);
-        return forward.beginScore(training, workspaceMgr);
+        return passes.beginScore(training, workspaceMgr);
     }
 
     @Override
@@ -252,7 +229,7 @@ public class TwinLayer extends PairedLayer {
             if (compute() != master()) {
                 compute().setBackpropGradientsViewArray(gradients);
             }
-            backward.writeTo(gradients);
+            passes.writeTo(gradients);
         }
     }
 
@@ -279,11 +256,6 @@ public class TwinLayer extends PairedLayer {
     }
 
     @Override
-    void parametersSet() {
-        twin().weights().masterSet();
-    }
-
-    @Override
     public void clear() {
         try (Gate.Inside inside = guard.gate().touch()) {
             ranOwn = false;
@@ -292,7 +264,6 @@ public class TwinLayer extends PairedLayer {
             if (compute() != master()) {
                 compute().clear();
             }
-            dropout.clear();
             input.clear();
         }
     }

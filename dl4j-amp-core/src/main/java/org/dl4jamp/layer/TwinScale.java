@@ -4,7 +4,7 @@ import java.util.function.Function;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.twin.Casts;
+import org.dl4jamp.twin.Casting;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -25,22 +25,14 @@ final class TwinScale {
     /** Below, HALF has no digits. */
     private static final int SMALLEST = -24;
 
-    /**
-     * The gradients that a twin has returned, with their scale.
-     *
-     * @param result gradients of parameters and of the input, times the scale
-     * @param scale a power of two
-     */
+    /** Gradients of parameters and of the input, times a scale, which is a power of two. */
     record Scaled(Pair<Gradient, INDArray> result, double scale) {}
 
     private TwinScale() {}
 
     /**
-     * Runs a twin.
-     *
-     * @param epsilon the gradient of its output; FLOAT
-     * @param workspaceMgr has the working memory of the backward pass
-     * @param twin runs on a multiple of it in HALF
+     * Runs a twin on a multiple, in HALF, of the gradient of its output, which is FLOAT. The manager has the working
+     * memory of the backward pass.
      */
     static Scaled run(
             INDArray epsilon, LayerWorkspaceMgr workspaceMgr, Function<INDArray, Pair<Gradient, INDArray>> twin) {
@@ -66,6 +58,6 @@ final class TwinScale {
         INDArray multiple =
                 known.createUninitialized(ArrayType.BP_WORKING_MEM, array.dataType(), array.shape(), array.ordering());
         array.muli(scale, multiple);
-        return Casts.cast(multiple, DataType.HALF, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        return Casting.ND4J.cast(multiple, DataType.HALF, workspaceMgr, ArrayType.BP_WORKING_MEM);
     }
 }

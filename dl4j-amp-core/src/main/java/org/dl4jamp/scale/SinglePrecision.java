@@ -10,11 +10,8 @@ final class SinglePrecision {
     private SinglePrecision() {}
 
     /**
-     * Returns the scale as a float.
-     *
-     * @param call name of the called method
-     * @param advice which one to take, after the range
-     * @throws AmpException if it can't be one
+     * Returns the scale as a float. Throws an {@link AmpException} with the name of the called method and, after the
+     * range, advice which one to take, if it can't be one.
      */
     static float scale(String call, double scale, String advice) {
         float rounded = (float) scale;

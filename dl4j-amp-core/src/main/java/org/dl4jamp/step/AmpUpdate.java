@@ -29,12 +29,6 @@ final class AmpUpdate implements HookedUpdater.Hook {
     private final GradientParts.Parted gradients;
     private StepPlan plan;
 
-    /**
-     * @param updater a network's
-     * @param parts parts of its gradients
-     * @param kernels the engine's
-     * @param clipping limits of the network's gradients
-     */
     AmpUpdate(
             TrainingStep step,
             AmpNetwork network,
@@ -59,7 +53,6 @@ final class AmpUpdate implements HookedUpdater.Hook {
         return step;
     }
 
-    /** Returns the parts of the view. */
     GradientParts.Parted gradients() {
         return gradients;
     }

@@ -24,13 +24,7 @@ final class BackwardResults {
     private final Diagnosis diagnosis;
     private final LongToDoubleFunction divisor;
 
-    /**
-     * @param network the network that runs backward
-     * @param penalized adds a penalty to the gradients, if there is one
-     * @param group takes the gradients
-     * @param diagnosis finds the reason for gradients that aren't finite
-     * @param divisor the divisor that makes means of sums over that many examples
-     */
+    /** @param divisor the divisor that makes means of sums over that many examples */
     BackwardResults(
             AmpNetwork network,
             Optional<PenalizedGradient> penalized,
@@ -47,8 +41,6 @@ final class BackwardResults {
     /**
      * Takes the gradients of one backward pass. Afterwards the view holds those of a complete group that isn't skipped,
      * and otherwise zeros; its updates are left where all of the pass was finite.
-     *
-     * @param gradients the network's
      */
     void take(UpdaterCall call, GradientParts.Parted gradients, StepKernels kernels) {
         Optional<Skip> skip = skipOf(call, gradients, kernels);

@@ -23,10 +23,6 @@ final class Diagnosis {
     private final Map<LossScalingLayer, INDArray> labels = new LinkedHashMap<>();
     private Predicate<INDArray> special = array -> false;
 
-    /**
-     * @param network whose backward passes they are
-     * @param scale scale of their loss
-     */
     Diagnosis(AmpNetwork network, ScaleUpdates scale) {
         this.network = network;
         this.scale = scale;
@@ -61,9 +57,7 @@ final class Diagnosis {
 
     /**
      * Returns the reason why gradients or loss of an iteration aren't finite. If it's the batch, the network's score
-     * becomes NaN.
-     *
-     * @param loss of the batch, without the scale
+     * becomes NaN. The loss is without the scale.
      */
     Skip of(int iteration, double loss) {
         double factor = scale.arePaused() ? 1 : scale.scaler().scale();
@@ -93,11 +87,7 @@ final class Diagnosis {
                 culprit.amongParameters());
     }
 
-    /**
-     * Returns the reason to skip a pass that wasn't scaled.
-     *
-     * @param what wasn't finite in it
-     */
+    /** Returns the reason to skip a pass that wasn't scaled, from what wasn't finite in it. */
     Skip ofUnscaled(int iteration, String what) {
         return new Skip(
                 Skip.Cause.UNSCALED, what + " weren't finite in iteration " + iteration, culprit.amongParameters());

@@ -16,10 +16,6 @@ final class EpochEnd extends BaseTrainingListener {
     private final Runnable whatToDo;
     private boolean removed;
 
-    /**
-     * @param network the network that is trained
-     * @param whatToDo at the end of each epoch
-     */
     EpochEnd(AmpNetwork network, Runnable whatToDo) {
         this.network = network;
         this.whatToDo = whatToDo;

@@ -23,10 +23,7 @@ final class InstalledUpdater {
     private AmpUpdate update;
     private boolean removed;
 
-    /**
-     * @param network the network of the updater
-     * @param updates called in place of an updater
-     */
+    /** @param updates called in place of an updater */
     InstalledUpdater(AmpNetwork network, Function<HookedUpdater, AmpUpdate> updates) {
         this.network = network;
         this.updates = updates;
@@ -34,9 +31,7 @@ final class InstalledUpdater {
 
     /**
      * Puts a new updater into the network, over the state of the one it finds there and the network's gradient view of
-     * now.
-     *
-     * @return that updater
+     * now. Returns that updater.
      */
     BaseMultiLayerUpdater<?> renew() {
         if (removed) {

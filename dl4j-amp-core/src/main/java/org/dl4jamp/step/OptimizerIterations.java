@@ -11,10 +11,8 @@ final class OptimizerIterations {
     private boolean skippedLast;
 
     /**
-     * Called when the updater is.
-     *
-     * @param iteration the network's
-     * @param counts the steps before this one; they may have been restored
+     * Called when the updater is, in an iteration of the network, with the counts of the steps before, which may have
+     * been restored.
      */
     void begin(int iteration, StepCounts counts) {
         if (last < 0) {

@@ -13,10 +13,6 @@ final class SkippedSteps {
     private final LossScaler scaler;
     private final int maxConsecutiveSkips;
 
-    /**
-     * @param updates notified of them
-     * @param maxConsecutiveSkips number in a row after which training stops
-     */
     SkippedSteps(Logger log, ScaleUpdates updates, int maxConsecutiveSkips) {
         this.log = log;
         this.warnings = new SkipWarnings(log, System::nanoTime);
@@ -26,10 +22,8 @@ final class SkippedSteps {
     }
 
     /**
-     * Handles a skipped step.
-     *
-     * @param counts the steps, this one included
-     * @throws AmpException if too many in a row were skipped
+     * Handles a skipped step, which is counted already. Throws an {@link AmpException} if too many in a row were
+     * skipped.
      */
     void add(Skip skip, StepCounts counts) {
         double scale = scaler.scale();

@@ -14,6 +14,7 @@ import org.dl4jamp.gradient.GradientKind;
 import org.dl4jamp.gradient.GradientParts;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.learning.config.IUpdater;
 import org.nd4j.linalg.learning.regularization.Regularization;
 
 /**
@@ -23,6 +24,38 @@ import org.nd4j.linalg.learning.regularization.Regularization;
  * piece. DL4J's optimizer subtracts. Immutable: when terms or views change, another plan is made.
  */
 final class StepPlan {
+    /**
+     * A block of DL4J's updater for which the engine has a pass, which divides the gradients by the minibatch or not.
+     * They are in the shape that its updater takes.
+     */
+    private record OnePassBlock(UpdaterBlock block, INDArray gradients, boolean divides) {
+        /** Returns the engine's update of this block in a step. */
+        StepKernels.Update update(float divisor, UpdaterCall call) {
+            return new StepKernels.Update(
+                    block.getGradientUpdater(), gradients, divides ? divisor : 1, call.iteration(), call.epoch());
+        }
+
+        /** Adds the regularization terms of that moment, as DL4J's block does. */
+        void regularize(Regularization.ApplyStep when, UpdaterCall call) {
+            IUpdater conf = block.getGradientUpdater().getConfig();
+            double rate = conf.hasLearningRate() ? conf.getLearningRate(call.iteration(), call.epoch()) : 1;
+            for (UpdaterBlock.ParamState parameter : block.getLayersAndVariablesInBlock()) {
+                List<Regularization> regularization =
+                        parameter.getLayer().getConfig().getRegularizationByParam(parameter.getParamName());
+                if (regularization != null) {
+                    regularization.stream()
+                            .filter(term -> term.applyStep() == when)
+                            .forEach(term -> term.apply(
+                                    parameter.getParamView(),
+                                    parameter.getGradView(),
+                                    rate,
+                                    call.iteration(),
+                                    call.epoch()));
+                }
+            }
+        }
+    }
+
     private final BaseMultiLayerUpdater<?> updater;
     private final List<UpdaterTerms> terms;
     private final StepKernels kernels;
@@ -33,14 +66,7 @@ final class StepPlan {
     private final List<INDArray> means;
     private final List<INDArray> updatesOfBatch;
 
-    /**
-     * A plan for the terms of now.
-     *
-     * @param updater a network's
-     * @param gradients its view of the network's gradients
-     * @param kernels the engine's
-     * @param limits limits of the network's gradients
-     */
+    /** Makes a plan for the terms of now. */
     StepPlan(BaseMultiLayerUpdater<?> updater, INDArray gradients, StepKernels kernels, Clipping limits) {
         this.updater = updater;
         this.kernels = kernels;
@@ -85,9 +111,8 @@ final class StepPlan {
     }
 
     /**
-     * Makes updates.
+     * Makes updates of the gradients in the view.
      *
-     * @param call the updater's arguments, with gradients in the view
      * @param divisor the divisor that makes means of sums
      * @param factor the factor that brings true gradients within the limit of their norm
      */

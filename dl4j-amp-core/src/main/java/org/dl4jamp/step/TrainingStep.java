@@ -56,11 +56,8 @@ public final class TrainingStep implements StepGuard {
     private OptimizerIterations iterations = new OptimizerIterations();
 
     /**
-     * @param owner returned by {@link #owner()}
-     * @param network the network that is trained
      * @param scale notified of each step's result
      * @param maxConsecutiveSkips number of skipped steps in a row after which training stops
-     * @param gradients the operations on gradients before the updater
      */
     public TrainingStep(
             Object owner, AmpNetwork network, ScaleUpdates scale, int maxConsecutiveSkips, GradientTerms gradients) {
@@ -90,12 +87,10 @@ public final class TrainingStep implements StepGuard {
         return HookedUpdater.hookOf(updater).filter(AmpUpdate.class::isInstance).map(hook -> ((AmpUpdate) hook).step());
     }
 
-    /** Returns the updater that this step has put into the network. */
     InstalledUpdater updater() {
         return updater;
     }
 
-    /** Returns the network that is trained. */
     public Model network() {
         return network.model();
     }
@@ -147,7 +142,6 @@ public final class TrainingStep implements StepGuard {
         updater.remove();
     }
 
-    /** Returns what an updater of this step's does when it's called. */
     private AmpUpdate hook(HookedUpdater hooked) {
         GradientParts parts = new GradientParts(hooked.plain());
         if (group.collects()) {

@@ -1,6 +1,5 @@
 package org.dl4jamp.step;
 
-import java.util.ArrayList;
 import java.util.List;
 import org.deeplearning4j.nn.api.TrainingConfig;
 import org.deeplearning4j.nn.conf.GradientNormalization;
@@ -16,24 +15,21 @@ import org.nd4j.linalg.learning.regularization.Regularization;
 record UpdaterTerms(boolean normalizes, boolean addsToGradients) {
     /** Returns those of each block. */
     static List<UpdaterTerms> of(List<UpdaterBlock> blocks) {
-        List<UpdaterTerms> terms = new ArrayList<>(blocks.size());
-        for (UpdaterBlock block : blocks) {
-            boolean normalizes = false;
-            boolean addsToGradients = false;
-            for (UpdaterBlock.ParamState parameter : block.getLayersAndVariablesInBlock()) {
-                TrainingConfig conf = parameter.getLayer().getConfig();
-                GradientNormalization normalization = conf.getGradientNormalization();
-                normalizes |= normalization != null && normalization != GradientNormalization.None;
-                List<Regularization> regularization = conf.getRegularizationByParam(parameter.getParamName());
-                if (regularization != null) {
-                    for (Regularization term : regularization) {
-                        addsToGradients |= term.applyStep() == Regularization.ApplyStep.BEFORE_UPDATER;
-                    }
-                }
-            }
-            terms.add(new UpdaterTerms(normalizes, addsToGradients));
+        return blocks.stream().map(UpdaterTerms::of).toList();
+    }
+
+    private static UpdaterTerms of(UpdaterBlock block) {
+        boolean normalizes = false;
+        boolean addsToGradients = false;
+        for (UpdaterBlock.ParamState parameter : block.getLayersAndVariablesInBlock()) {
+            TrainingConfig conf = parameter.getLayer().getConfig();
+            GradientNormalization normalization = conf.getGradientNormalization();
+            normalizes |= normalization != null && normalization != GradientNormalization.None;
+            List<Regularization> terms = conf.getRegularizationByParam(parameter.getParamName());
+            addsToGradients |= terms != null
+                    && terms.stream().anyMatch(term -> term.applyStep() == Regularization.ApplyStep.BEFORE_UPDATER);
         }
-        return terms;
+        return new UpdaterTerms(normalizes, addsToGradients);
     }
 
     /** Returns whether something reads the means of the gradients before the updater. */

@@ -23,11 +23,6 @@ final class UpdatesByHand {
     private final boolean needNorm;
     private int skipsInARow;
 
-    /**
-     * @param culprit finds what isn't finite
-     * @param maxConsecutiveSkips number in a row after which an exception is thrown
-     * @param needNorm whether their norm is limited
-     */
     UpdatesByHand(Logger log, NonFiniteSource culprit, int maxConsecutiveSkips, boolean needNorm) {
         this.log = log;
         this.culprit = culprit;
@@ -36,10 +31,8 @@ final class UpdatesByHand {
     }
 
     /**
-     * Checks gradients, and makes zeros of them if they aren't finite.
-     *
-     * @param divisor the divisor that makes means of the sums among them
-     * @return their batch, with the norm if it's needed
+     * Checks gradients, and makes zeros of them if they aren't finite. Returns their batch, with the norm if it's
+     * needed.
      */
     EffectiveBatch check(UpdaterCall call, GradientParts.Parted gradients, double divisor, StepKernels kernels) {
         WorkEvent event = WorkEvent.begin(WorkEvent.CHECK, "gradients");
@@ -65,11 +58,7 @@ final class UpdatesByHand {
         skipsInARow = 0;
     }
 
-    /**
-     * Called if they weren't.
-     *
-     * @throws AmpException if there were too many in a row
-     */
+    /** Called if they weren't. Throws an {@link AmpException} if there were too many in a row. */
     void skip(Skip skip) {
         String what = skip.what()
                 + skip.first().map(name -> ", first those of " + name).orElse("");

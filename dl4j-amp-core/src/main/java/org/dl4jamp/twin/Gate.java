@@ -77,22 +77,23 @@ public final class Gate {
      * some passes leave it out, as training leaves out output layers.
      */
     public void takePart(int turn, boolean skipped) {
-        lock.lock();
-        try {
+        locked(() -> {
             if (turn != NO_TURN) {
                 first = skipped ? first : Math.min(first, turn);
                 last = Math.max(last, turn);
             }
-        } finally {
-            lock.unlock();
-        }
+        });
     }
 
     /** Sets the observer of passes, before the gate is opened. */
     public void onPass(PassObserver called) {
+        locked(() -> observer = called);
+    }
+
+    private void locked(Runnable work) {
         lock.lock();
         try {
-            observer = called;
+            work.run();
         } finally {
             lock.unlock();
         }
@@ -121,10 +122,8 @@ public final class Gate {
 
     /**
      * Enters for the turn of a layer or vertex in a forward pass, as {@link #enter}. A closed gate refuses only calls
-     * that are no network's.
-     *
-     * @param turn position of the layer or vertex in the order in which the network computes
-     * @param givenBefore whether only the network's own layer has an input: it was given before the wrapper was put in
+     * that are no network's. {@code givenBefore} is true if only the network's own layer has an input: it was given
+     * before the wrapper was put in.
      */
     public Inside forward(int turn, boolean givenBefore) {
         Inside inside = score(turn, givenBefore);
@@ -186,21 +185,15 @@ public final class Gate {
     }
 
     /**
-     * Opens the gate, after the wrappers have been put into the network.
-     *
-     * @param what past participle of the change to mixed precision, for the message
-     * @param work run first, while no thread is inside
-     * @throws AmpException if the thread itself is inside
+     * Opens the gate, after the wrappers have been put into the network. Runs {@code work} first, while no thread is
+     * inside. Throws an {@link AmpException} if the thread itself is inside; see {@link #shut}.
      */
     public void open(String what, Runnable work) {
         refuseInside(what);
-        lock.lock();
-        try {
+        locked(() -> {
             work.run();
             open = true;
-        } finally {
-            lock.unlock();
-        }
+        });
     }
 
     /**
@@ -236,21 +229,15 @@ public final class Gate {
     private void shutThen(String what, Object network, Runnable work) {
         refuseInside(what);
         boolean before = set(false);
-        boolean done = false;
         try {
             awaitOthers(network);
-            lock.lock();
-            try {
+            locked(() -> {
                 passes.clear();
                 work.run();
-                done = true;
-            } finally {
-                lock.unlock();
-            }
-        } finally {
-            if (!done) {
-                set(before);
-            }
+            });
+        } catch (RuntimeException | Error e) {
+            set(before);
+            throw e;
         }
     }
 

@@ -1,5 +1,6 @@
 package org.dl4jamp.twin;
 
+import java.util.Arrays;
 import java.util.List;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -35,35 +36,13 @@ public final class PassCheck {
     }
 
     /**
-     * Looks at the inputs of a pass, after those that make them have done so.
-     *
-     * @param training whether the pass is one in training mode
-     * @param inputs entries may be null
-     * @return whether DL4J is to compute
+     * Looks at the inputs of a pass, which may be null, after those that make them have done so. Returns whether DL4J
+     * is to compute.
      */
     public boolean leavesToDl4j(boolean training, INDArray... inputs) {
-        left = isLeftByAProducer() || isAnySpecial(training, inputs);
+        left = producers.stream().anyMatch(producer -> producer.left)
+                || (special != null
+                        && Arrays.stream(inputs).anyMatch(input -> input != null && special.areIn(input, training)));
         return left;
-    }
-
-    private boolean isLeftByAProducer() {
-        for (PassCheck producer : producers) {
-            if (producer.left) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    private boolean isAnySpecial(boolean training, INDArray... inputs) {
-        if (special == null) {
-            return false;
-        }
-        for (INDArray input : inputs) {
-            if (input != null && special.areIn(input, training)) {
-                return true;
-            }
-        }
-        return false;
     }
 }

@@ -8,10 +8,8 @@ import org.deeplearning4j.nn.api.layers.IOutputLayer;
  */
 public interface ScoringOutput extends IOutputLayer {
     /**
-     * Returns the score of the last backward pass: what {@link #computeScore} returns in training for the same input,
-     * labels, mask and parameters.
-     *
-     * @param fullNetworkRegScore the network's regularization term, which is added
+     * Returns the score of the last backward pass, with the network's regularization term: what {@link #computeScore}
+     * returns in training for the same input, labels, mask and parameters.
      */
     double scoreOfBackwardPass(double fullNetworkRegScore);
 }

@@ -11,6 +11,7 @@ import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.TwinRequest;
@@ -37,7 +38,6 @@ import org.dl4jamp.onednn.weights.KeptWeights;
 import org.dl4jamp.policy.FusionGroup;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.twin.Casting;
-import org.dl4jamp.twin.Handover;
 import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.activations.IActivation;
@@ -89,7 +89,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         if (wrapper || Coverage.without(layer, request.precision()).isPresent()) {
             Twin twin = portable.twin(request);
             boolean takesWholeNumbers = twin.compute() == request.master() || EmbeddingLayers.isEmbedding(layer);
-            return twin.with(takesWholeNumbers ? Casting.ofRowNumbers(casting) : casting);
+            return twin.with(takesWholeNumbers ? new Casting.OfRowNumbers(casting) : casting);
         }
         LayerKernels<?> kernels = Coverage.of(layer).orElseThrow();
         DataType type = type(request, kernels.arrays());
@@ -122,7 +122,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
             return own.casting();
         }
         Casting own = new OneDnnCasting(context, kernels.channelsOf(layer));
-        return EmbeddingLayers.isEmbedding(layer) ? Casting.ofRowNumbers(own) : own;
+        return EmbeddingLayers.isEmbedding(layer) ? new Casting.OfRowNumbers(own) : own;
     }
 
     @Override
@@ -149,8 +149,8 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
     }
 
     @Override
-    public Handover handover() {
-        return context::handOn;
+    public INDArray handOn(INDArray input, LayerWorkspaceMgr workspaceMgr) {
+        return context.handOn(input, workspaceMgr);
     }
 
     private static DataType type(TwinRequest request, LayerKernels.ArrayTypes arrays) {

@@ -1,6 +1,7 @@
 package org.dl4jamp.engine.nd4j;
 
 import java.util.Set;
+import java.util.function.Predicate;
 import org.deeplearning4j.nn.conf.layers.*;
 import org.deeplearning4j.nn.conf.layers.convolutional.Cropping1D;
 import org.deeplearning4j.nn.conf.layers.convolutional.Cropping2D;
@@ -79,36 +80,28 @@ final class BackwardNeeds {
     private BackwardNeeds() {}
 
     /**
-     * Returns what the wrapper has to keep for a layer.
-     *
-     * @param dropoutLifted whether the wrapper applies the layer's input dropout; a layer that does it itself needs the
-     *     array that it masked
+     * Returns what the wrapper has to keep for a layer. One that applies its input dropout itself, which isn't lifted,
+     * needs the array that it masked.
      */
     static Retention of(Layer layer, boolean dropoutLifted) {
-        boolean masksItself = appliesDropout(layer) && !dropoutLifted;
-        boolean needsMore = masksItself || keepsNoisyWeights(layer);
-        return INPUT_ONLY.contains(layer.getClass()) && !needsMore ? Retention.INPUT : Retention.CAST_INPUT;
+        boolean masksItself = !dropoutLifted && isAny(layer, each -> each.getIDropout() != null && !isEmbedding(each));
+        // DL4J keeps the weights of this step, noise included, where it keeps the layer's input.
+        boolean keepsNoisyWeights =
+                isAny(layer, each -> each instanceof BaseLayer base && base.getWeightNoise() != null);
+        return INPUT_ONLY.contains(layer.getClass()) && !masksItself && !keepsNoisyWeights
+                ? Retention.INPUT
+                : Retention.CAST_INPUT;
     }
 
-    // DL4J keeps the weights of this step, noise included, where it keeps the layer's input.
-    private static boolean keepsNoisyWeights(Layer layer) {
+    /** Tests the layers within a layer that wraps others, or else the layer itself. */
+    private static boolean isAny(Layer layer, Predicate<Layer> test) {
         if (layer instanceof BaseWrapperLayer wrapper) {
-            return keepsNoisyWeights(wrapper.getUnderlying());
+            return isAny(wrapper.getUnderlying(), test);
         }
         if (layer instanceof Bidirectional bidirectional) {
-            return keepsNoisyWeights(bidirectional.getFwd()) || keepsNoisyWeights(bidirectional.getBwd());
+            return isAny(bidirectional.getFwd(), test) || isAny(bidirectional.getBwd(), test);
         }
-        return layer instanceof BaseLayer base && base.getWeightNoise() != null;
-    }
-
-    private static boolean appliesDropout(Layer layer) {
-        if (layer instanceof BaseWrapperLayer wrapper) {
-            return appliesDropout(wrapper.getUnderlying());
-        }
-        if (layer instanceof Bidirectional bidirectional) {
-            return appliesDropout(bidirectional.getFwd()) || appliesDropout(bidirectional.getBwd());
-        }
-        return layer.getIDropout() != null && !isEmbedding(layer);
+        return test.test(layer);
     }
 
     /** Returns whether a layer is an embedding: DL4J's ignore their dropout. */

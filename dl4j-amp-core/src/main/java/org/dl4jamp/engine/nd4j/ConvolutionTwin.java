@@ -143,9 +143,8 @@ final class ConvolutionTwin extends ConvolutionLayer {
     }
 
     /**
-     * Runs the backward pass of a slice; gradients of parameters add up.
-     *
-     * @param next takes the gradient of the input, {@code [minibatch, height, width, nIn]}
+     * Runs the backward pass of a slice; gradients of parameters add up. That of the input goes to {@code next},
+     * {@code [minibatch, height, width, nIn]}.
      */
     private void backward(Slice slice, INDArray epsilon, INDArray next, WorkingMemory memory) {
         INDArray images = slice.of(input);

@@ -9,7 +9,7 @@ import org.deeplearning4j.nn.layers.feedforward.dense.DenseLayer;
 import org.deeplearning4j.nn.params.DefaultParamInitializer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.twin.Casts;
+import org.dl4jamp.twin.Casting;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.activations.impl.ActivationIdentity;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -40,7 +40,7 @@ final class DenseTwin extends DenseLayer {
         if (maskArray != null) {
             applyMask(activations);
         }
-        return Casts.cast(activations, DataType.HALF, workspaceMgr, ArrayType.ACTIVATIONS);
+        return Casting.ND4J.cast(activations, DataType.HALF, workspaceMgr, ArrayType.ACTIVATIONS);
     }
 
     /** Returns FLOAT {@code [minibatch, nOut]}. */
@@ -94,6 +94,6 @@ final class DenseTwin extends DenseLayer {
 
         INDArray next = memory.create(DataType.FLOAT, 'c', input.shape());
         products.multiply(rounded, getParam(DefaultParamInitializer.WEIGHT_KEY).transpose(), next, 0, memory);
-        return new Pair<>(gradient, Casts.cast(next, DataType.HALF, workspaceMgr, ArrayType.ACTIVATION_GRAD));
+        return new Pair<>(gradient, Casting.ND4J.cast(next, DataType.HALF, workspaceMgr, ArrayType.ACTIVATION_GRAD));
     }
 }

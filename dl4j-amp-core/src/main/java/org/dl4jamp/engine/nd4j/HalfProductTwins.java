@@ -14,7 +14,6 @@ import org.nd4j.linalg.activations.impl.ActivationHardSigmoid;
 import org.nd4j.linalg.activations.impl.ActivationIdentity;
 import org.nd4j.linalg.activations.impl.ActivationSigmoid;
 import org.nd4j.linalg.activations.impl.ActivationSoftmax;
-import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** Makes the twins that multiply HALF matrices, for the layers that have one. */
 final class HalfProductTwins {
@@ -23,11 +22,7 @@ final class HalfProductTwins {
 
     private HalfProductTwins() {}
 
-    /**
-     * Returns whether there is one for a layer.
-     *
-     * @param layer without the dropout that the wrapper applies
-     */
+    /** Returns whether there is one for a layer, which is without the dropout that the wrapper applies. */
     static boolean exist(Layer layer) {
         if (layer.getIDropout() != null || (layer instanceof BaseLayer base && base.getWeightNoise() != null)) {
             return false;
@@ -51,20 +46,8 @@ final class HalfProductTwins {
         return elementwise && convolution.getCnn2dDataFormat() == CNN2DFormat.NCHW;
     }
 
-    /**
-     * Makes one.
-     *
-     * @param conf configuration of a layer for which they {@link #exist}
-     * @param weights HALF, in the shape of the layer's parameters
-     */
-    static org.deeplearning4j.nn.api.Layer make(NeuralNetConfiguration conf, INDArray weights, Products products) {
-        org.deeplearning4j.nn.api.Layer twin = twin(conf, products);
-        twin.setParamsViewArray(weights);
-        twin.setParamTable(conf.getLayer().initializer().init(conf, weights, false));
-        return twin;
-    }
-
-    private static org.deeplearning4j.nn.api.Layer twin(NeuralNetConfiguration conf, Products products) {
+    /** Makes one for a layer for which they {@link #exist}, without its weights, which are HALF. */
+    static org.deeplearning4j.nn.api.Layer make(NeuralNetConfiguration conf, Products products) {
         if (conf.getLayer() instanceof DenseLayer) {
             return new DenseTwin(conf, products);
         }

@@ -26,9 +26,8 @@ final class Im2Col {
     private final boolean same;
 
     /**
-     * @param convolution for kernel, stride, padding and dilation
-     * @param mode treatment of borders
-     * @param image {@code [minibatch, channels, height, width]}, for its shape
+     * Reads kernel, stride, padding and dilation of a convolution, and the shape {@code [minibatch, channels, height,
+     * width]} of images. The mode is the treatment of borders.
      */
     Im2Col(ConvolutionLayer convolution, ConvolutionMode mode, INDArray image) {
         this.minibatch = image.size(0);
@@ -52,7 +51,6 @@ final class Im2Col {
         return minibatch * outHeight * outWidth;
     }
 
-    /** Rows of each example. */
     long rowsOfExample() {
         return (long) outHeight * outWidth;
     }
@@ -62,10 +60,7 @@ final class Im2Col {
     }
 
     /**
-     * Returns the patches of an image.
-     *
-     * @param image HALF {@code [minibatch, channels, height, width]}
-     * @return HALF {@code [rows, columns]}
+     * Returns the patches of a HALF image {@code [minibatch, channels, height, width]}: HALF {@code [rows, columns]}.
      */
     INDArray of(INDArray image, WorkingMemory memory) {
         if (areSinglePixels()) {
@@ -92,10 +87,8 @@ final class Im2Col {
     }
 
     /**
-     * Adds patches up where they overlap.
-     *
-     * @param patches FLOAT {@code [rows, columns]}, contiguous
-     * @return FLOAT {@code [minibatch, height, width, channels]}
+     * Adds FLOAT patches {@code [rows, columns]}, which are contiguous, up where they overlap: FLOAT {@code [minibatch,
+     * height, width, channels]}.
      */
     INDArray sum(INDArray patches, WorkingMemory memory) {
         if (areSinglePixels()) {

@@ -42,9 +42,7 @@ record LstmCell(
      * @param activation h, FLOAT {@code [minibatch, n]}; null for zeros
      * @param memory c, FLOAT {@code [minibatch, n]}; null for zeros
      */
-    record State(INDArray activation, INDArray memory) {
-        static final State ZERO = new State(null, null);
-    }
+    record State(INDArray activation, INDArray memory) {}
 
     long units() {
         return recurrentWeights.size(0);

@@ -73,95 +73,77 @@ final class LstmTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.layer
         map.put(LSTM.STATE_KEY_PREV_MEMCELL, state.memory());
     }
 
+    /**
+     * Runs forward from a state, zeros where it's empty, and stores the state behind the last time step if {@code end}
+     * isn't null.
+     */
+    private INDArray forward(
+            Map<String, INDArray> begin, boolean training, Map<String, INDArray> end, LayerWorkspaceMgr workspaceMgr) {
+        INDArray sequence = sequence();
+        long[] shape = {sequence.size(0), layerConf().getNOut(), sequence.size(2)};
+        INDArray output = workspaceMgr.createUninitialized(ArrayType.ACTIVATIONS, DataType.HALF, shape, 'f');
+        WorkingMemory memory = WorkingMemory.forward(workspaceMgr);
+        LstmSequence pass =
+                new LstmSequence(cell(), state(begin, sequence), sequence, maskArray, output, memory).forward(training);
+        if (end != null) {
+            store(pass.last(), end);
+        }
+        return permuteIfNWC(output);
+    }
+
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
-        INDArray sequence = sequence();
-        INDArray output = output(sequence, workspaceMgr);
-        forward(sequence, LstmCell.State.ZERO, training, output, workspaceMgr);
-        return permuteIfNWC(output);
+        return forward(Map.of(), training, null, workspaceMgr);
     }
 
     @Override
     public INDArray rnnTimeStep(INDArray input, LayerWorkspaceMgr workspaceMgr) {
         setInput(input, workspaceMgr);
-        INDArray sequence = sequence();
-        INDArray output = output(sequence, workspaceMgr);
-        store(
-                forward(sequence, state(stateMap, sequence), false, output, workspaceMgr)
-                        .last(),
-                stateMap);
-        return permuteIfNWC(output);
+        return forward(stateMap, false, stateMap, workspaceMgr);
     }
 
     @Override
     public INDArray rnnActivateUsingStoredState(
             INDArray input, boolean training, boolean storeLastForTBPTT, LayerWorkspaceMgr workspaceMgr) {
         setInput(input, workspaceMgr);
-        INDArray sequence = sequence();
-        INDArray output = output(sequence, workspaceMgr);
-        LstmForward forward = forward(sequence, state(tBpttStateMap, sequence), training, output, workspaceMgr);
-        if (storeLastForTBPTT) {
-            store(forward.last(), tBpttStateMap);
-        }
-        return permuteIfNWC(output);
-    }
-
-    private INDArray output(INDArray sequence, LayerWorkspaceMgr workspaceMgr) {
-        long[] shape = {sequence.size(0), layerConf().getNOut(), sequence.size(2)};
-        return workspaceMgr.createUninitialized(ArrayType.ACTIVATIONS, DataType.HALF, shape, 'f');
-    }
-
-    private LstmForward forward(
-            INDArray sequence,
-            LstmCell.State initial,
-            boolean training,
-            INDArray output,
-            LayerWorkspaceMgr workspaceMgr) {
-        return LstmForward.run(
-                cell(), initial, sequence, maskArray, training, output, WorkingMemory.forward(workspaceMgr));
+        return forward(tBpttStateMap, training, storeLastForTBPTT ? tBpttStateMap : null, workspaceMgr);
     }
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        return backward(
-                epsilon,
-                LstmForward.runKeeping(
-                        cell(), LstmCell.State.ZERO, sequence(), maskArray, WorkingMemory.backward(workspaceMgr)),
-                0,
-                workspaceMgr);
+        return backward(epsilon, kept(Map.of(), workspaceMgr), 0, workspaceMgr);
     }
 
     @Override
     public Pair<Gradient, INDArray> tbpttBackpropGradient(
             INDArray epsilon, int tbpttBackLength, LayerWorkspaceMgr workspaceMgr) {
-        INDArray sequence = sequence();
         // The networks copy the state of truncated BPTT to the other map after each segment: this is where the segment
         // began.
-        LstmForward forward = LstmForward.runKeeping(
-                cell(), state(stateMap, sequence), sequence, maskArray, WorkingMemory.backward(workspaceMgr));
-        store(forward.last(), tBpttStateMap);
-        return backward(epsilon, forward, Math.max(0, forward.steps() - tbpttBackLength), workspaceMgr);
+        LstmSequence pass = kept(stateMap, workspaceMgr);
+        store(pass.last(), tBpttStateMap);
+        return backward(epsilon, pass, Math.max(0, pass.steps() - tbpttBackLength), workspaceMgr);
+    }
+
+    /** Runs forward once more, and keeps what the backward pass needs. */
+    private LstmSequence kept(Map<String, INDArray> begin, LayerWorkspaceMgr workspaceMgr) {
+        INDArray sequence = sequence();
+        WorkingMemory memory = WorkingMemory.backward(workspaceMgr);
+        return new LstmSequence(cell(), state(begin, sequence), sequence, maskArray, null, memory).forward(true);
     }
 
     private Pair<Gradient, INDArray> backward(
-            INDArray epsilon, LstmForward forward, long firstStep, LayerWorkspaceMgr workspaceMgr) {
-        LstmBackward backward =
-                new LstmBackward(forward, permuteIfNWC(epsilon), firstStep, WorkingMemory.backward(workspaceMgr));
-        INDArray inputWeightGradient = gradientViews.get(LSTMParamInitializer.INPUT_WEIGHT_KEY);
-        INDArray recurrentWeightGradient = gradientViews.get(LSTMParamInitializer.RECURRENT_WEIGHT_KEY);
-        INDArray biasGradient = gradientViews.get(LSTMParamInitializer.BIAS_KEY);
-        backward.inputWeightGradient(inputWeightGradient);
-        backward.recurrentWeightGradient(recurrentWeightGradient);
-        biasGradient.assign(backward.biasGradient().reshape(biasGradient.shape()));
+            INDArray epsilon, LstmSequence pass, long firstStep, LayerWorkspaceMgr workspaceMgr) {
+        INDArray inputWeights = gradientViews.get(LSTMParamInitializer.INPUT_WEIGHT_KEY);
+        INDArray recurrentWeights = gradientViews.get(LSTMParamInitializer.RECURRENT_WEIGHT_KEY);
+        INDArray bias = gradientViews.get(LSTMParamInitializer.BIAS_KEY);
+        INDArray ofInput = pass.backward(permuteIfNWC(epsilon), firstStep, inputWeights, recurrentWeights, bias);
         Gradient gradient = new DefaultGradient();
-        gradient.setGradientFor(LSTMParamInitializer.INPUT_WEIGHT_KEY, inputWeightGradient);
-        gradient.setGradientFor(LSTMParamInitializer.RECURRENT_WEIGHT_KEY, recurrentWeightGradient);
-        gradient.setGradientFor(LSTMParamInitializer.BIAS_KEY, biasGradient);
-
-        INDArray inputGradient = backward.inputGradient();
+        gradient.setGradientFor(LSTMParamInitializer.INPUT_WEIGHT_KEY, inputWeights);
+        gradient.setGradientFor(LSTMParamInitializer.RECURRENT_WEIGHT_KEY, recurrentWeights);
+        gradient.setGradientFor(LSTMParamInitializer.BIAS_KEY, bias);
         INDArray next = workspaceMgr
-                .createUninitialized(ArrayType.ACTIVATION_GRAD, DataType.HALF, inputGradient.shape(), 'f')
-                .assign(inputGradient);
+                .createUninitialized(ArrayType.ACTIVATION_GRAD, DataType.HALF, ofInput.shape(), 'f')
+                .assign(ofInput);
         return new Pair<>(gradient, permuteIfNWC(next));
     }
 

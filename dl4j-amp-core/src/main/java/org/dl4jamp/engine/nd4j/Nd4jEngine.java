@@ -65,7 +65,7 @@ public final class Nd4jEngine implements ComputeEngine {
 
     @Override
     public EngineSession inference(long largestLayer) {
-        return Nd4jSession.ofInference(Products.fast());
+        return new Nd4jSession(0, true, Products.fast());
     }
 
     /** The benefit of half precision where ND4J runs. */

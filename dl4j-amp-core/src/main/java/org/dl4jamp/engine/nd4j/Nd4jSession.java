@@ -2,11 +2,21 @@ package org.dl4jamp.engine.nd4j;
 
 import java.util.ArrayList;
 import java.util.Optional;
+import java.util.Set;
 import org.deeplearning4j.nn.conf.CacheMode;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.dropout.IDropout;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
+import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
+import org.deeplearning4j.nn.conf.layers.DropoutLayer;
+import org.deeplearning4j.nn.conf.layers.GravesLSTM;
+import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
+import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.TwinRequest;
@@ -25,32 +35,36 @@ import org.nd4j.linalg.indexing.NDArrayIndex;
  * FP32 and rounded once.
  */
 final class Nd4jSession implements ComputeEngine.EngineSession {
+    /**
+     * The layers that apply their configured dropout to their whole input: the wrapper can do it for them and keep the
+     * result in half precision. Others ignore it, as embeddings, or apply it to something else.
+     */
+    private static final Set<Class<? extends Layer>> DROP_FROM_INPUT = Set.of(
+            DenseLayer.class,
+            ConvolutionLayer.class,
+            Deconvolution2D.class,
+            DepthwiseConvolution2D.class,
+            SeparableConvolution2D.class,
+            LSTM.class,
+            GravesLSTM.class,
+            SimpleRnn.class,
+            DropoutLayer.class);
+
     private final long largestLayer;
     private final boolean masterWeights;
     private final Optional<Products> halfProducts;
-    private final boolean keepsWeights;
     private INDArray scratch;
 
     /**
-     * @param largestLayer the number of parameters of the largest layer
+     * @param largestLayer the number of parameters of the largest layer; 0 if each layer keeps its rounded weights, as
+     *     in inference
      * @param masterWeights whether parameters keep their FP32 digits
      * @param halfProducts products of twins over HALF weights; empty to do without such twins
      */
     Nd4jSession(long largestLayer, boolean masterWeights, Optional<Products> halfProducts) {
-        this(largestLayer, masterWeights, halfProducts, false);
-    }
-
-    private Nd4jSession(
-            long largestLayer, boolean masterWeights, Optional<Products> halfProducts, boolean keepsWeights) {
-        this.keepsWeights = keepsWeights;
         this.largestLayer = largestLayer;
         this.masterWeights = masterWeights;
         this.halfProducts = halfProducts;
-    }
-
-    /** Returns a session for inference, where each layer keeps its rounded weights. */
-    static Nd4jSession ofInference(Optional<Products> halfProducts) {
-        return new Nd4jSession(0, true, halfProducts, true);
     }
 
     @Override
@@ -58,7 +72,7 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
         Twin twin = castingTwin(request);
         boolean takesWholeNumbers = twin.compute() == request.master()
                 || BackwardNeeds.isEmbedding(request.master().conf().getLayer());
-        return takesWholeNumbers ? twin.with(Casting.ofRowNumbers(twin.casting())) : twin;
+        return takesWholeNumbers ? twin.with(new Casting.OfRowNumbers(twin.casting())) : twin;
     }
 
     private Twin castingTwin(TwinRequest request) {
@@ -69,7 +83,7 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
         }
         Layer layer = request.master().conf().getLayer();
         boolean lower = request.precision().isHalf();
-        IDropout dropout = InputDropout.canBeLifted(layer) ? layer.getIDropout() : null;
+        IDropout dropout = DROP_FROM_INPUT.contains(layer.getClass()) ? layer.getIDropout() : null;
         Twin.Retention retention = BackwardNeeds.of(layer, dropout != null);
         boolean ownMasterWeights = !lower || request.master().numParams() == 0;
         if (ownMasterWeights && dropout == null && layer.getClass() != BatchNormalization.class) {
@@ -94,7 +108,7 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
                 && HalfProductTwins.exist(conf.getLayer())) {
             RoundedWeights weights = new RoundedWeights(request.master().params(), DataType.HALF, null, masterWeights);
             return new Twin(
-                    counted(request, HalfProductTwins.make(conf, weights.rounded(), halfProducts.get())),
+                    own(request, conf, HalfProductTwins.make(conf, halfProducts.get()), weights.rounded()),
                     DataType.HALF,
                     true,
                     retention,
@@ -115,16 +129,22 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
 
     private static org.deeplearning4j.nn.api.Layer compute(
             TwinRequest request, NeuralNetConfiguration conf, INDArray weights) {
-        org.deeplearning4j.nn.api.Layer layer;
         // Subclasses may compute anything.
         if (conf.getLayer().getClass() == BatchNormalization.class) {
-            layer = new BatchNormTwin(conf);
-            layer.setParamsViewArray(weights);
-            layer.setParamTable(conf.getLayer().initializer().init(conf, weights, false));
-        } else {
-            layer = conf.getLayer()
-                    .instantiate(conf, new ArrayList<>(), request.master().getIndex(), weights, false, DataType.FLOAT);
+            return own(request, conf, new BatchNormTwin(conf), weights);
         }
+        return counted(
+                request,
+                conf.getLayer()
+                        .instantiate(
+                                conf, new ArrayList<>(), request.master().getIndex(), weights, false, DataType.FLOAT));
+    }
+
+    /** Gives a layer of ours its weights. */
+    private static org.deeplearning4j.nn.api.Layer own(
+            TwinRequest request, NeuralNetConfiguration conf, org.deeplearning4j.nn.api.Layer layer, INDArray weights) {
+        layer.setParamsViewArray(weights);
+        layer.setParamTable(conf.getLayer().initializer().init(conf, weights, false));
         return counted(request, layer);
     }
 
@@ -140,7 +160,7 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
      * parameters.
      */
     private INDArray scratch(INDArray parameters) {
-        if (keepsWeights) {
+        if (largestLayer == 0) {
             try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
                 return Nd4j.createUninitialized(DataType.FLOAT, parameters.shape());
             }

@@ -15,23 +15,18 @@ interface Products {
      * types.
      */
     Products MIXED_TYPES = (a, b, result, kept, memory) -> {
-        if (a.length() == 1 && b.length() == 1) {
-            // libnd4j takes single numbers for vectors, and its CUDA code for vectors supposes that all types are one.
-            Matrices.multiply(memory.cast(a, DataType.FLOAT), memory.cast(b, DataType.FLOAT), result, kept);
-        } else {
-            Matrices.multiply(a, b, result, kept);
-        }
+        // libnd4j takes single numbers for vectors, and its CUDA code for vectors supposes that all types are one.
+        DataType type = a.length() == 1 && b.length() == 1 ? DataType.FLOAT : DataType.HALF;
+        matmul(memory.cast(a, type), memory.cast(b, type), result, kept);
     };
 
     /** Casts both to FLOAT first: the same arithmetic, for any backend. */
     Products CAST = (a, b, result, kept, memory) ->
-            Matrices.multiply(memory.cast(a, DataType.FLOAT), memory.cast(b, DataType.FLOAT), result, kept);
+            matmul(memory.cast(a, DataType.FLOAT), memory.cast(b, DataType.FLOAT), result, kept);
 
     /**
-     * Products of HALF matrices as they are, where ND4J has them: on the CUDA backend, with GPUs from compute
-     * capability 6.0. It's tried out once.
-     *
-     * @return empty if FP32 products are the better choice
+     * Returns products of HALF matrices as they are, where ND4J has them: on the CUDA backend, with GPUs from compute
+     * capability 6.0. It's tried out once. Empty if FP32 products are the better choice.
      */
     static Optional<Products> fast() {
         return Nd4jEngine.onCuda() ? OnCuda.HALF_PRODUCTS : Optional.empty();
@@ -64,26 +59,21 @@ interface Products {
      */
     void multiply(INDArray a, INDArray b, INDArray result, double kept, WorkingMemory memory);
 
-    /** libnd4j's operation. */
-    final class Matrices {
-        private Matrices() {}
-
-        private static void multiply(INDArray a, INDArray b, INDArray result, double kept) {
-            boolean contiguousColumns = result.size(0) == 1 || result.stride(0) == 1;
-            if (contiguousColumns) {
-                execute(a, b, result, kept);
-            } else {
-                // BLAS writes columns: libnd4j would compute in a copy.
-                execute(b.transpose(), a.transpose(), result.transpose(), kept);
-            }
+    private static void matmul(INDArray a, INDArray b, INDArray result, double kept) {
+        boolean contiguousColumns = result.size(0) == 1 || result.stride(0) == 1;
+        if (contiguousColumns) {
+            execute(a, b, result, kept);
+        } else {
+            // BLAS writes columns: libnd4j would compute in a copy.
+            execute(b.transpose(), a.transpose(), result.transpose(), kept);
         }
+    }
 
-        private static void execute(INDArray a, INDArray b, INDArray result, double kept) {
-            Nd4j.exec(DynamicCustomOp.builder("matmul")
-                    .addInputs(a, b)
-                    .addOutputs(result)
-                    .addFloatingPointArguments(1.0, kept)
-                    .build());
-        }
+    private static void execute(INDArray a, INDArray b, INDArray result, double kept) {
+        Nd4j.exec(DynamicCustomOp.builder("matmul")
+                .addInputs(a, b)
+                .addOutputs(result)
+                .addFloatingPointArguments(1.0, kept)
+                .build());
     }
 }

@@ -22,13 +22,7 @@ final class ProductsCheck {
     /** Sums of as many products need FP32: in FP16 they don't get beyond 2048 by steps of one. */
     private static final int TERMS = 4096;
 
-    /**
-     * A product to try.
-     *
-     * @param rows of the left matrix and the result
-     * @param terms of each sum
-     * @param columns of the right matrix and the result
-     */
+    /** A product to try: of a matrix {@code [rows, terms]} and one {@code [terms, columns]}. */
     private record Size(int rows, int terms, int columns) {}
 
     /** Long sums, and a size of one in each place, where libraries take matrices for vectors and numbers. */

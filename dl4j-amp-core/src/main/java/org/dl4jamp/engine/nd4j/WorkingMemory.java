@@ -2,17 +2,12 @@ package org.dl4jamp.engine.nd4j;
 
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.twin.Casts;
+import org.dl4jamp.twin.Casting;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/**
- * The workspace for arrays that a layer needs no longer than its turn lasts.
- *
- * @param manager given by DL4J
- * @param place which of its workspaces
- */
+/** One of DL4J's workspaces, for arrays that a layer needs no longer than its turn lasts. */
 record WorkingMemory(LayerWorkspaceMgr manager, ArrayType place) {
     static WorkingMemory forward(LayerWorkspaceMgr manager) {
         return new WorkingMemory(manager, ArrayType.FF_WORKING_MEM);
@@ -55,6 +50,6 @@ record WorkingMemory(LayerWorkspaceMgr manager, ArrayType place) {
 
     /** Returns the array itself if it has the type, else a contiguous copy. */
     INDArray cast(INDArray array, DataType type) {
-        return Casts.cast(array, type, manager, place);
+        return Casting.ND4J.cast(array, type, manager, place);
     }
 }

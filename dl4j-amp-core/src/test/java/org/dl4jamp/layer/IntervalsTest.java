@@ -1,4 +1,4 @@
-package org.dl4jamp.gradient;
+package org.dl4jamp.layer;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;

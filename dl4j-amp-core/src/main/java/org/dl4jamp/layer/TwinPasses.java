@@ -1,6 +1,9 @@
 package org.dl4jamp.layer;
 
+import java.util.List;
+import java.util.Map;
 import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.api.layers.IOutputLayer;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.ArrayType;
@@ -15,59 +18,101 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Runs a twin backward. Takes the scale out of the parameter gradients as soon as they are written, and returns the
- * gradient of the input in the type of the input. Skips what isn't read.
+ * Runs a twin forward and backward. Settles its input, refreshes its weights, applies dropout, computes, and casts the
+ * result to the type of the output or, backward, of the input. Takes the scale out of the parameter gradients as soon
+ * as they are written. Skips what isn't read.
  */
-final class BackwardPass {
-    /** One way of running the twin backward, on the input that has been set. */
-    interface Computation {
-        Pair<Gradient, INDArray> run(INDArray epsilon, LayerWorkspaceMgr workspaceMgr);
+final class TwinPasses {
+    /** One way of running the twin forward, on the input that has been set. */
+    interface Forward {
+        INDArray run(LayerWorkspaceMgr workspaceMgr);
     }
 
-    /** The place where the scale of the gradients begins. */
-    enum Scale {
-        /** In a layer behind: what flows in carries it, and so do the parameter gradients that the twin writes. */
-        CARRIED,
-        /** Here, in an output layer: the gradient that it returns carries the scale. */
-        ADDED
+    /** One way of running the twin backward, on the input that has been set. */
+    interface Backward {
+        Pair<Gradient, INDArray> run(INDArray epsilon, LayerWorkspaceMgr workspaceMgr);
     }
 
     private final Layer master;
     private final Twin twin;
+    private final DataType output;
     private final LayerContext surroundings;
     private final GradientScale gradientScale;
-    private final Scale scale;
+    private final boolean scalesLoss;
     private final KeptInput input;
-    private final TwinDropout dropout;
-    private ScaledGradients parameterGradients;
+    private List<INDArray> parameterGradients = List.of();
 
-    BackwardPass(
+    /** @param output the type of the activations that are returned */
+    TwinPasses(
             Layer master,
             Twin twin,
+            DataType output,
             LayerContext surroundings,
             GradientScale gradientScale,
-            Scale scale,
-            KeptInput input,
-            TwinDropout dropout) {
+            KeptInput input) {
         this.master = master;
         this.twin = twin;
+        this.output = output;
         this.surroundings = surroundings;
         this.gradientScale = gradientScale;
-        this.scale = scale;
+        // There the scale begins: the gradient that is returned carries it, and those of its parameters don't.
+        this.scalesLoss = master instanceof IOutputLayer;
         this.input = input;
-        this.dropout = dropout;
     }
 
-    /**
-     * Sets the array to which parameter gradients are written.
-     *
-     * @param view the layer's part of the network's gradient view
-     */
+    INDArray forward(boolean training, LayerWorkspaceMgr workspaceMgr, Forward computation) {
+        LayerWorkspaceMgr inner = begin(training, workspaceMgr, output != twin.outputType());
+        INDArray activations = twin.casting().cast(computation.run(inner), output, workspaceMgr, ArrayType.ACTIVATIONS);
+        return surroundings.foreignConsumer()
+                ? twin.casting().usualOrder(activations, workspaceMgr, ArrayType.ACTIVATIONS)
+                : activations;
+    }
+
+    /** Runs the network's own layer forward, in FP32 and with its own parameters, in a pass that isn't a step's. */
+    INDArray forwardOfMaster(boolean training, LayerWorkspaceMgr workspaceMgr, Forward computation) {
+        input.settle(workspaceMgr, ArrayType.FF_WORKING_MEM);
+        LayerWorkspaceMgr inner = input.handToMaster(workspaceMgr, training, output != DataType.FLOAT);
+        INDArray mask = master.getMaskArray();
+        if (mask != null && twin.outputType() != DataType.FLOAT) {
+            master.setMaskArray(mask.castTo(DataType.FLOAT));
+        }
+        return twin.casting().cast(computation.run(inner), output, workspaceMgr, ArrayType.ACTIVATIONS);
+    }
+
+    /** Sets the twin's input and weights for a score, which is computed outside of forward and backward pass. */
+    LayerWorkspaceMgr beginScore(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        return begin(training, workspaceMgr, false);
+    }
+
+    private LayerWorkspaceMgr begin(boolean training, LayerWorkspaceMgr workspaceMgr, boolean castsOut) {
+        input.settle(workspaceMgr, ArrayType.FF_WORKING_MEM);
+        twin.weights().refresh();
+        if (training) {
+            input.dropOut(workspaceMgr, ArrayType.FF_WORKING_MEM);
+        }
+        return input.handToTwin(workspaceMgr, ArrayType.FF_WORKING_MEM, castsOut, ArrayType.ACTIVATIONS);
+    }
+
+    /** Sets the layer's part of the network's gradient view, to which parameter gradients are written. */
     void writeTo(INDArray view) {
-        parameterGradients = ScaledGradients.of(master, view);
+        parameterGradients = scaled(view);
     }
 
-    Pair<Gradient, INDArray> run(INDArray epsilon, LayerWorkspaceMgr workspaceMgr, Computation computation) {
+    /** Returns the parts of a view that hold gradients, not updates of running statistics, which are never scaled. */
+    private List<INDArray> scaled(INDArray view) {
+        Intervals intervals = new Intervals();
+        long start = 0;
+        for (Map.Entry<String, INDArray> parameter : master.paramTable(false).entrySet()) {
+            long end = start + parameter.getValue().length();
+            if (master.updaterDivideByMinibatch(parameter.getKey())) {
+                intervals.add(start, end);
+            }
+            start = end;
+        }
+        return intervals.of(view);
+    }
+
+    Pair<Gradient, INDArray> backward(INDArray epsilon, LayerWorkspaceMgr workspaceMgr, Backward computation) {
         if (isUnread()) {
             return new Pair<>(new DefaultGradient(), unread(workspaceMgr));
         }
@@ -83,15 +128,15 @@ final class BackwardPass {
         if (spares) {
             return new Pair<>(gradient, unread(workspaceMgr));
         }
-        INDArray next = handBack(dropout.backprop(scaled.result().getSecond(), workspaceMgr), workspaceMgr);
+        INDArray next = handBack(input.beforeDropout(scaled.result().getSecond(), workspaceMgr), workspaceMgr);
         if (next != null && scaled.scale() != 1) {
             next.muli(1 / scaled.scale());
         }
         return new Pair<>(gradient, next);
     }
 
-    /** Has the network's own layer compute what it has computed forward, in FP32 and without a scale. */
-    Pair<Gradient, INDArray> runMaster(INDArray epsilon, LayerWorkspaceMgr workspaceMgr, Computation computation) {
+    /** Runs the network's own layer backward where it ran forward, in FP32 and without a scale. */
+    Pair<Gradient, INDArray> backwardOfMaster(INDArray epsilon, LayerWorkspaceMgr workspaceMgr, Backward computation) {
         INDArray own = twin.casting().cast(epsilon, DataType.FLOAT, workspaceMgr, ArrayType.BP_WORKING_MEM);
         Pair<Gradient, INDArray> result = computation.run(own, workspaceMgr);
         return new Pair<>(result.getFirst(), handBack(result.getSecond(), workspaceMgr));
@@ -128,7 +173,7 @@ final class BackwardPass {
     }
 
     private TwinScale.Scaled compute(
-            INDArray epsilon, LayerWorkspaceMgr workspaceMgr, LayerWorkspaceMgr inner, Computation computation) {
+            INDArray epsilon, LayerWorkspaceMgr workspaceMgr, LayerWorkspaceMgr inner, Backward computation) {
         if (twin.outputType() == DataType.HALF && gradientScale.needFloat()) {
             return TwinScale.run(epsilon, workspaceMgr, half -> computation.run(half, inner));
         }
@@ -136,15 +181,11 @@ final class BackwardPass {
         return new TwinScale.Scaled(computation.run(own, inner), 1);
     }
 
-    /**
-     * Makes the parameter gradients true ones.
-     *
-     * @param ownScale the twin's factor of them, beside the scale of the step
-     */
+    /** Makes the parameter gradients true ones: the twin may have a factor of its own, beside the scale of the step. */
     private void unscaleParameterGradients(double ownScale) {
-        double inverse = (scale == Scale.CARRIED ? gradientScale.inverse() : 1) / ownScale;
-        if (inverse != 1 && parameterGradients != null) {
-            parameterGradients.multiply(inverse);
+        double inverse = (scalesLoss ? 1 : gradientScale.inverse()) / ownScale;
+        if (inverse != 1) {
+            parameterGradients.forEach(gradient -> gradient.muli(inverse));
         }
     }
 
@@ -156,7 +197,7 @@ final class BackwardPass {
         if (gradient == null) {
             return null;
         }
-        if (scale == Scale.ADDED && gradientScale.factor() != 1) {
+        if (scalesLoss && gradientScale.factor() != 1) {
             gradient.muli(gradientScale.factor());
         }
         Casting casting = twin.casting();

@@ -1,4 +1,4 @@
-package org.dl4jamp.gradient;
+package org.dl4jamp.layer;
 
 import java.util.ArrayList;
 import java.util.List;
