@@ -27,11 +27,12 @@ import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.deeplearning4j.nn.conf.layers.wrapper.BaseWrapperLayer;
 import org.dl4jamp.precision.LayerFamily;
 import org.dl4jamp.precision.LayerKind;
+import org.dl4jamp.precision.OptLevel;
 import org.dl4jamp.precision.SensitiveActivation;
 import org.nd4j.linalg.activations.IActivation;
 
 /**
- * Classifies each layer and vertex of DL4J by its need for precision, for {@link org.dl4jamp.precision.OptLevel#O1}.
+ * Classifies each layer and vertex of DL4J by its need for precision.
  *
  * <p>The kind of a class is in one table; activation function and kind of pooling can turn it into
  * {@link LayerKind#FULL}. Subclasses of DL4J's classes take the kind of the nearest class in the table, wrappers that
@@ -48,17 +49,28 @@ final class LayerKinds {
      */
     record Verdict(LayerKind kind, String reason) {}
 
-    /** Returns the kind of a layer. */
-    static LayerKind of(Layer layer) {
-        return verdict(layer).kind();
+    /** Returns the kind of a layer without a rule at an opt level, and why. */
+    static Verdict verdict(OptLevel level, Layer layer) {
+        return switch (level) {
+            case O0 -> new Verdict(LayerKind.FULL, "opt level O0 is FP32 throughout");
+            case O1 -> verdict(layer);
+            case O2, O3 -> almostEverything(level, layer);
+        };
     }
 
-    /** Returns the kind of a vertex; for a {@link LayerVertex}, that of its layer. */
-    static LayerKind of(GraphVertex vertex) {
-        return verdict(vertex).kind();
+    // Layers that would be wrong in half precision, not just less precise, and unknown ones stay FP32 at every level.
+    private static Verdict almostEverything(OptLevel level, Layer layer) {
+        Verdict lower = new Verdict(LayerKind.LOWER, "opt level " + level);
+        return switch (family(layer)) {
+            case UNKNOWN, WRAPPER, FIXED_TYPE, LOSS, PRETRAINED -> verdict(layer);
+            case OUTPUT, BATCH_NORM -> level == OptLevel.O2 ? verdict(layer) : lower;
+            case PRODUCTS, LOOKUP -> overflow(layer).orElse(lower);
+            case STATISTICS, POOLING, ELEMENT_WISE, SHAPE ->
+                overflow(layer).orElse(new Verdict(LayerKind.FOLLOW, "follows its input (opt level " + level + ")"));
+        };
     }
 
-    /** Returns the kind of a layer, and why. */
+    /** Returns the kind of a layer at {@link OptLevel#O1}, and why. */
     static Verdict verdict(Layer layer) {
         Layer inner = innermost(layer);
         LayerFamily family = family(layer);

@@ -49,7 +49,7 @@ public final class PrecisionPlanner {
     }
 
     /**
-     * Makes the plan for a network.
+     * Makes the plan for a network, without the {@linkplain Fusions fusions} of training.
      *
      * @param graph the network
      * @param precision HALF, BFLOAT16 or FLOAT
@@ -83,9 +83,9 @@ public final class PrecisionPlanner {
             return planner.allFloat("opt level O0 is FP32 throughout");
         }
         if (precision.isHalf()) {
-            return Fusions.in(planner.mixed(why), graph, ability);
+            return planner.mixed(why);
         }
-        return ability.computesFloat() ? Fusions.in(planner.floatOnEngine(why), graph, ability) : planner.allFloat(why);
+        return ability.computesFloat() ? planner.floatOnEngine(why) : planner.allFloat(why);
     }
 
     private PrecisionPlan allFloat(String reason) {
@@ -177,7 +177,7 @@ public final class PrecisionPlanner {
         LayerFamily family = LayerKinds.family(node.layer());
         return family == LayerFamily.PRODUCTS
                 || (family == LayerFamily.OUTPUT
-                        && LevelPolicy.verdict(optLevel, node.layer()).kind() == LayerKind.LOWER);
+                        && LayerKinds.verdict(optLevel, node.layer()).kind() == LayerKind.LOWER);
     }
 
     private Choice choose(NetworkGraph.Node node) {
@@ -203,7 +203,7 @@ public final class PrecisionPlanner {
 
     // What has to be FP32 in an output layer is its loss.
     private LayerKinds.Verdict byLevel(Layer layer) {
-        LayerKinds.Verdict verdict = LevelPolicy.verdict(optLevel, layer);
+        LayerKinds.Verdict verdict = LayerKinds.verdict(optLevel, layer);
         boolean lossApart = verdict.kind() == LayerKind.FULL
                 && LayerKinds.family(layer) == LayerFamily.OUTPUT
                 && ability.cannot(layer, precision).isEmpty()
