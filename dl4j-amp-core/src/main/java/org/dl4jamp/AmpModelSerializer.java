@@ -44,9 +44,6 @@ import org.nd4j.linalg.dataset.api.preprocessor.Normalizer;
 // DL4J's own calls return a raw Normalizer.
 @SuppressWarnings("rawtypes")
 public final class AmpModelSerializer {
-    private static final ModelReader<MultiLayerNetwork> MULTI_LAYER = ModelReader.multiLayer(MixedPrecision::enable);
-    private static final ModelReader<ComputationGraph> GRAPH = ModelReader.graph(MixedPrecision::enable);
-
     private AmpModelSerializer() {}
 
     /** As {@link #writeModel(Model, File, boolean, DataNormalization)}, without a normalizer. */
@@ -95,6 +92,10 @@ public final class AmpModelSerializer {
         ModelWriter.write(model, stateOf(model), stream, saveUpdater, normalizer);
     }
 
+    private static void enable(Pair<? extends Model, Normalizer> restored, AmpState state) {
+        MixedPrecision.enable(restored.getFirst(), state);
+    }
+
     private static File file(String path) {
         return new File(AmpException.ifNull(path, "path", "the path of a file"));
     }
@@ -127,7 +128,8 @@ public final class AmpModelSerializer {
      *     corrupt, larger than 1 MB or newer than this dl4j-amp
      */
     public static MultiLayerNetwork restoreMultiLayerNetwork(File file, boolean loadUpdater) throws IOException {
-        return MULTI_LAYER.read(file, loadUpdater);
+        return ModelReader.read(
+                file, zip -> ModelSerializer.restoreMultiLayerNetwork(zip, loadUpdater), MixedPrecision::enable);
     }
 
     /** As {@link #restoreMultiLayerNetwork(InputStream, boolean)}, with the updater's state. */
@@ -138,13 +140,17 @@ public final class AmpModelSerializer {
     /** As {@link #restoreMultiLayerNetwork(File, boolean)}, from a stream that is read to its end and closed. */
     public static MultiLayerNetwork restoreMultiLayerNetwork(InputStream stream, boolean loadUpdater)
             throws IOException {
-        return MULTI_LAYER.read(stream, loadUpdater);
+        return ModelReader.read(
+                stream, zip -> ModelSerializer.restoreMultiLayerNetwork(zip, loadUpdater), MixedPrecision::enable);
     }
 
     /** As {@link #restoreMultiLayerNetwork(File, boolean)}, with the normalizer that was saved, or null. */
     public static Pair<MultiLayerNetwork, Normalizer> restoreMultiLayerNetworkAndNormalizer(
             File file, boolean loadUpdater) throws IOException {
-        return MULTI_LAYER.readWithNormalizer(file, loadUpdater);
+        return ModelReader.read(
+                file,
+                zip -> ModelSerializer.restoreMultiLayerNetworkAndNormalizer(zip, loadUpdater),
+                AmpModelSerializer::enable);
     }
 
     /**
@@ -153,7 +159,10 @@ public final class AmpModelSerializer {
      */
     public static Pair<MultiLayerNetwork, Normalizer> restoreMultiLayerNetworkAndNormalizer(
             InputStream stream, boolean loadUpdater) throws IOException {
-        return MULTI_LAYER.readWithNormalizer(stream, loadUpdater);
+        return ModelReader.read(
+                stream,
+                zip -> ModelSerializer.restoreMultiLayerNetworkAndNormalizer(zip, loadUpdater),
+                AmpModelSerializer::enable);
     }
 
     /** As {@link #restoreComputationGraph(File, boolean)}, with the updater's state. */
@@ -179,7 +188,8 @@ public final class AmpModelSerializer {
      *     corrupt, larger than 1 MB or newer than this dl4j-amp
      */
     public static ComputationGraph restoreComputationGraph(File file, boolean loadUpdater) throws IOException {
-        return GRAPH.read(file, loadUpdater);
+        return ModelReader.read(
+                file, zip -> ModelSerializer.restoreComputationGraph(zip, loadUpdater), MixedPrecision::enable);
     }
 
     /** As {@link #restoreComputationGraph(InputStream, boolean)}, with the updater's state. */
@@ -189,13 +199,17 @@ public final class AmpModelSerializer {
 
     /** As {@link #restoreComputationGraph(File, boolean)}, from a stream that is read to its end and closed. */
     public static ComputationGraph restoreComputationGraph(InputStream stream, boolean loadUpdater) throws IOException {
-        return GRAPH.read(stream, loadUpdater);
+        return ModelReader.read(
+                stream, zip -> ModelSerializer.restoreComputationGraph(zip, loadUpdater), MixedPrecision::enable);
     }
 
     /** As {@link #restoreComputationGraph(File, boolean)}, with the normalizer that was saved, or null. */
     public static Pair<ComputationGraph, Normalizer> restoreComputationGraphAndNormalizer(
             File file, boolean loadUpdater) throws IOException {
-        return GRAPH.readWithNormalizer(file, loadUpdater);
+        return ModelReader.read(
+                file,
+                zip -> ModelSerializer.restoreComputationGraphAndNormalizer(zip, loadUpdater),
+                AmpModelSerializer::enable);
     }
 
     /**
@@ -204,6 +218,9 @@ public final class AmpModelSerializer {
      */
     public static Pair<ComputationGraph, Normalizer> restoreComputationGraphAndNormalizer(
             InputStream stream, boolean loadUpdater) throws IOException {
-        return GRAPH.readWithNormalizer(stream, loadUpdater);
+        return ModelReader.read(
+                stream,
+                zip -> ModelSerializer.restoreComputationGraphAndNormalizer(zip, loadUpdater),
+                AmpModelSerializer::enable);
     }
 }
