@@ -75,7 +75,7 @@ public final class InferenceInstallation {
             });
             made.forEach(replacements::put);
             replacements.setVertexTypes(plan, guard.gate());
-            network.vertices().forEach(place -> put(place, engine.name(), neighbours.of(place.name())));
+            network.vertices().forEach(place -> put(place, engine, neighbours.of(place.name())));
             guard.gate().open("enabled", () -> {});
         } catch (RuntimeException | Error e) {
             remove();
@@ -177,18 +177,9 @@ public final class InferenceInstallation {
         return ((ActivationLayer) masters.get(name).conf().getLayer()).getActivationFn();
     }
 
-    private void put(VertexPlace place, String engine, LayerContext surroundings) {
-        GraphVertex master = place.current().get();
-        PrecisionPlan.Row row = plan.row(place.name());
-        if (master.numParams() == 0 && row.engine().equals(engine) && !wrappers.isUntouched(place.name())) {
-            VertexRequest request = new VertexRequest(
-                    place.name(),
-                    master,
-                    network.graph().node(place.name()).vertex(),
-                    row.output().dataType().orElseThrow(),
-                    surroundings,
-                    plan.fusion(place.name()),
-                    guard.gate());
+    private void put(VertexPlace place, ComputeEngine engine, LayerContext surroundings) {
+        if (place.current().get().numParams() == 0 && wrappers.isOn(engine, place.name())) {
+            VertexRequest request = wrappers.request(place, surroundings);
             replacements.put(
                     place,
                     inference

@@ -14,7 +14,6 @@ import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.wrapper.BaseWrapperLayer;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.dl4jamp.engine.ComputeEngine;
-import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.layer.FloatBackwardVertex;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
@@ -28,7 +27,6 @@ import org.dl4jamp.step.TrainingStep;
 import org.dl4jamp.twin.Casting;
 import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
-import org.nd4j.linalg.api.buffer.DataType;
 
 /** Puts wrappers, vertex types and updater of a plan into a network, and takes them out again. */
 public final class Installation {
@@ -72,7 +70,7 @@ public final class Installation {
             made.forEach((place, wrapper) ->
                     replacements.put(place, wrapper, () -> wrapperInPause(wrapper, neighbours.of(place.name()))));
             replacements.setVertexTypes(plan, step.gate());
-            network.vertices().forEach(place -> put(place, engine.name(), neighbours.of(place.name())));
+            network.vertices().forEach(place -> put(place, engine, neighbours.of(place.name())));
             step.use(session.stepKernels(), session::losesSpecialNumbers);
             step.installUpdater();
             step.gate().open("enabled", () -> {});
@@ -149,24 +147,13 @@ public final class Installation {
         return layer instanceof BaseWrapperLayer wrapper && isConstrained(wrapper.getUnderlying());
     }
 
-    private void put(VertexPlace place, String engine, LayerContext surroundings) {
+    private void put(VertexPlace place, ComputeEngine engine, LayerContext surroundings) {
         GraphVertex master = place.current().get();
-        PrecisionPlan.Row row = plan.row(place.name());
         if (master.numParams() > 0) {
             replacements.put(place, new UnscalingVertex(master, gradientScale));
-        } else if (row.engine().equals(engine) && !engine.equals(Wrappers.UNTOUCHED)) {
-            DataType type = row.output().dataType().orElseThrow();
-            replacements.put(
-                    place,
-                    session.vertex(new VertexRequest(
-                            place.name(),
-                            master,
-                            network.graph().node(place.name()).vertex(),
-                            type,
-                            surroundings,
-                            plan.fusion(place.name()),
-                            step.gate())));
-        } else if (row.output() == Precision.HALF
+        } else if (wrappers.isOn(engine, place.name())) {
+            replacements.put(place, session.vertex(wrappers.request(place, surroundings)));
+        } else if (plan.row(place.name()).output() == Precision.HALF
                 && network.graph().node(place.name()).vertex() instanceof ElementWiseVertex elements
                 && COMBINE_WITH_GRADIENTS.contains(elements.getOp())) {
             replacements.put(place, new FloatBackwardVertex(master));

@@ -75,11 +75,6 @@ final class Replacements {
         }
 
         @Override
-        public void pause() {
-            back.run();
-        }
-
-        @Override
         public void putBack() {
             back.run();
         }

@@ -48,11 +48,6 @@ final class VertexTypes implements Replacement {
     }
 
     @Override
-    public void pause() {
-        passBegins(false);
-    }
-
-    @Override
     public void putBack() {
         passBegins(false);
     }
