@@ -29,6 +29,7 @@ import org.dl4jamp.precision.LayerFamily;
 import org.dl4jamp.precision.LayerKind;
 import org.dl4jamp.precision.OptLevel;
 import org.dl4jamp.precision.SensitiveActivation;
+import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.activations.IActivation;
 
 /**
@@ -85,7 +86,9 @@ final class LayerKinds {
             if (activation(inner).filter(a -> a == SensitiveActivation.SOFTMAX).isPresent()) {
                 return new Verdict(LayerKind.FULL, SensitiveActivation.SOFTMAX.reason());
             }
-            if (sumsOverAll(inner)) {
+            // Sums over a whole image or time series: ND4J adds HALF values in HALF, where 2048 + 1 is 2048 (8192 ones
+            // make 4096). A window of a subsampling layer has a handful of values, and a maximum adds nothing.
+            if (inner instanceof GlobalPoolingLayer && pooling(inner) != PoolingType.MAX) {
                 return new Verdict(LayerKind.FULL, LayerFamily.STATISTICS.reason());
             }
         }
@@ -149,10 +152,10 @@ final class LayerKinds {
      */
     static Optional<Verdict> overflow(Layer layer) {
         Layer inner = innermost(layer);
-        if (pooling(inner).filter(p -> p == PoolingType.PNORM).isPresent()) {
+        if (pooling(inner) == PoolingType.PNORM) {
             return Optional.of(new Verdict(LayerKind.FULL, "powers of its input, in FP32"));
         }
-        if (inner instanceof GlobalPoolingLayer global && global.getPoolingType() == PoolingType.SUM) {
+        if (inner instanceof GlobalPoolingLayer && pooling(inner) == PoolingType.SUM) {
             return Optional.of(new Verdict(LayerKind.FULL, "a sum over all positions, in FP32"));
         }
         if (family(layer).kind() == LayerKind.LOWER) {
@@ -195,34 +198,26 @@ final class LayerKinds {
         if (layer instanceof ActivationLayer activation) {
             return activation.getActivationFn();
         }
-        if (layer instanceof LocallyConnected1D local && local.getActivation() != null) {
-            return local.getActivation().getActivationFunction();
+        Activation named = null;
+        if (layer instanceof LocallyConnected1D local) {
+            named = local.getActivation();
+        } else if (layer instanceof LocallyConnected2D local) {
+            named = local.getActivation();
+        } else if (layer instanceof RecurrentAttentionLayer attention) {
+            named = attention.getActivation();
         }
-        if (layer instanceof LocallyConnected2D local && local.getActivation() != null) {
-            return local.getActivation().getActivationFunction();
-        }
-        if (layer instanceof RecurrentAttentionLayer attention && attention.getActivation() != null) {
-            return attention.getActivation().getActivationFunction();
-        }
-        return null;
+        return named == null ? null : named.getActivationFunction();
     }
 
-    private static Optional<PoolingType> pooling(Layer layer) {
+    /** Returns null if a layer has no kind of pooling. */
+    private static PoolingType pooling(Layer layer) {
         if (layer instanceof GlobalPoolingLayer global) {
-            return Optional.ofNullable(global.getPoolingType());
+            return global.getPoolingType();
         }
         if (layer instanceof SubsamplingLayer subsampling) {
-            return Optional.ofNullable(subsampling.getPoolingType());
+            return subsampling.getPoolingType();
         }
-        return layer instanceof Subsampling3DLayer subsampling
-                ? Optional.ofNullable(subsampling.getPoolingType())
-                : Optional.empty();
-    }
-
-    // Sums over a whole image or time series: ND4J adds HALF values in HALF, where 2048 + 1 is 2048 (8192 ones make
-    // 4096). A window of a subsampling layer has a handful of values, and a maximum adds nothing.
-    private static boolean sumsOverAll(Layer layer) {
-        return layer instanceof GlobalPoolingLayer global && global.getPoolingType() != PoolingType.MAX;
+        return layer instanceof Subsampling3DLayer subsampling ? subsampling.getPoolingType() : null;
     }
 
     private static String unknown(Class<?> type) {

@@ -2,6 +2,7 @@ package org.dl4jamp.policy;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -114,11 +115,9 @@ public record NetworkGraph(List<Node> nodes) {
     public static NetworkGraph of(ComputationGraphConfiguration configuration) {
         Map<String, List<String>> inputs = new LinkedHashMap<>();
         configuration.getNetworkInputs().forEach(name -> inputs.put(name, List.of()));
-        configuration
-                .getVertices()
-                .keySet()
-                .forEach(
-                        name -> inputs.put(name, configuration.getVertexInputs().getOrDefault(name, List.of())));
+        for (String name : configuration.getVertices().keySet()) {
+            inputs.put(name, configuration.getVertexInputs().getOrDefault(name, List.of()));
+        }
         Set<String> outputs = new HashSet<>(configuration.getNetworkOutputs());
         List<Node> nodes = new ArrayList<>();
         for (String name : topologicalOrder(inputs)) {
@@ -187,10 +186,8 @@ public record NetworkGraph(List<Node> nodes) {
                 .orElse("");
     }
 
-    private static String unused(String wanted, Iterable<String> used) {
+    private static String unused(String wanted, Collection<String> taken) {
         String name = wanted;
-        Set<String> taken = new HashSet<>();
-        used.forEach(taken::add);
         while (taken.contains(name)) {
             name = "#" + name;
         }

@@ -1,11 +1,11 @@
 package org.dl4jamp.policy;
 
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.config.PrecisionRule;
 import org.dl4jamp.precision.AmpException;
@@ -51,12 +51,9 @@ public final class PrecisionPlanner {
     /**
      * Makes the plan for a network, without the {@linkplain Fusions fusions} of training.
      *
-     * @param graph the network
      * @param precision HALF, BFLOAT16 or FLOAT
-     * @param optLevel the preset
      * @param rules the user's overrides, in the order in which they were given; they are checked even where nothing is
      *     lowered
-     * @param ability the engine's abilities
      * @param note the reason for this precision, for the plan's note and the reasons of rows that it leaves to DL4J;
      *     null if the settings name it
      * @return the plan; its precision is FLOAT if no layer ended in half precision
@@ -80,26 +77,21 @@ public final class PrecisionPlanner {
         PrecisionPlanner planner = new PrecisionPlanner(graph, precision, optLevel, book, ability);
         String why = Objects.requireNonNullElse(note, precision + " was asked for");
         if (optLevel == OptLevel.O0) {
-            return planner.allFloat("opt level O0 is FP32 throughout");
+            String reason = "opt level O0 is FP32 throughout";
+            return planner.allFloat(reason, node -> floatRow(node, UNTOUCHED, reason));
         }
         if (precision.isHalf()) {
             return planner.mixed(why);
         }
-        return ability.computesFloat() ? planner.floatOnEngine(why) : planner.allFloat(why);
+        return planner.allFloat(
+                why,
+                node -> ability.computesFloat() ? planner.floatOnEngine(node, why) : floatRow(node, UNTOUCHED, why));
     }
 
-    private PrecisionPlan allFloat(String reason) {
+    private PrecisionPlan allFloat(String reason, Function<NetworkGraph.Node, PrecisionPlan.Row> row) {
         List<PrecisionPlan.Row> rows = graph.nodes().stream()
                 .filter(node -> !node.networkInput())
-                .map(node -> floatRow(node, UNTOUCHED, reason))
-                .toList();
-        return new PrecisionPlan(Precision.FLOAT, reason, rows);
-    }
-
-    private PrecisionPlan floatOnEngine(String reason) {
-        List<PrecisionPlan.Row> rows = graph.nodes().stream()
-                .filter(node -> !node.networkInput())
-                .map(node -> floatOnEngine(node, reason))
+                .map(row)
                 .toList();
         return new PrecisionPlan(Precision.FLOAT, reason, rows);
     }
@@ -133,14 +125,9 @@ public final class PrecisionPlanner {
         Painting first = new Painting(choices);
         Set<Choice> pointless = new HashSet<>();
         first.islands().stream().filter(this::gainsNothing).forEach(pointless::addAll);
-        List<Choice> kept = new ArrayList<>();
-        for (Choice choice : choices) {
-            kept.add(
-                    pointless.contains(choice)
-                            ? choice.withRole(
-                                    LayerKind.FULL, "alone among FP32 layers: the casts would cost more than it saves")
-                            : choice);
-        }
+        List<Choice> kept = choices.stream()
+                .map(choice -> pointless.contains(choice) ? choice.keptFull() : choice)
+                .toList();
         Painting painting = pointless.isEmpty() ? first : new Painting(kept);
         List<PrecisionPlan.Row> rows = kept.stream()
                 .filter(choice -> !choice.node().networkInput())
@@ -230,8 +217,8 @@ public final class PrecisionPlanner {
 
     private PrecisionPlan.Row row(Choice choice, Painting painting) {
         NetworkGraph.Node node = choice.node();
-        boolean in = painting.anyInputHalf(node);
-        boolean out = painting.half(node);
+        boolean in = node.inputs().stream().anyMatch(painting::half);
+        boolean out = painting.half(node.name());
         boolean computesHalf =
                 switch (choice.role()) {
                     case LOWER -> true;
@@ -250,7 +237,7 @@ public final class PrecisionPlanner {
                 in ? precision : Precision.FLOAT,
                 out ? precision : Precision.FLOAT,
                 touched ? ability.name() : UNTOUCHED,
-                reason(choice, in, out, painting.forced(node)));
+                reason(choice, in, out, painting.forced(node.name())));
     }
 
     private String reason(Choice choice, boolean in, boolean out, Optional<String> forced) {
