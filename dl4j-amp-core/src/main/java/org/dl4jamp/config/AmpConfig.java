@@ -197,7 +197,7 @@ public final class AmpConfig implements Serializable {
             return rule(new PrecisionRule.ByPredicate(LayerKind.LOWER, predicate));
         }
 
-        private Builder rule(PrecisionRule rule) {
+        Builder rule(PrecisionRule rule) {
             settings.rules.add(rule);
             return this;
         }
