@@ -78,14 +78,8 @@ public final class AmpModelSerializer {
     }
 
     /**
-     * Writes a network to a stream, which is left open. If that fails, a part of the zip may have been written.
-     *
-     * @param model a {@link MultiLayerNetwork} or {@link ComputationGraph}
-     * @param stream where to write
-     * @param saveUpdater whether to save the updater's state, which going on with training needs
-     * @param normalizer normalizes the network's features, or null
-     * @throws AmpException if the settings hold something that can't be written: a rule by predicate or a user-written
-     *     loss scaler
+     * As {@link #writeModel(Model, File, boolean, DataNormalization)}, to a stream, which is left open. If that fails,
+     * a part of the zip may have been written.
      */
     public static void writeModel(Model model, OutputStream stream, boolean saveUpdater, DataNormalization normalizer)
             throws IOException {
@@ -180,13 +174,7 @@ public final class AmpModelSerializer {
         return restoreComputationGraph(file(path), loadUpdater);
     }
 
-    /**
-     * Restores a graph, in mixed precision if it was when it was written.
-     *
-     * @param loadUpdater whether to restore the updater's state, if it was saved
-     * @throws AmpException if the file is no zip or not of such a network, or its entry {@code amp.json} is truncated,
-     *     corrupt, larger than 1 MB or newer than this dl4j-amp
-     */
+    /** As {@link #restoreMultiLayerNetwork(File, boolean)}, for a graph. */
     public static ComputationGraph restoreComputationGraph(File file, boolean loadUpdater) throws IOException {
         return ModelReader.read(
                 file, zip -> ModelSerializer.restoreComputationGraph(zip, loadUpdater), MixedPrecision::enable);

@@ -45,12 +45,7 @@ public final class ModelWriter {
         AtomicFile.write(file.toPath(), stream -> zip(model, saveUpdater, more, gradients(state), stream));
     }
 
-    /**
-     * Writes a network to a stream, which is left open.
-     *
-     * @param state empty for a network without mixed precision
-     * @param normalizer may be null
-     */
+    /** As {@link #write(Model, Optional, File, boolean, DataNormalization)}, to a stream, which is left open. */
     public static void write(
             Model model,
             Optional<AmpState> state,
