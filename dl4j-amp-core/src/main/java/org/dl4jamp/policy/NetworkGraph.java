@@ -1,15 +1,14 @@
 package org.dl4jamp.policy;
 
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
-import java.util.Queue;
 import java.util.Set;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.InputPreProcessor;
@@ -197,29 +196,26 @@ public record NetworkGraph(List<Node> nodes) {
     // Kahn's algorithm
     private static List<String> topologicalOrder(Map<String, List<String>> inputs) {
         Map<String, Integer> missing = new HashMap<>();
-        Map<String, List<String>> consumers = new HashMap<>();
+        List<String> order = new ArrayList<>();
         inputs.forEach((name, of) -> {
+            of.stream().filter(input -> !inputs.containsKey(input)).findFirst().ifPresent(input -> {
+                throw new AmpException("vertex \"" + name + "\" has the input \"" + input
+                        + "\", which is neither a vertex nor an input of the network; the configuration has "
+                        + inputs.keySet());
+            });
             missing.put(name, of.size());
-            for (String input : of) {
-                if (!inputs.containsKey(input)) {
-                    throw new AmpException("vertex \"" + name + "\" has the input \"" + input
-                            + "\", which is neither a vertex nor an input of the network; the configuration has "
-                            + inputs.keySet());
-                }
-                consumers.computeIfAbsent(input, key -> new ArrayList<>()).add(name);
+            if (of.isEmpty()) {
+                order.add(name);
             }
         });
-        Queue<String> ready = new ArrayDeque<>();
-        inputs.keySet().stream().filter(name -> missing.get(name) == 0).forEach(ready::add);
-        List<String> order = new ArrayList<>();
-        while (!ready.isEmpty()) {
-            String name = ready.remove();
-            order.add(name);
-            for (String consumer : consumers.getOrDefault(name, List.of())) {
-                if (missing.merge(consumer, -1, Integer::sum) == 0) {
-                    ready.add(consumer);
+        for (int i = 0; i < order.size(); i++) {
+            String done = order.get(i);
+            inputs.forEach((name, of) -> {
+                int times = Collections.frequency(of, done);
+                if (times > 0 && missing.merge(name, -times, Integer::sum) == 0) {
+                    order.add(name);
                 }
-            }
+            });
         }
         if (order.size() < inputs.size()) {
             List<String> cycle = inputs.keySet().stream()

@@ -243,20 +243,14 @@ public final class PrecisionPlanner {
     private String reason(Choice choice, boolean in, boolean out, Optional<String> forced) {
         return switch (choice.role()) {
             case LOWER -> choice.reason() + (out ? "" : outputInFloat(forced));
-            case FOLLOW -> {
-                if (in) {
-                    yield choice.reason() + (out ? "" : outputInFloat(forced));
-                }
-                yield choice.reason() + ": " + forced.orElse("no layer beside it computes in " + precision);
-            }
+            case FOLLOW ->
+                in
+                        ? choice.reason() + (out ? "" : outputInFloat(forced))
+                        : choice.reason() + ": " + forced.orElse("no layer beside it computes in " + precision);
             case FULL -> {
-                if (in && out) {
-                    yield choice.reason() + ", activations kept in " + precision;
-                }
-                if (in) {
-                    yield choice.reason() + ", takes " + precision;
-                }
-                yield out ? choice.reason() + ", hands on " + precision : choice.reason();
+                String halfOutput = out ? ", hands on " + precision : "";
+                String halfInput = out ? ", activations kept in " + precision : ", takes " + precision;
+                yield choice.reason() + (in ? halfInput : halfOutput);
             }
         };
     }
