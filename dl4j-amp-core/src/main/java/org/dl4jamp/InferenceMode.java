@@ -89,11 +89,6 @@ public final class InferenceMode implements AutoCloseable {
     static InferenceMode enter(Model network, AmpConfig config) {
         AmpException.ifNull(config, "config", "an AmpConfig, such as AmpConfig.defaults()");
         config.lossScaler().ifPresent(scaler -> refuse("lossScaler(" + scaler + ")", "no loss is scaled"));
-        refuseStepSettings(config);
-        return begin(network, config);
-    }
-
-    private static void refuseStepSettings(AmpConfig config) {
         String why = "there is no gradient";
         config.gradientPenalty().ifPresent(penalty -> refuse("gradientPenalty(" + penalty + ")", why));
         if (config.accumulate() > 1) {
@@ -104,6 +99,7 @@ public final class InferenceMode implements AutoCloseable {
         if (config.measuresGradientNorm()) {
             refuse("measureGradientNorm(true)", why);
         }
+        return begin(network, config);
     }
 
     private static void refuse(String setting, String why) {

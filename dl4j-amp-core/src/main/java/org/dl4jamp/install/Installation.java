@@ -24,7 +24,6 @@ import org.dl4jamp.network.VertexPlace;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.step.TrainingStep;
-import org.dl4jamp.twin.Casting;
 import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
 
@@ -56,10 +55,10 @@ public final class Installation {
         try {
             network.gradients();
             anchor = anchor();
-            replacements.onUndo(step::removeUpdater);
             session = engine.session(wrappers.largestLayer(), masterWeights);
-            LayerContexts neighbours = new LayerContexts(
-                    network.graph(), network.order(), plan, engine.name(), session::losesSpecialNumbers);
+            replacements.onUndo(session::close);
+            replacements.onUndo(step::removeUpdater);
+            LayerContexts neighbours = new LayerContexts(network, plan, engine, session);
             Map<LayerPlace, TwinLayer> made = new LinkedHashMap<>();
             for (LayerPlace place : network.layers()) {
                 TwinLayer wrapper = wrapper(place, neighbours.of(place.name()));
@@ -97,13 +96,9 @@ public final class Installation {
      * that it has to stop, need one.
      */
     private Optional<TwinLayer> wrapperInPause(TwinLayer mixed, LayerContext surroundings) {
-        Layer master = mixed.master();
-        if (!isAlwaysWrapped(master)) {
-            return Optional.empty();
-        }
-        GradientScale unscaled = new GradientScale(() -> 1, false);
-        return Optional.of(
-                wrappers.floatWrapper(master, Wrappers.itself(master, Casting.ND4J), surroundings, unscaled));
+        return Optional.of(mixed.master())
+                .filter(this::isAlwaysWrapped)
+                .map(master -> wrappers.floatWrapper(master, surroundings));
     }
 
     /**
@@ -175,10 +170,6 @@ public final class Installation {
 
     /** Takes everything out again, in the reverse order, whatever fails on the way. */
     public void remove() {
-        replacements.undo(() -> {
-            if (session != null) {
-                session.close();
-            }
-        });
+        replacements.undo();
     }
 }

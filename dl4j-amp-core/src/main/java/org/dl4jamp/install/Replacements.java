@@ -33,11 +33,6 @@ final class Replacements {
         undo.push(action);
     }
 
-    /** Puts a wrapper's stand-in where a layer stands. */
-    void put(LayerPlace place, TwinLayer wrapper) {
-        put(place, wrapper, Optional::empty);
-    }
-
     /**
      * Puts a wrapper's stand-in where a layer stands.
      *
@@ -100,12 +95,8 @@ final class Replacements {
         exchanges.forEach(Replacement::putIn);
     }
 
-    /**
-     * Takes everything out again, in the reverse order, whatever fails on the way, and then closes what was there for
-     * it.
-     */
-    void undo(Runnable last) {
-        undo.addLast(last);
+    /** Takes everything out again, in the reverse order, whatever fails on the way. */
+    void undo() {
         RuntimeException failure = null;
         while (!undo.isEmpty()) {
             try {

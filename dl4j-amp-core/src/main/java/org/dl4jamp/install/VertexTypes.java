@@ -21,8 +21,7 @@ final class VertexTypes implements Replacement {
     /** Takes the types of the plan for vertices without a layer; they are set when a pass begins. */
     VertexTypes(AmpNetwork network, PrecisionPlan plan) {
         for (PrecisionPlan.Row row : plan.rows()) {
-            if (row.output().isHalf()
-                    && network.layers().stream().noneMatch(place -> place.name().equals(row.name()))) {
+            if (row.output().isHalf() && !row.layer()) {
                 DataType type = row.output().dataType().orElseThrow();
                 network.castingVertex(row.name())
                         .ifPresent(casting -> vertices.add(new Vertex(casting, type, casting.getDataType())));

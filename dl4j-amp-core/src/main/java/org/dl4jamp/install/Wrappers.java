@@ -112,9 +112,11 @@ final class Wrappers {
         return plan.row(name).output().dataType().orElseThrow();
     }
 
-    /** Returns a wrapper with FP32 input and output that computes in any pass. */
-    TwinLayer floatWrapper(Layer master, Twin twin, LayerContext surroundings, GradientScale scale) {
-        return wrapper(master, twin, DataType.FLOAT, DataType.FLOAT, surroundings.withoutTurn(), scale);
+    /** Returns a wrapper in which a layer computes for itself, with FP32 input and output, in any pass. */
+    TwinLayer floatWrapper(Layer master, LayerContext surroundings) {
+        Twin twin = itself(master, Casting.ND4J);
+        GradientScale unscaled = new GradientScale(() -> 1, false);
+        return wrapper(master, twin, DataType.FLOAT, DataType.FLOAT, surroundings.withoutTurn(), unscaled);
     }
 
     private TwinLayer wrapper(
