@@ -1,5 +1,7 @@
 package org.dl4jamp.checkpoint;
 
+import java.io.BufferedInputStream;
+import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.File;
 import java.io.IOException;
@@ -9,11 +11,20 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Optional;
 import java.util.function.BiConsumer;
+import java.util.zip.CRC32;
+import java.util.zip.CheckedInputStream;
+import java.util.zip.ZipEntry;
 import java.util.zip.ZipException;
+import java.util.zip.ZipFile;
+import org.dl4jamp.config.JsonFields;
 import org.dl4jamp.precision.AmpException;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Restores networks, in mixed precision if they were when they were written. Internal: it may change with any version.
+ * Restores networks, in mixed precision if they were when they were written. DL4J's ModelSerializer reads only its own
+ * entries. Internal: it may change with any version.
  */
 public final class ModelReader {
     private ModelReader() {}
@@ -51,13 +62,13 @@ public final class ModelReader {
         AmpException.ifNull(file, "file", "the file to read");
         // First, because it's quick: a file that can't be restored in mixed precision shall not cost reading a large
         // network.
-        Optional<AmpState> state = AmpEntry.read(file.toPath(), source);
+        Optional<AmpState> state = state(file.toPath(), source);
         R restored = restore(file, source, dl4j);
         state.ifPresent(present -> {
             try {
                 enable.accept(restored, present);
             } catch (AmpException e) {
-                throw new AmpException(AmpEntry.where(source) + ": " + e.getMessage(), e);
+                throw new AmpException(source + ", entry " + ModelWriter.STATE + ": " + e.getMessage(), e);
             }
         });
         return restored;
@@ -73,5 +84,75 @@ public final class ModelReader {
                             + "); restore from another copy, or with the call for its kind",
                     e);
         }
+    }
+
+    /**
+     * Reads the entries of mixed precision.
+     *
+     * @param source the zip's name in messages
+     * @return empty if there are none: a model that DL4J wrote
+     * @throws AmpException if the zip isn't one, or an entry is missing, truncated, corrupt or newer
+     */
+    static Optional<AmpState> state(Path zip, String source) throws IOException {
+        try (ZipFile file = new ZipFile(zip.toFile())) {
+            ZipEntry entry = file.getEntry(ModelWriter.STATE);
+            if (entry == null) {
+                return Optional.empty();
+            }
+            AmpState state = state(file, entry, source + ", entry " + ModelWriter.STATE);
+            boolean gradients =
+                    state.waiting().filter(group -> group.skip().isEmpty()).isPresent();
+            return Optional.of(
+                    gradients ? state.with(gradients(file, source + ", entry " + ModelWriter.GRADIENTS)) : state);
+        } catch (ZipException e) {
+            throw new AmpException(
+                    source + ": truncated or not a model zip (" + e.getMessage() + "); restore from another copy", e);
+        }
+    }
+
+    private static AmpState state(ZipFile file, ZipEntry entry, String where) throws IOException {
+        byte[] json;
+        try (InputStream stream = file.getInputStream(entry)) {
+            // The size in the zip's header may be wrong.
+            json = stream.readNBytes(JsonFields.MOST_BYTES + 1);
+        } catch (ZipException | EOFException e) {
+            throw corrupt(where, e);
+        }
+        if (json.length > JsonFields.MOST_BYTES) {
+            throw JsonFields.tooLarge(where);
+        }
+        CRC32 checksum = new CRC32();
+        checksum.update(json);
+        if (checksum.getValue() != entry.getCrc()) {
+            throw new AmpException(where + ": corrupt (its checksum is wrong); restore from another copy");
+        }
+        return AmpState.fromJson(json, where);
+    }
+
+    private static INDArray gradients(ZipFile zip, String where) {
+        ZipEntry entry = zip.getEntry(ModelWriter.GRADIENTS);
+        if (entry == null) {
+            throw new AmpException(where + ": it's missing, although " + ModelWriter.STATE
+                    + " says that gradients wait for more; restore from another copy");
+        }
+        CRC32 checksum = new CRC32();
+        INDArray array;
+        try (InputStream stream = zip.getInputStream(entry);
+                CheckedInputStream checked = new CheckedInputStream(new BufferedInputStream(stream), checksum)) {
+            array = Nd4j.read(new DataInputStream(checked));
+            checked.readAllBytes();
+        } catch (IOException | RuntimeException e) {
+            throw corrupt(where, e);
+        }
+        if (checksum.getValue() != entry.getCrc() || array.dataType() != DataType.FLOAT) {
+            throw new AmpException(where + ": corrupt (its checksum or its type, " + array.dataType()
+                    + ", is wrong); restore from another copy");
+        }
+        return array.reshape(array.length());
+    }
+
+    private static AmpException corrupt(String where, Exception e) {
+        return new AmpException(
+                where + ": truncated or corrupt (" + AmpException.quote(e) + "); restore from another copy", e);
     }
 }

@@ -29,6 +29,11 @@ import org.nd4j.linalg.factory.Nd4j;
  * the same byte by byte and in its order. Internal: it may change with any version.
  */
 public final class ModelWriter {
+    /** The entry that holds the {@link AmpState} as JSON. */
+    static final String STATE = "amp.json";
+    /** The entry with gradients that wait for more, in the form in which DL4J writes parameters. */
+    static final String GRADIENTS = "ampGradients.bin";
+
     private ModelWriter() {}
 
     /**
@@ -71,7 +76,7 @@ public final class ModelWriter {
             NormalizerSerializer.getDefault().write(normalizer, bytes);
             entries.put(ModelSerializer.NORMALIZER_BIN, bytes.toByteArray());
         }
-        state.ifPresent(present -> entries.put(AmpEntry.NAME, present.toJson()));
+        state.ifPresent(present -> entries.put(STATE, present.toJson()));
         return entries;
     }
 
@@ -107,7 +112,7 @@ public final class ModelWriter {
             zip.write(entry.getValue());
         }
         if (gradients.isPresent()) {
-            write(AmpEntry.GRADIENTS, gradients.get(), zip);
+            write(GRADIENTS, gradients.get(), zip);
         }
         zip.finish();
         zip.flush();
