@@ -126,7 +126,7 @@ public final class JsonFields {
     }
 
     /** Reads the version of the format and rejects newer ones than this code reads. */
-    public int formatVersion(int newest) {
+    public void formatVersion(int newest) {
         int version = integer("formatVersion");
         if (version > newest) {
             throw new AmpException(where + ": format version " + version + ", this dl4j-amp reads up to " + newest
@@ -135,7 +135,6 @@ public final class JsonFields {
         if (version < 1) {
             throw wrong("formatVersion", "from 1 to " + newest);
         }
-        return version;
     }
 
     boolean flag(String name) {

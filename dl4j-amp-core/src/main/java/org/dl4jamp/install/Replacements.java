@@ -60,7 +60,8 @@ final class Replacements {
     void setVertexTypes(PrecisionPlan plan, Gate gate) {
         VertexTypes types = new VertexTypes(network, plan);
         gate.onPass(types::passBegins);
-        put(types);
+        // The next pass of wrappers sets the types.
+        put(new Setting(() -> {}, () -> types.passBegins(false)));
     }
 
     private record Setting(Runnable there, Runnable back) implements Replacement {

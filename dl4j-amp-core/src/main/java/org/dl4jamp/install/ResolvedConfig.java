@@ -94,11 +94,7 @@ public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionP
         return config.optLevel() != OptLevel.O3;
     }
 
-    /**
-     * Returns what becomes of gradients on their way to the updater.
-     *
-     * @param network whose gradients
-     */
+    /** Returns what becomes of a network's gradients on their way to the updater. */
     public GradientTerms gradientTerms(Model network) {
         return new GradientTerms(
                 config.gradientPenalty()
