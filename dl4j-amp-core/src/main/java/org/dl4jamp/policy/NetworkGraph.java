@@ -2,7 +2,6 @@ package org.dl4jamp.policy;
 
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -196,26 +195,28 @@ public record NetworkGraph(List<Node> nodes) {
     // Kahn's algorithm
     private static List<String> topologicalOrder(Map<String, List<String>> inputs) {
         Map<String, Integer> missing = new HashMap<>();
+        Map<String, List<String>> consumers = new HashMap<>();
         List<String> order = new ArrayList<>();
         inputs.forEach((name, of) -> {
-            of.stream().filter(input -> !inputs.containsKey(input)).findFirst().ifPresent(input -> {
-                throw new AmpException("vertex \"" + name + "\" has the input \"" + input
-                        + "\", which is neither a vertex nor an input of the network; the configuration has "
-                        + inputs.keySet());
-            });
             missing.put(name, of.size());
             if (of.isEmpty()) {
                 order.add(name);
             }
+            for (String input : of) {
+                if (!inputs.containsKey(input)) {
+                    throw new AmpException("vertex \"" + name + "\" has the input \"" + input
+                            + "\", which is neither a vertex nor an input of the network; the configuration has "
+                            + inputs.keySet());
+                }
+                consumers.computeIfAbsent(input, key -> new ArrayList<>()).add(name);
+            }
         });
         for (int i = 0; i < order.size(); i++) {
-            String done = order.get(i);
-            inputs.forEach((name, of) -> {
-                int times = Collections.frequency(of, done);
-                if (times > 0 && missing.merge(name, -times, Integer::sum) == 0) {
-                    order.add(name);
+            for (String consumer : consumers.getOrDefault(order.get(i), List.of())) {
+                if (missing.merge(consumer, -1, Integer::sum) == 0) {
+                    order.add(consumer);
                 }
-            });
+            }
         }
         if (order.size() < inputs.size()) {
             List<String> cycle = inputs.keySet().stream()
