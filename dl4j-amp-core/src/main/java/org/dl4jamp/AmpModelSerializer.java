@@ -44,9 +44,6 @@ import org.nd4j.linalg.dataset.api.preprocessor.Normalizer;
 // DL4J's own calls return a raw Normalizer.
 @SuppressWarnings("rawtypes")
 public final class AmpModelSerializer {
-    private static final ModelReader<MultiLayerNetwork> MULTI_LAYER = ModelReader.multiLayer(MixedPrecision::enable);
-    private static final ModelReader<ComputationGraph> GRAPH = ModelReader.graph(MixedPrecision::enable);
-
     private AmpModelSerializer() {}
 
     /** As {@link #writeModel(Model, File, boolean, DataNormalization)}, without a normalizer. */
@@ -81,18 +78,16 @@ public final class AmpModelSerializer {
     }
 
     /**
-     * Writes a network to a stream, which is left open. If that fails, a part of the zip may have been written.
-     *
-     * @param model a {@link MultiLayerNetwork} or {@link ComputationGraph}
-     * @param stream where to write
-     * @param saveUpdater whether to save the updater's state, which going on with training needs
-     * @param normalizer normalizes the network's features, or null
-     * @throws AmpException if the settings hold something that can't be written: a rule by predicate or a user-written
-     *     loss scaler
+     * As {@link #writeModel(Model, File, boolean, DataNormalization)}, to a stream, which is left open. If that fails,
+     * a part of the zip may have been written.
      */
     public static void writeModel(Model model, OutputStream stream, boolean saveUpdater, DataNormalization normalizer)
             throws IOException {
         ModelWriter.write(model, stateOf(model), stream, saveUpdater, normalizer);
+    }
+
+    private static void enable(Pair<? extends Model, Normalizer> restored, AmpState state) {
+        MixedPrecision.enable(restored.getFirst(), state);
     }
 
     private static File file(String path) {
@@ -127,7 +122,8 @@ public final class AmpModelSerializer {
      *     corrupt, larger than 1 MB or newer than this dl4j-amp
      */
     public static MultiLayerNetwork restoreMultiLayerNetwork(File file, boolean loadUpdater) throws IOException {
-        return MULTI_LAYER.read(file, loadUpdater);
+        return ModelReader.read(
+                file, zip -> ModelSerializer.restoreMultiLayerNetwork(zip, loadUpdater), MixedPrecision::enable);
     }
 
     /** As {@link #restoreMultiLayerNetwork(InputStream, boolean)}, with the updater's state. */
@@ -138,13 +134,17 @@ public final class AmpModelSerializer {
     /** As {@link #restoreMultiLayerNetwork(File, boolean)}, from a stream that is read to its end and closed. */
     public static MultiLayerNetwork restoreMultiLayerNetwork(InputStream stream, boolean loadUpdater)
             throws IOException {
-        return MULTI_LAYER.read(stream, loadUpdater);
+        return ModelReader.read(
+                stream, zip -> ModelSerializer.restoreMultiLayerNetwork(zip, loadUpdater), MixedPrecision::enable);
     }
 
     /** As {@link #restoreMultiLayerNetwork(File, boolean)}, with the normalizer that was saved, or null. */
     public static Pair<MultiLayerNetwork, Normalizer> restoreMultiLayerNetworkAndNormalizer(
             File file, boolean loadUpdater) throws IOException {
-        return MULTI_LAYER.readWithNormalizer(file, loadUpdater);
+        return ModelReader.read(
+                file,
+                zip -> ModelSerializer.restoreMultiLayerNetworkAndNormalizer(zip, loadUpdater),
+                AmpModelSerializer::enable);
     }
 
     /**
@@ -153,7 +153,10 @@ public final class AmpModelSerializer {
      */
     public static Pair<MultiLayerNetwork, Normalizer> restoreMultiLayerNetworkAndNormalizer(
             InputStream stream, boolean loadUpdater) throws IOException {
-        return MULTI_LAYER.readWithNormalizer(stream, loadUpdater);
+        return ModelReader.read(
+                stream,
+                zip -> ModelSerializer.restoreMultiLayerNetworkAndNormalizer(zip, loadUpdater),
+                AmpModelSerializer::enable);
     }
 
     /** As {@link #restoreComputationGraph(File, boolean)}, with the updater's state. */
@@ -171,15 +174,10 @@ public final class AmpModelSerializer {
         return restoreComputationGraph(file(path), loadUpdater);
     }
 
-    /**
-     * Restores a graph, in mixed precision if it was when it was written.
-     *
-     * @param loadUpdater whether to restore the updater's state, if it was saved
-     * @throws AmpException if the file is no zip or not of such a network, or its entry {@code amp.json} is truncated,
-     *     corrupt, larger than 1 MB or newer than this dl4j-amp
-     */
+    /** As {@link #restoreMultiLayerNetwork(File, boolean)}, for a graph. */
     public static ComputationGraph restoreComputationGraph(File file, boolean loadUpdater) throws IOException {
-        return GRAPH.read(file, loadUpdater);
+        return ModelReader.read(
+                file, zip -> ModelSerializer.restoreComputationGraph(zip, loadUpdater), MixedPrecision::enable);
     }
 
     /** As {@link #restoreComputationGraph(InputStream, boolean)}, with the updater's state. */
@@ -189,13 +187,17 @@ public final class AmpModelSerializer {
 
     /** As {@link #restoreComputationGraph(File, boolean)}, from a stream that is read to its end and closed. */
     public static ComputationGraph restoreComputationGraph(InputStream stream, boolean loadUpdater) throws IOException {
-        return GRAPH.read(stream, loadUpdater);
+        return ModelReader.read(
+                stream, zip -> ModelSerializer.restoreComputationGraph(zip, loadUpdater), MixedPrecision::enable);
     }
 
     /** As {@link #restoreComputationGraph(File, boolean)}, with the normalizer that was saved, or null. */
     public static Pair<ComputationGraph, Normalizer> restoreComputationGraphAndNormalizer(
             File file, boolean loadUpdater) throws IOException {
-        return GRAPH.readWithNormalizer(file, loadUpdater);
+        return ModelReader.read(
+                file,
+                zip -> ModelSerializer.restoreComputationGraphAndNormalizer(zip, loadUpdater),
+                AmpModelSerializer::enable);
     }
 
     /**
@@ -204,6 +206,9 @@ public final class AmpModelSerializer {
      */
     public static Pair<ComputationGraph, Normalizer> restoreComputationGraphAndNormalizer(
             InputStream stream, boolean loadUpdater) throws IOException {
-        return GRAPH.readWithNormalizer(stream, loadUpdater);
+        return ModelReader.read(
+                stream,
+                zip -> ModelSerializer.restoreComputationGraphAndNormalizer(zip, loadUpdater),
+                AmpModelSerializer::enable);
     }
 }

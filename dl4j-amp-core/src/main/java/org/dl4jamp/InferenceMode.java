@@ -17,7 +17,6 @@ import org.dl4jamp.policy.InferencePlanner;
 import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.policy.PrecisionPlanner;
-import org.dl4jamp.policy.WithoutFusions;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.precision.OptLevel;
 import org.dl4jamp.precision.Precision;
@@ -69,12 +68,11 @@ public final class InferenceMode implements AutoCloseable {
         this.config = config;
         this.engine = Engines.choose(config.engine(), config.precision());
         Precision precision = config.optLevel() == OptLevel.O0 ? Precision.FLOAT : engine.precision();
-        WithoutFusions ability = new WithoutFusions(engine.engine());
         NetworkGraph graph = network.graph();
-        PrecisionPlan layers =
-                PrecisionPlanner.plan(graph, precision, config.optLevel(), config.rules(), ability, engine.reason());
-        InferencePlan inference =
-                InferencePlanner.groups(graph, layers, ability, network.order(), network.takesDetachedActivations());
+        PrecisionPlan layers = PrecisionPlanner.plan(
+                graph, precision, config.optLevel(), config.rules(), engine.engine(), engine.reason());
+        InferencePlan inference = InferencePlanner.groups(
+                graph, layers, engine.engine(), network.order(), network.takesDetachedActivations());
         this.plan = inference.plan();
         this.guard = new InferenceGuard(this);
         this.installation = new InferenceInstallation(network, inference, guard);
@@ -91,11 +89,6 @@ public final class InferenceMode implements AutoCloseable {
     static InferenceMode enter(Model network, AmpConfig config) {
         AmpException.ifNull(config, "config", "an AmpConfig, such as AmpConfig.defaults()");
         config.lossScaler().ifPresent(scaler -> refuse("lossScaler(" + scaler + ")", "no loss is scaled"));
-        refuseStepSettings(config);
-        return begin(network, config);
-    }
-
-    private static void refuseStepSettings(AmpConfig config) {
         String why = "there is no gradient";
         config.gradientPenalty().ifPresent(penalty -> refuse("gradientPenalty(" + penalty + ")", why));
         if (config.accumulate() > 1) {
@@ -106,6 +99,7 @@ public final class InferenceMode implements AutoCloseable {
         if (config.measuresGradientNorm()) {
             refuse("measureGradientNorm(true)", why);
         }
+        return begin(network, config);
     }
 
     private static void refuse(String setting, String why) {

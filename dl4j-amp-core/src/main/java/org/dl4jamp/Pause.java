@@ -1,22 +1,13 @@
 package org.dl4jamp;
 
-import org.dl4jamp.install.Pauses;
 import org.dl4jamp.precision.AmpException;
 
-/**
- * A while in which a network with mixed precision computes in FP32, see {@link MixedPrecision#pause()}:
- *
- * <pre>
- * try (Pause fp32 = amp.pause()) {
- *     net.evaluate(iterator);
- * }
- * </pre>
- */
+/** A while in which a network with mixed precision computes in FP32, see {@link MixedPrecision#pause()}. */
 public final class Pause implements AutoCloseable {
-    private final Pauses.Begun begun;
+    private final Runnable end;
 
-    Pause(Pauses.Begun begun) {
-        this.begun = begun;
+    Pause(Runnable end) {
+        this.end = end;
     }
 
     /**
@@ -27,6 +18,6 @@ public final class Pause implements AutoCloseable {
      */
     @Override
     public void close() {
-        begun.end();
+        end.run();
     }
 }

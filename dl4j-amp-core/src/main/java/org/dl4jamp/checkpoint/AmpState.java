@@ -130,20 +130,24 @@ public record AmpState(
         });
     }
 
+    private static LossScalerState scaler(JsonFields json) {
+        return new LossScalerState(
+                json.text("kind"),
+                json.number("scale"),
+                json.integer("growthTracker"),
+                json.integer("hysteresisTracker"));
+    }
+
     private static WaitingGroup group(JsonFields json) {
         int microBatches = json.integer("microBatches");
         long examples = json.wholeNumber("examples");
-        Optional<Skip> skip = json.has("skip") ? Optional.of(skip(json.object("skip"))) : Optional.empty();
-        json.end();
+        Optional<Skip> skip = json.optional("skip", name -> json.object(name, AmpState::skip));
         return new WaitingGroup(microBatches, examples, Optional.empty(), skip);
     }
 
     private static Skip skip(JsonFields json) {
-        Skip.Cause cause = json.constant("cause", Skip.Cause.class);
-        String what = json.text("what");
-        Optional<String> first = json.has("first") ? Optional.of(json.text("first")) : Optional.empty();
-        json.end();
-        return new Skip(cause, what, first);
+        return new Skip(
+                json.constant("cause", Skip.Cause.class), json.text("what"), json.optional("first", json::text));
     }
 
     /**
@@ -155,24 +159,18 @@ public record AmpState(
     static AmpState fromJson(byte[] bytes, String where) {
         JsonFields json = JsonFields.parse(bytes, where);
         json.formatVersion(FORMAT_VERSION);
-        AmpConfig config = AmpConfigJson.read(json.object("config"));
-        JsonFields scaler = json.object("scaler");
-        String kind = scaler.text("kind");
-        double scale = scaler.number("scale");
-        int growthTracker = scaler.integer("growthTracker");
-        int hysteresisTracker = scaler.integer("hysteresisTracker");
-        scaler.end();
-        long stepsTaken = json.wholeNumber("stepsTaken");
-        long stepsSkipped = json.wholeNumber("stepsSkipped");
-        int consecutiveSkips = json.integer("consecutiveSkips");
-        long iterationsWithoutStep = json.has("iterationsWithoutStep") ? json.wholeNumber("iterationsWithoutStep") : 0;
+        AmpConfig config = json.object("config", AmpConfigJson::read);
         try {
-            Optional<WaitingGroup> waiting =
-                    json.has("waiting") ? Optional.of(group(json.object("waiting"))) : Optional.empty();
+            AmpState state = new AmpState(
+                    config,
+                    json.object("scaler", AmpState::scaler),
+                    json.wholeNumber("stepsTaken"),
+                    json.wholeNumber("stepsSkipped"),
+                    json.integer("consecutiveSkips"),
+                    json.optional("iterationsWithoutStep", json::wholeNumber).orElse(0L),
+                    json.optional("waiting", name -> json.object(name, AmpState::group)));
             json.end();
-            LossScalerState scalerState = new LossScalerState(kind, scale, growthTracker, hysteresisTracker);
-            return new AmpState(
-                    config, scalerState, stepsTaken, stepsSkipped, consecutiveSkips, iterationsWithoutStep, waiting);
+            return state;
         } catch (AmpException e) {
             throw e.getMessage().startsWith(where) ? e : new AmpException(where + ": " + e.getMessage(), e);
         }

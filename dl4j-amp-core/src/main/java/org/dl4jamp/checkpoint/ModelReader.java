@@ -1,5 +1,7 @@
 package org.dl4jamp.checkpoint;
 
+import java.io.BufferedInputStream;
+import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.File;
 import java.io.IOException;
@@ -9,100 +11,70 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Optional;
 import java.util.function.BiConsumer;
+import java.util.zip.CRC32;
+import java.util.zip.CheckedInputStream;
+import java.util.zip.ZipEntry;
 import java.util.zip.ZipException;
-import org.deeplearning4j.nn.api.Model;
-import org.deeplearning4j.nn.graph.ComputationGraph;
-import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
-import org.deeplearning4j.util.ModelSerializer;
+import java.util.zip.ZipFile;
+import org.dl4jamp.config.JsonFields;
 import org.dl4jamp.precision.AmpException;
-import org.nd4j.common.primitives.Pair;
-import org.nd4j.linalg.dataset.api.preprocessor.Normalizer;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Restores networks of one of DL4J's kinds, in mixed precision if they were when they were written. Internal: it may
- * change with any version.
- *
- * @param <N> the kind
- * @param network DL4J's call that restores a network
- * @param withNormalizer DL4J's call that restores its normalizer along with it
- * @param enable enables mixed precision
+ * Restores networks, in mixed precision if they were when they were written. DL4J's ModelSerializer reads only its own
+ * entries. Internal: it may change with any version.
  */
-// DL4J's own calls return a raw Normalizer.
-@SuppressWarnings("rawtypes")
-public record ModelReader<N extends Model>(
-        Dl4jCall<N> network, Dl4jCall<Pair<N, Normalizer>> withNormalizer, BiConsumer<N, AmpState> enable) {
-    /** Returns the reader of networks that are a sequence of layers. */
-    public static ModelReader<MultiLayerNetwork> multiLayer(BiConsumer<MultiLayerNetwork, AmpState> enable) {
-        return new ModelReader<>(
-                ModelSerializer::restoreMultiLayerNetwork,
-                ModelSerializer::restoreMultiLayerNetworkAndNormalizer,
-                enable);
-    }
-
-    /** Returns the reader of graphs. */
-    public static ModelReader<ComputationGraph> graph(BiConsumer<ComputationGraph, AmpState> enable) {
-        return new ModelReader<>(
-                ModelSerializer::restoreComputationGraph,
-                ModelSerializer::restoreComputationGraphAndNormalizer,
-                enable);
-    }
+public final class ModelReader {
+    private ModelReader() {}
 
     /** One of DL4J's calls that restore from a zip. */
     public interface Dl4jCall<R> {
-        R from(File zip, boolean loadUpdater) throws IOException;
-    }
-
-    /** Such a call, with the choice whether to restore the updater's state already made. */
-    interface Dl4jRestore<R> {
         R from(File zip) throws IOException;
     }
 
-    public N read(File file, boolean loadUpdater) throws IOException {
-        return restore(file, String.valueOf(file), zip -> network.from(zip, loadUpdater), enable);
-    }
-
-    /** Reads a stream to its end and closes it. */
-    public N read(InputStream stream, boolean loadUpdater) throws IOException {
-        return restore(stream, zip -> network.from(zip, loadUpdater), enable);
-    }
-
-    /** Returns a network and its normalizer, or null in place of that. */
-    public Pair<N, Normalizer> readWithNormalizer(File file, boolean loadUpdater) throws IOException {
-        return restore(file, String.valueOf(file), zip -> withNormalizer.from(zip, loadUpdater), this::enableFirst);
-    }
-
-    /** Reads a stream to its end and closes it. */
-    public Pair<N, Normalizer> readWithNormalizer(InputStream stream, boolean loadUpdater) throws IOException {
-        return restore(stream, zip -> withNormalizer.from(zip, loadUpdater), this::enableFirst);
-    }
-
-    private void enableFirst(Pair<N, Normalizer> restored, AmpState state) {
-        enable.accept(restored.getFirst(), state);
-    }
-
     /**
-     * Restores something from a zip.
+     * Restores what is in a zip.
      *
-     * @param source the zip's name in messages
+     * @param dl4j restores the network, or the network and more
+     * @param enable enables mixed precision on it
      */
-    static <R> R restore(File file, String source, Dl4jRestore<R> dl4j, BiConsumer<R, AmpState> enable)
+    public static <R> R read(File file, Dl4jCall<R> dl4j, BiConsumer<R, AmpState> enable) throws IOException {
+        return restore(file, String.valueOf(file), dl4j, enable);
+    }
+
+    /** As {@link #read(File, Dl4jCall, BiConsumer)}, from a stream that is read to its end and closed. */
+    public static <R> R read(InputStream stream, Dl4jCall<R> dl4j, BiConsumer<R, AmpState> enable) throws IOException {
+        AmpException.ifNull(stream, "stream", "the stream to read");
+        Path temporary = Files.createTempFile("dl4j-amp", ".zip");
+        try (stream) {
+            Files.copy(stream, temporary, StandardCopyOption.REPLACE_EXISTING);
+            return restore(temporary.toFile(), "the stream", dl4j, enable);
+        } finally {
+            Files.delete(temporary);
+        }
+    }
+
+    /** @param source the zip's name in messages */
+    static <R> R restore(File file, String source, Dl4jCall<R> dl4j, BiConsumer<R, AmpState> enable)
             throws IOException {
         AmpException.ifNull(file, "file", "the file to read");
         // First, because it's quick: a file that can't be restored in mixed precision shall not cost reading a large
         // network.
-        Optional<AmpState> state = AmpEntry.read(file.toPath(), source);
+        Optional<AmpState> state = state(file.toPath(), source);
         R restored = restore(file, source, dl4j);
         state.ifPresent(present -> {
             try {
                 enable.accept(restored, present);
             } catch (AmpException e) {
-                throw new AmpException(AmpEntry.where(source) + ": " + e.getMessage(), e);
+                throw new AmpException(source + ", entry " + ModelWriter.STATE + ": " + e.getMessage(), e);
             }
         });
         return restored;
     }
 
-    private static <R> R restore(File file, String source, Dl4jRestore<R> dl4j) throws IOException {
+    private static <R> R restore(File file, String source, Dl4jCall<R> dl4j) throws IOException {
         try {
             return dl4j.from(file);
         } catch (ZipException | EOFException | RuntimeException e) {
@@ -114,15 +86,73 @@ public record ModelReader<N extends Model>(
         }
     }
 
-    private static <R> R restore(InputStream stream, Dl4jRestore<R> dl4j, BiConsumer<R, AmpState> enable)
-            throws IOException {
-        AmpException.ifNull(stream, "stream", "the stream to read");
-        Path temporary = Files.createTempFile("dl4j-amp", ".zip");
-        try (stream) {
-            Files.copy(stream, temporary, StandardCopyOption.REPLACE_EXISTING);
-            return restore(temporary.toFile(), "the stream", dl4j, enable);
-        } finally {
-            Files.delete(temporary);
+    /**
+     * Reads the entries of mixed precision.
+     *
+     * @param source the zip's name in messages
+     * @return empty if there are none: a model that DL4J wrote
+     * @throws AmpException if the zip isn't one, or an entry is missing, truncated, corrupt or newer
+     */
+    static Optional<AmpState> state(Path zip, String source) throws IOException {
+        try (ZipFile file = new ZipFile(zip.toFile())) {
+            ZipEntry entry = file.getEntry(ModelWriter.STATE);
+            if (entry == null) {
+                return Optional.empty();
+            }
+            AmpState state = state(file, entry, source + ", entry " + ModelWriter.STATE);
+            boolean gradients =
+                    state.waiting().filter(group -> group.skip().isEmpty()).isPresent();
+            return Optional.of(
+                    gradients ? state.with(gradients(file, source + ", entry " + ModelWriter.GRADIENTS)) : state);
+        } catch (ZipException e) {
+            throw new AmpException(
+                    source + ": truncated or not a model zip (" + e.getMessage() + "); restore from another copy", e);
         }
+    }
+
+    private static AmpState state(ZipFile file, ZipEntry entry, String where) throws IOException {
+        byte[] json;
+        try (InputStream stream = file.getInputStream(entry)) {
+            // The size in the zip's header may be wrong.
+            json = stream.readNBytes(JsonFields.MOST_BYTES + 1);
+        } catch (ZipException | EOFException e) {
+            throw corrupt(where, e);
+        }
+        if (json.length > JsonFields.MOST_BYTES) {
+            throw JsonFields.tooLarge(where);
+        }
+        CRC32 checksum = new CRC32();
+        checksum.update(json);
+        if (checksum.getValue() != entry.getCrc()) {
+            throw new AmpException(where + ": corrupt (its checksum is wrong); restore from another copy");
+        }
+        return AmpState.fromJson(json, where);
+    }
+
+    private static INDArray gradients(ZipFile zip, String where) {
+        ZipEntry entry = zip.getEntry(ModelWriter.GRADIENTS);
+        if (entry == null) {
+            throw new AmpException(where + ": it's missing, although " + ModelWriter.STATE
+                    + " says that gradients wait for more; restore from another copy");
+        }
+        CRC32 checksum = new CRC32();
+        INDArray array;
+        try (InputStream stream = zip.getInputStream(entry);
+                CheckedInputStream checked = new CheckedInputStream(new BufferedInputStream(stream), checksum)) {
+            array = Nd4j.read(new DataInputStream(checked));
+            checked.readAllBytes();
+        } catch (IOException | RuntimeException e) {
+            throw corrupt(where, e);
+        }
+        if (checksum.getValue() != entry.getCrc() || array.dataType() != DataType.FLOAT) {
+            throw new AmpException(where + ": corrupt (its checksum or its type, " + array.dataType()
+                    + ", is wrong); restore from another copy");
+        }
+        return array.reshape(array.length());
+    }
+
+    private static AmpException corrupt(String where, Exception e) {
+        return new AmpException(
+                where + ": truncated or corrupt (" + AmpException.quote(e) + "); restore from another copy", e);
     }
 }

@@ -29,6 +29,11 @@ import org.nd4j.linalg.factory.Nd4j;
  * the same byte by byte and in its order. Internal: it may change with any version.
  */
 public final class ModelWriter {
+    /** The entry that holds the {@link AmpState} as JSON. */
+    static final String STATE = "amp.json";
+    /** The entry with gradients that wait for more, in the form in which DL4J writes parameters. */
+    static final String GRADIENTS = "ampGradients.bin";
+
     private ModelWriter() {}
 
     /**
@@ -45,12 +50,7 @@ public final class ModelWriter {
         AtomicFile.write(file.toPath(), stream -> zip(model, saveUpdater, more, gradients(state), stream));
     }
 
-    /**
-     * Writes a network to a stream, which is left open.
-     *
-     * @param state empty for a network without mixed precision
-     * @param normalizer may be null
-     */
+    /** As {@link #write(Model, Optional, File, boolean, DataNormalization)}, to a stream, which is left open. */
     public static void write(
             Model model,
             Optional<AmpState> state,
@@ -76,7 +76,7 @@ public final class ModelWriter {
             NormalizerSerializer.getDefault().write(normalizer, bytes);
             entries.put(ModelSerializer.NORMALIZER_BIN, bytes.toByteArray());
         }
-        state.ifPresent(present -> entries.put(AmpEntry.NAME, present.toJson()));
+        state.ifPresent(present -> entries.put(STATE, present.toJson()));
         return entries;
     }
 
@@ -112,7 +112,7 @@ public final class ModelWriter {
             zip.write(entry.getValue());
         }
         if (gradients.isPresent()) {
-            write(AmpEntry.GRADIENTS, gradients.get(), zip);
+            write(GRADIENTS, gradients.get(), zip);
         }
         zip.finish();
         zip.flush();

@@ -51,21 +51,21 @@ public final class AmpConfig implements Serializable {
     }
 
     public Precision precision() {
-        return settings.precision();
+        return settings.precision;
     }
 
     public OptLevel optLevel() {
-        return settings.optLevel();
+        return settings.optLevel;
     }
 
     /** Returns the name of the compute engine, or {@code auto}. */
     public String engine() {
-        return settings.engine();
+        return settings.engine;
     }
 
     /** Returns the overrides, in the order in which they were given. */
     public List<PrecisionRule> rules() {
-        return settings.rules();
+        return settings.rules;
     }
 
     /**
@@ -77,7 +77,7 @@ public final class AmpConfig implements Serializable {
     }
 
     public Optional<ScalerSetting> givenScaler() {
-        return Optional.ofNullable(settings.scaler());
+        return Optional.ofNullable(settings.scaler);
     }
 
     /** Returns whether networks that are enabled with these settings use the very scaler that was given. */
@@ -87,37 +87,37 @@ public final class AmpConfig implements Serializable {
 
     /** Returns the number of skipped steps in a row after which training stops with an exception. */
     public int maxConsecutiveSkips() {
-        return settings.maxConsecutiveSkips();
+        return settings.maxConsecutiveSkips;
     }
 
     /** Returns the penalty that is added to the loss, if there is one. */
     public Optional<GradientPenalty> gradientPenalty() {
-        return Optional.ofNullable(settings.gradientPenalty());
+        return Optional.ofNullable(settings.gradientPenalty);
     }
 
     /** Returns how many calls of {@code fit} make one step of the optimizer; 1 if each does. */
     public int accumulate() {
-        return settings.microBatches();
+        return settings.microBatches;
     }
 
     /** Returns the treatment of fewer micro-batches at the end of an epoch. */
     public PartialGroup partialGroup() {
-        return settings.partialGroup();
+        return settings.partialGroup;
     }
 
     /** Returns the largest Euclidean norm of a step's gradients over the whole network, if there is a limit. */
     public OptionalDouble clipGradientNorm() {
-        return settings.clipGradientNorm();
+        return settings.clipGradientNorm;
     }
 
     /** Returns the largest magnitude of each of a step's gradients, if there is a limit. */
     public OptionalDouble clipGradientValue() {
-        return settings.clipGradientValue();
+        return settings.clipGradientValue;
     }
 
     /** Returns whether each step measures the norm of its gradients where nothing else needs it. */
     public boolean measuresGradientNorm() {
-        return settings.measuresGradientNorm();
+        return settings.measuresGradientNorm;
     }
 
     /** Returns the calls that make these settings; a scaler is shown with its state. */
@@ -151,13 +151,13 @@ public final class AmpConfig implements Serializable {
 
         /** Sets the precision of the layers in lower precision; default {@link Precision#AUTO}. */
         public Builder precision(Precision precision) {
-            settings.precision(precision);
+            settings.precision = AmpException.ifNull(precision, "precision", "AUTO, HALF, BFLOAT16 or FLOAT");
             return this;
         }
 
         /** Sets the preset of the policy; default {@link OptLevel#O1}. */
         public Builder optLevel(OptLevel optLevel) {
-            settings.optLevel(optLevel);
+            settings.optLevel = AmpException.ifNull(optLevel, "optLevel", "O0, O1, O2 or O3");
             return this;
         }
 
@@ -169,37 +169,36 @@ public final class AmpConfig implements Serializable {
 
         /** Keeps layers in FP32 whose whole name matches a regular expression. */
         public Builder keepFull(String nameRegex) {
-            settings.rule(LayerKind.FULL, nameRegex);
-            return this;
+            return rule(PrecisionRule.ByName.of(LayerKind.FULL, nameRegex));
         }
 
         /** Keeps layers of a configuration class, and of its subclasses, in FP32. */
         public Builder keepFull(Class<? extends Layer> layerClass) {
-            settings.rule(LayerKind.FULL, layerClass);
-            return this;
+            return rule(new PrecisionRule.ByClass(LayerKind.FULL, layerClass));
         }
 
         /** Keeps layers in FP32 whose configuration satisfies a predicate. */
         public Builder keepFull(Predicate<? super Layer> predicate) {
-            settings.rule(LayerKind.FULL, predicate);
-            return this;
+            return rule(new PrecisionRule.ByPredicate(LayerKind.FULL, predicate));
         }
 
         /** Runs layers in lower precision whose whole name matches a regular expression. */
         public Builder lower(String nameRegex) {
-            settings.rule(LayerKind.LOWER, nameRegex);
-            return this;
+            return rule(PrecisionRule.ByName.of(LayerKind.LOWER, nameRegex));
         }
 
         /** Runs layers of a configuration class, and of its subclasses, in lower precision. */
         public Builder lower(Class<? extends Layer> layerClass) {
-            settings.rule(LayerKind.LOWER, layerClass);
-            return this;
+            return rule(new PrecisionRule.ByClass(LayerKind.LOWER, layerClass));
         }
 
         /** Runs layers in lower precision whose configuration satisfies a predicate. */
         public Builder lower(Predicate<? super Layer> predicate) {
-            settings.rule(LayerKind.LOWER, predicate);
+            return rule(new PrecisionRule.ByPredicate(LayerKind.LOWER, predicate));
+        }
+
+        Builder rule(PrecisionRule rule) {
+            settings.rules.add(rule);
             return this;
         }
 
@@ -237,7 +236,8 @@ public final class AmpConfig implements Serializable {
          * truncated backpropagation through time throws an {@link AmpException}.
          */
         public Builder gradientPenalty(GradientPenalty gradientPenalty) {
-            settings.gradientPenalty(gradientPenalty);
+            settings.gradientPenalty = AmpException.ifNull(
+                    gradientPenalty, "gradientPenalty", "a GradientPenalty, or leave the call out to have none");
             return this;
         }
 
@@ -271,7 +271,7 @@ public final class AmpConfig implements Serializable {
          * normalization, L1 and L2 come after.
          */
         public Builder clipGradientNorm(double maxNorm) {
-            settings.clipGradientNorm(maxNorm);
+            settings.clipGradientNorm = Settings.limit("clipGradientNorm", maxNorm);
             return this;
         }
 
@@ -280,7 +280,7 @@ public final class AmpConfig implements Serializable {
          * from {@link Float#MIN_NORMAL} to {@link Float#MAX_VALUE}; none by default.
          */
         public Builder clipGradientValue(double maxValue) {
-            settings.clipGradientValue(maxValue);
+            settings.clipGradientValue = Settings.limit("clipGradientValue", maxValue);
             return this;
         }
 
@@ -289,7 +289,7 @@ public final class AmpConfig implements Serializable {
          * for finite gradients. Default false; clipping by norm, and groups of 2 or more, measure it in any case.
          */
         public Builder measureGradientNorm(boolean measured) {
-            settings.measureGradientNorm(measured);
+            settings.measuresGradientNorm = measured;
             return this;
         }
 

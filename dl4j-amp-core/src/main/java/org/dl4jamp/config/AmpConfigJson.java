@@ -125,32 +125,21 @@ public final class AmpConfigJson {
                     .optLevel(json.constant("optLevel", OptLevel.class))
                     .engine(json.text("engine"))
                     .maxConsecutiveSkips(json.integer("maxConsecutiveSkips"));
-            for (JsonFields rule : json.objects("rules")) {
-                readRule(rule, builder);
-            }
-            if (json.has("lossScaler")) {
-                builder.lossScaler(readScaler(json.object("lossScaler")));
-            }
-            if (json.has("gradientPenalty")) {
-                JsonFields penalty = json.object("gradientPenalty");
-                builder.gradientPenalty(GradientPenalty.of(penalty.number("coefficient"), penalty.number("radius")));
-                penalty.end();
-            }
-            if (json.has("accumulate")) {
-                JsonFields accumulate = json.object("accumulate");
-                builder.accumulate(
-                        accumulate.integer("microBatches"), accumulate.constant("partialGroup", PartialGroup.class));
-                accumulate.end();
-            }
-            if (json.has("clipGradientNorm")) {
-                builder.clipGradientNorm(json.number("clipGradientNorm"));
-            }
-            if (json.has("clipGradientValue")) {
-                builder.clipGradientValue(json.number("clipGradientValue"));
-            }
-            if (json.has("measureGradientNorm")) {
-                builder.measureGradientNorm(json.flag("measureGradientNorm"));
-            }
+            json.objects("rules").forEach(rule -> readRule(rule, builder));
+            json.optional("lossScaler", name -> json.object(name, AmpConfigJson::readScaler))
+                    .ifPresent(builder::lossScaler);
+            json.optional("gradientPenalty", name -> json.object(name, AmpConfigJson::readPenalty))
+                    .ifPresent(builder::gradientPenalty);
+            json.optional(
+                    "accumulate",
+                    name -> json.object(
+                            name,
+                            group -> builder.accumulate(
+                                    group.integer("microBatches"),
+                                    group.constant("partialGroup", PartialGroup.class))));
+            json.optional("clipGradientNorm", json::number).ifPresent(builder::clipGradientNorm);
+            json.optional("clipGradientValue", json::number).ifPresent(builder::clipGradientValue);
+            json.optional("measureGradientNorm", json::flag).ifPresent(builder::measureGradientNorm);
             json.end();
             return builder.build();
         } catch (AmpException e) {
@@ -170,13 +159,10 @@ public final class AmpConfigJson {
         if (kind != LayerKind.LOWER && kind != LayerKind.FULL) {
             throw json.wrong("kind", "LOWER or FULL");
         }
-        if (json.has("class")) {
-            Class<? extends Layer> type = layerClass(json);
-            builder = kind == LayerKind.LOWER ? builder.lower(type) : builder.keepFull(type);
-        } else {
-            String name = json.text("name");
-            builder = kind == LayerKind.LOWER ? builder.lower(name) : builder.keepFull(name);
-        }
+        builder.rule(
+                json.has("class")
+                        ? new PrecisionRule.ByClass(kind, layerClass(json))
+                        : PrecisionRule.ByName.of(kind, json.text("name")));
         json.end();
     }
 
@@ -199,23 +185,24 @@ public final class AmpConfigJson {
 
     private static LossScaler readScaler(JsonFields json) {
         String kind = json.text("kind");
-        LossScaler scaler =
-                switch (kind) {
-                    case DynamicLossScaler.KIND ->
-                        DynamicLossScaler.builder()
-                                .initialScale(json.number("initialScale"))
-                                .growthFactor(json.number("growthFactor"))
-                                .backoffFactor(json.number("backoffFactor"))
-                                .growthInterval(json.integer("growthInterval"))
-                                .minScale(json.number("minScale"))
-                                .maxScale(json.number("maxScale"))
-                                .hysteresis(json.integer("hysteresis"))
-                                .build();
-                    case StaticLossScaler.KIND -> new StaticLossScaler(json.number("scale"));
-                    case NoLossScaler.KIND -> new NoLossScaler();
-                    default -> throw json.wrong("kind", "dynamic, static or none");
-                };
-        json.end();
-        return scaler;
+        return switch (kind) {
+            case DynamicLossScaler.KIND ->
+                DynamicLossScaler.builder()
+                        .initialScale(json.number("initialScale"))
+                        .growthFactor(json.number("growthFactor"))
+                        .backoffFactor(json.number("backoffFactor"))
+                        .growthInterval(json.integer("growthInterval"))
+                        .minScale(json.number("minScale"))
+                        .maxScale(json.number("maxScale"))
+                        .hysteresis(json.integer("hysteresis"))
+                        .build();
+            case StaticLossScaler.KIND -> new StaticLossScaler(json.number("scale"));
+            case NoLossScaler.KIND -> new NoLossScaler();
+            default -> throw json.wrong("kind", "dynamic, static or none");
+        };
+    }
+
+    private static GradientPenalty readPenalty(JsonFields json) {
+        return GradientPenalty.of(json.number("coefficient"), json.number("radius"));
     }
 }

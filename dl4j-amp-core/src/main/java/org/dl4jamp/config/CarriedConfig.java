@@ -18,9 +18,7 @@ import org.dl4jamp.precision.AmpException;
  * CarriedConfig.read(MultiLayerConfiguration.fromJson(conf.toJson()));       // those settings
  * </pre>
  *
- * <p>They travel as the parameter name of a constraint on one layer, which plain DL4J keeps, writes, reads, and never
- * applies. One thing loses them: DL4J's {@code TransferLearning} forgets the constraints of layers that it fine-tunes
- * or freezes; attach the settings to its result.
+ * <p>One thing loses them: DL4J's {@code TransferLearning}, see {@link CarriedText}; attach them to its result.
  */
 public final class CarriedConfig {
     private CarriedConfig() {}
@@ -37,11 +35,9 @@ public final class CarriedConfig {
     }
 
     /**
-     * Returns a copy of a configuration that carries the settings, instead of any that it carried before. The
-     * configuration itself stays as it is.
+     * As {@link #attach(MultiLayerConfiguration, AmpConfig)}, for a graph.
      *
-     * @throws AmpException if the settings hold a rule by predicate or a user-written loss scaler, or if the graph has
-     *     no layers
+     * @throws AmpException also if the graph has no layers
      */
     public static ComputationGraphConfiguration attach(ComputationGraphConfiguration configuration, AmpConfig config) {
         AmpException.ifNull(configuration, "configuration", "a ComputationGraphConfiguration");
@@ -59,23 +55,16 @@ public final class CarriedConfig {
         return CarriedText.read(configuration).map(CarriedConfig::config);
     }
 
-    /**
-     * Returns the settings that a configuration carries, with a loss scaler of their own.
-     *
-     * @return empty if it carries none
-     * @throws AmpException if they are corrupt or newer than this dl4j-amp, or name a layer class that can't be loaded
-     */
+    /** As {@link #read(MultiLayerConfiguration)}, for a graph. */
     public static Optional<AmpConfig> read(ComputationGraphConfiguration configuration) {
         AmpException.ifNull(configuration, "configuration", "a ComputationGraphConfiguration");
         return CarriedText.read(configuration).map(CarriedConfig::config);
     }
 
     /**
-     * Returns the settings that a network's configuration carries, with a loss scaler of their own.
+     * As {@link #read(MultiLayerConfiguration)}, of a network.
      *
      * @param network a {@link MultiLayerNetwork} or {@link ComputationGraph}
-     * @return empty if it carries none
-     * @throws AmpException as {@link #read(MultiLayerConfiguration)}
      */
     public static Optional<AmpConfig> of(Model network) {
         AmpException.ifNull(network, "network", "a MultiLayerNetwork or a ComputationGraph");

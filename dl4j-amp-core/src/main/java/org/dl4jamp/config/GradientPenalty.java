@@ -39,11 +39,6 @@ import org.dl4jamp.precision.AmpException;
  * @param radius distance by which the weights are moved for the second gradient, in the parameters' units, above 0
  */
 public record GradientPenalty(double coefficient, double radius) {
-    /**
-     * Checks the numbers.
-     *
-     * @throws AmpException if one isn't finite or not above 0
-     */
     public GradientPenalty {
         check("coefficient", coefficient, "leave the penalty out to have none");
         check("radius", radius, "0.05 is a good start");

@@ -5,7 +5,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import org.dl4jamp.precision.AmpException;
 import org.nd4j.shade.jackson.core.JsonParser;
@@ -124,7 +126,7 @@ public final class JsonFields {
     }
 
     /** Reads the version of the format and rejects newer ones than this code reads. */
-    public int formatVersion(int newest) {
+    public void formatVersion(int newest) {
         int version = integer("formatVersion");
         if (version > newest) {
             throw new AmpException(where + ": format version " + version + ", this dl4j-amp reads up to " + newest
@@ -133,7 +135,6 @@ public final class JsonFields {
         if (version < 1) {
             throw wrong("formatVersion", "from 1 to " + newest);
         }
-        return version;
     }
 
     boolean flag(String name) {
@@ -167,12 +168,21 @@ public final class JsonFields {
                 .orElseThrow(() -> wrong(name, "one of " + Arrays.toString(type.getEnumConstants())));
     }
 
-    public boolean has(String name) {
+    boolean has(String name) {
         return node.has(name);
     }
 
-    public JsonFields object(String name) {
-        return of(checked(name, JsonNode::isObject, "an object"), where + ", " + name);
+    /** Reads a field that may be absent, by one of the methods for fields that may not. */
+    public <T> Optional<T> optional(String name, Function<String, T> read) {
+        return has(name) ? Optional.of(read.apply(name)) : Optional.empty();
+    }
+
+    /** Reads an object of which no field may be left over. */
+    public <T> T object(String name, Function<JsonFields, T> read) {
+        JsonFields fields = of(checked(name, JsonNode::isObject, "an object"), where + ", " + name);
+        T value = read.apply(fields);
+        fields.end();
+        return value;
     }
 
     List<JsonFields> objects(String name) {

@@ -52,6 +52,10 @@ public sealed interface PrecisionRule {
 
     /** Layers whose configuration is of a class or a subclass of it. */
     record ByClass(LayerKind kind, Class<? extends Layer> type) implements PrecisionRule {
+        public ByClass {
+            AmpException.ifNull(type, "layerClass", "a class of layer configurations, such as DenseLayer.class");
+        }
+
         @Override
         public boolean matches(String layerName, Layer layer) {
             return type.isInstance(layer);
@@ -65,6 +69,10 @@ public sealed interface PrecisionRule {
 
     /** Layers whose configuration satisfies a predicate. */
     record ByPredicate(LayerKind kind, Predicate<? super Layer> predicate) implements PrecisionRule {
+        public ByPredicate {
+            AmpException.ifNull(predicate, "predicate", "a predicate of layer configurations");
+        }
+
         @Override
         public boolean matches(String layerName, Layer layer) {
             return predicate.test(layer);

@@ -45,8 +45,7 @@ public final class CarriedText {
     }
 
     /**
-     * Returns a copy of a configuration that carries a text, instead of any that it carried before. The configuration
-     * itself stays as it is.
+     * As {@link #attach(MultiLayerConfiguration, String)}, for a graph.
      *
      * @throws AmpException if the graph has no layers
      */
@@ -86,7 +85,7 @@ public final class CarriedText {
         return read(layers(configuration));
     }
 
-    /** Returns the text that a configuration carries; empty if it carries none. */
+    /** As {@link #read(MultiLayerConfiguration)}, for a graph. */
     public static Optional<String> read(ComputationGraphConfiguration configuration) {
         return read(layers(configuration));
     }

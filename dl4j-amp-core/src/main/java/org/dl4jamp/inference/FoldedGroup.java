@@ -1,6 +1,5 @@
 package org.dl4jamp.inference;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.WeakHashMap;
@@ -25,7 +24,7 @@ public final class FoldedGroup {
     /** The array that a member of the group has returned to the next one. */
     private record Handed(String to, INDArray activations) {}
 
-    private final List<String> members = new ArrayList<>();
+    private final List<String> members;
     private final List<Layer> masters;
     private final Map<Thread, Handed> handed = new WeakHashMap<>();
     private FoldedLayer folded;
@@ -34,8 +33,7 @@ public final class FoldedGroup {
     /** @param masters the network's own layers in the group */
     public FoldedGroup(FusionGroup group, List<Layer> masters) {
         this.masters = List.copyOf(masters);
-        members.add(group.head());
-        members.addAll(group.followers());
+        this.members = group.members();
     }
 
     /**

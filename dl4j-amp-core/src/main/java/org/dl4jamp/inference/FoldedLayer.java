@@ -1,7 +1,6 @@
 package org.dl4jamp.inference;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Map;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
@@ -20,6 +19,7 @@ import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.api.ops.impl.broadcast.BroadcastMulOp;
 import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.ops.transforms.Transforms;
 
 /**
  * A product layer and the batch normalization behind it as one product layer: {@code gamma (W x + b - mean) /
@@ -75,18 +75,20 @@ public final class FoldedLayer {
             return;
         }
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-            double[] factor = factors();
-            double[] bias = values(BatchNormalizationParamInitializer.GLOBAL_MEAN);
-            double[] beta = betas();
+            INDArray factors = factors();
             Map<String, INDArray> own = product.paramTable();
-            double[] before = own.containsKey(BIAS) ? doubles(own.get(BIAS)) : new double[factor.length];
-            for (int i = 0; i < bias.length; i++) {
-                bias[i] = factor[i] * (before[i] - bias[i]) + beta[i];
+            INDArray shift =
+                    value(BatchNormalizationParamInitializer.GLOBAL_MEAN).neg();
+            if (own.containsKey(BIAS)) {
+                shift.addi(doubles(own.get(BIAS)));
             }
             own.forEach((name, array) -> folded.getParam(name).assign(array));
             INDArray target = folded.getParam(BIAS);
-            target.assign(Nd4j.createFromArray(bias).castTo(DataType.FLOAT).reshape(target.shape()));
-            scale(Nd4j.createFromArray(factor).castTo(DataType.FLOAT));
+            INDArray bias = configuration().isLockGammaBeta()
+                    ? factors.mul(shift).addi(configuration().getBeta())
+                    : factors.mul(shift).addi(value(BatchNormalizationParamInitializer.BETA));
+            target.assign(bias.castTo(DataType.FLOAT).reshape(target.shape()));
+            scale(factors.castTo(DataType.FLOAT));
             // A comparison with NaN is false.
             finite = folded.params().amaxNumber().doubleValue() <= largest;
         }
@@ -100,44 +102,29 @@ public final class FoldedLayer {
         return finite;
     }
 
-    private double[] factors() {
+    private INDArray factors() {
         BatchNormalization conf = configuration();
-        double[] factors = new double[(int) conf.getNOut()];
-        Arrays.fill(factors, conf.getGamma());
-        if (!conf.isLockGammaBeta()) {
-            factors = values(BatchNormalizationParamInitializer.GAMMA);
-        }
-        double[] variances = conf.isUseLogStd()
-                ? Arrays.stream(values(BatchNormalizationParamInitializer.GLOBAL_LOG_STD))
-                        .map(logDeviation -> Math.pow(10, 2 * logDeviation))
-                        .toArray()
-                : values(BatchNormalizationParamInitializer.GLOBAL_VAR);
-        for (int i = 0; i < factors.length; i++) {
-            factors[i] /= Math.sqrt(variances[i] + conf.getEps());
-        }
-        return factors;
-    }
-
-    private double[] betas() {
-        BatchNormalization conf = configuration();
-        if (!conf.isLockGammaBeta()) {
-            return values(BatchNormalizationParamInitializer.BETA);
-        }
-        double[] betas = new double[(int) conf.getNOut()];
-        Arrays.fill(betas, conf.getBeta());
-        return betas;
+        INDArray variances = conf.isUseLogStd()
+                ? Transforms.exp(
+                        value(BatchNormalizationParamInitializer.GLOBAL_LOG_STD).mul(2 * Math.log(10)))
+                : value(BatchNormalizationParamInitializer.GLOBAL_VAR);
+        INDArray deviations = Transforms.sqrt(variances.add(conf.getEps()));
+        return conf.isLockGammaBeta()
+                ? deviations.rdiv(conf.getGamma())
+                : value(BatchNormalizationParamInitializer.GAMMA).div(deviations);
     }
 
     private BatchNormalization configuration() {
         return (BatchNormalization) normalization.conf().getLayer();
     }
 
-    private double[] values(String parameter) {
+    private INDArray value(String parameter) {
         return doubles(normalization.getParam(parameter));
     }
 
-    private static double[] doubles(INDArray array) {
-        return array.castTo(DataType.DOUBLE).reshape(array.length()).toDoubleVector();
+    /** Returns a copy in double precision, which has one axis. */
+    private static INDArray doubles(INDArray array) {
+        return array.castTo(DataType.DOUBLE).reshape(array.length());
     }
 
     /** Multiplies the weights of each channel by its factor. */

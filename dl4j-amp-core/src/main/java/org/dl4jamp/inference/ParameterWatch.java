@@ -14,8 +14,8 @@ import org.nd4j.linalg.api.ops.DynamicCustomOp;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * Notices that a layer has another set of parameters, by a sample of their bits: {@value #SAMPLE} numbers of each
- * parameter array, in even distances, or all if there aren't more. A change of other numbers alone isn't noticed.
+ * Notices that a layer has another set of parameters, by a sample: {@value #SAMPLE} numbers of each parameter array, in
+ * even distances, or all if there aren't more. A change of other numbers alone isn't noticed.
  */
 final class ParameterWatch {
     /** Number of elements of each parameter array that are compared. */
@@ -25,7 +25,7 @@ final class ParameterWatch {
     private final boolean inHost;
     private INDArray parameters;
     private long[] positions;
-    private int[] sample;
+    private float[] sample;
     private FloatIndexer host;
 
     /** @param master a layer with parameters */
@@ -56,27 +56,24 @@ final class ParameterWatch {
         return !Arrays.equals(sample, read());
     }
 
-    private int[] read() {
+    private float[] read() {
         if (host == null) {
             return readWithNd4j();
         }
-        int[] values = new int[positions.length];
+        float[] values = new float[positions.length];
         for (int i = 0; i < values.length; i++) {
-            values[i] = Float.floatToRawIntBits(host.get(positions[i]));
+            values[i] = host.get(positions[i]);
         }
         return values;
     }
 
-    private int[] readWithNd4j() {
+    private float[] readWithNd4j() {
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             INDArray values = Nd4j.exec(DynamicCustomOp.builder("gather")
                     .addInputs(parameters.reshape(parameters.length()), Nd4j.createFromArray(positions))
                     .addIntegerArguments(0)
                     .build())[0];
-            float[] floats = values.toFloatVector();
-            int[] bits = new int[floats.length];
-            Arrays.setAll(bits, i -> Float.floatToRawIntBits(floats[i]));
-            return bits;
+            return values.toFloatVector();
         }
     }
 

@@ -39,7 +39,7 @@ public final class WatchedWeights implements Twin.Weights {
     @Override
     public void refresh() {
         long now = asked.get();
-        if (done != now || haveChanged()) {
+        if (done != now || watches.stream().anyMatch(ParameterWatch::hasChanged)) {
             // First: what another thread changes meanwhile is noticed the next time.
             watches.forEach(ParameterWatch::remember);
             done = 0;
@@ -47,14 +47,6 @@ public final class WatchedWeights implements Twin.Weights {
             weights.refresh();
             done = now;
         }
-    }
-
-    private boolean haveChanged() {
-        boolean changed = false;
-        for (ParameterWatch watch : watches) {
-            changed |= watch.hasChanged();
-        }
-        return changed;
     }
 
     @Override

@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.layers.IOutputLayer;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
@@ -63,8 +62,8 @@ public final class InferenceInstallation {
     public void install(ComputeEngine engine) {
         try {
             session = engine.inference(wrappers.largestLayer());
-            LayerContexts neighbours = new LayerContexts(
-                    network.graph(), network.order(), plan, engine.name(), session::losesSpecialNumbers);
+            replacements.onUndo(session::close);
+            LayerContexts neighbours = new LayerContexts(network, plan, engine, session);
             network.layers()
                     .forEach(place -> masters.put(place.name(), place.current().get()));
             Map<LayerPlace, TwinLayer> made = new LinkedHashMap<>();
@@ -73,9 +72,9 @@ public final class InferenceInstallation {
                     made.put(place, wrapper(place, neighbours.of(place.name())));
                 }
             });
-            made.forEach(replacements::put);
+            made.forEach((place, wrapper) -> replacements.put(place, wrapper, Optional::empty));
             replacements.setVertexTypes(plan, guard.gate());
-            network.vertices().forEach(place -> put(place, engine.name(), neighbours.of(place.name())));
+            network.vertices().forEach(place -> put(place, engine, neighbours.of(place.name())));
             guard.gate().open("enabled", () -> {});
         } catch (RuntimeException | Error e) {
             remove();
@@ -113,10 +112,9 @@ public final class InferenceInstallation {
         // Members of a group are made in the middle of a pass.
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             Twin twin = session.twin(wrappers.request(name, master, surroundings));
-            if (twin.weights() == Twin.Weights.MASTER) {
-                return wrapper(name, master, twin, surroundings);
-            }
-            return wrapper(name, master, twin.with(watched(twin, () -> {}, List.of(master))), surroundings);
+            boolean converts = twin.weights() != Twin.Weights.MASTER;
+            Twin watched = converts ? twin.with(watched(twin, () -> {}, List.of(master))) : twin;
+            return wrapper(name, master, watched, surroundings);
         }
     }
 
@@ -135,7 +133,7 @@ public final class InferenceInstallation {
                 group,
                 made -> new FoldedGroup(
                         made,
-                        Stream.concat(Stream.of(made.head()), made.followers().stream())
+                        made.members().stream()
                                 .filter(masters::containsKey)
                                 .map(masters::get)
                                 .toList()));
@@ -177,18 +175,9 @@ public final class InferenceInstallation {
         return ((ActivationLayer) masters.get(name).conf().getLayer()).getActivationFn();
     }
 
-    private void put(VertexPlace place, String engine, LayerContext surroundings) {
-        GraphVertex master = place.current().get();
-        PrecisionPlan.Row row = plan.row(place.name());
-        if (master.numParams() == 0 && row.engine().equals(engine) && !wrappers.isUntouched(place.name())) {
-            VertexRequest request = new VertexRequest(
-                    place.name(),
-                    master,
-                    network.graph().node(place.name()).vertex(),
-                    row.output().dataType().orElseThrow(),
-                    surroundings,
-                    plan.fusion(place.name()),
-                    guard.gate());
+    private void put(VertexPlace place, ComputeEngine engine, LayerContext surroundings) {
+        if (place.current().get().numParams() == 0 && wrappers.isOn(engine, place.name())) {
+            VertexRequest request = wrappers.request(place, surroundings);
             replacements.put(
                     place,
                     inference
@@ -210,10 +199,6 @@ public final class InferenceInstallation {
 
     /** Takes everything out again, in the reverse order, whatever fails on the way. */
     public void remove() {
-        replacements.undo(() -> {
-            if (session != null) {
-                session.close();
-            }
-        });
+        replacements.undo();
     }
 }

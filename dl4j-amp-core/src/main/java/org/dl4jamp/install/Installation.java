@@ -14,7 +14,6 @@ import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.wrapper.BaseWrapperLayer;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.dl4jamp.engine.ComputeEngine;
-import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.layer.FloatBackwardVertex;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
@@ -25,10 +24,8 @@ import org.dl4jamp.network.VertexPlace;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.step.TrainingStep;
-import org.dl4jamp.twin.Casting;
 import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
-import org.nd4j.linalg.api.buffer.DataType;
 
 /** Puts wrappers, vertex types and updater of a plan into a network, and takes them out again. */
 public final class Installation {
@@ -58,10 +55,10 @@ public final class Installation {
         try {
             network.gradients();
             anchor = anchor();
-            replacements.onUndo(step::removeUpdater);
             session = engine.session(wrappers.largestLayer(), masterWeights);
-            LayerContexts neighbours = new LayerContexts(
-                    network.graph(), network.order(), plan, engine.name(), session::losesSpecialNumbers);
+            replacements.onUndo(session::close);
+            replacements.onUndo(step::removeUpdater);
+            LayerContexts neighbours = new LayerContexts(network, plan, engine, session);
             Map<LayerPlace, TwinLayer> made = new LinkedHashMap<>();
             for (LayerPlace place : network.layers()) {
                 TwinLayer wrapper = wrapper(place, neighbours.of(place.name()));
@@ -72,7 +69,7 @@ public final class Installation {
             made.forEach((place, wrapper) ->
                     replacements.put(place, wrapper, () -> wrapperInPause(wrapper, neighbours.of(place.name()))));
             replacements.setVertexTypes(plan, step.gate());
-            network.vertices().forEach(place -> put(place, engine.name(), neighbours.of(place.name())));
+            network.vertices().forEach(place -> put(place, engine, neighbours.of(place.name())));
             step.use(session.stepKernels(), session::losesSpecialNumbers);
             step.installUpdater();
             step.gate().open("enabled", () -> {});
@@ -99,13 +96,9 @@ public final class Installation {
      * that it has to stop, need one.
      */
     private Optional<TwinLayer> wrapperInPause(TwinLayer mixed, LayerContext surroundings) {
-        Layer master = mixed.master();
-        if (!isAlwaysWrapped(master)) {
-            return Optional.empty();
-        }
-        GradientScale unscaled = new GradientScale(() -> 1, false);
-        return Optional.of(
-                wrappers.floatWrapper(master, Wrappers.itself(master, Casting.ND4J), surroundings, unscaled));
+        return Optional.of(mixed.master())
+                .filter(this::isAlwaysWrapped)
+                .map(master -> wrappers.floatWrapper(master, surroundings));
     }
 
     /**
@@ -149,24 +142,13 @@ public final class Installation {
         return layer instanceof BaseWrapperLayer wrapper && isConstrained(wrapper.getUnderlying());
     }
 
-    private void put(VertexPlace place, String engine, LayerContext surroundings) {
+    private void put(VertexPlace place, ComputeEngine engine, LayerContext surroundings) {
         GraphVertex master = place.current().get();
-        PrecisionPlan.Row row = plan.row(place.name());
         if (master.numParams() > 0) {
             replacements.put(place, new UnscalingVertex(master, gradientScale));
-        } else if (row.engine().equals(engine) && !engine.equals(Wrappers.UNTOUCHED)) {
-            DataType type = row.output().dataType().orElseThrow();
-            replacements.put(
-                    place,
-                    session.vertex(new VertexRequest(
-                            place.name(),
-                            master,
-                            network.graph().node(place.name()).vertex(),
-                            type,
-                            surroundings,
-                            plan.fusion(place.name()),
-                            step.gate())));
-        } else if (row.output() == Precision.HALF
+        } else if (wrappers.isOn(engine, place.name())) {
+            replacements.put(place, session.vertex(wrappers.request(place, surroundings)));
+        } else if (plan.row(place.name()).output() == Precision.HALF
                 && network.graph().node(place.name()).vertex() instanceof ElementWiseVertex elements
                 && COMBINE_WITH_GRADIENTS.contains(elements.getOp())) {
             replacements.put(place, new FloatBackwardVertex(master));
@@ -188,10 +170,6 @@ public final class Installation {
 
     /** Takes everything out again, in the reverse order, whatever fails on the way. */
     public void remove() {
-        replacements.undo(() -> {
-            if (session != null) {
-                session.close();
-            }
-        });
+        replacements.undo();
     }
 }

@@ -1,12 +1,10 @@
 package org.dl4jamp.install;
 
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Predicate;
 import org.deeplearning4j.nn.conf.dropout.AlphaDropout;
 import org.deeplearning4j.nn.conf.dropout.Dropout;
 import org.deeplearning4j.nn.conf.dropout.GaussianDropout;
@@ -22,7 +20,9 @@ import org.deeplearning4j.nn.conf.layers.RnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.ocnn.OCNNOutputLayer;
 import org.dl4jamp.dl4j.NetworkCall;
+import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.gradient.FiniteCheck;
+import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.twin.LayerContext;
@@ -56,23 +56,17 @@ final class LayerContexts {
     /** Layers and vertices whose output's gradient is read: on the way back to parameters, or by a user's dropout. */
     private final Set<String> gradientsAreRead = new HashSet<>();
 
-    private final PassCheck.SpecialNumbers special;
     private final Map<String, PassCheck> checks = new HashMap<>();
 
-    /**
-     * @param order the names of all nodes in the order in which the network computes them
-     * @param engine name of the engine that computes what DL4J doesn't
-     * @param special whether the engine may lose something of an array
-     */
-    LayerContexts(
-            NetworkGraph graph, List<String> order, PrecisionPlan plan, String engine, Predicate<INDArray> special) {
-        this.graph = graph;
+    /** @param engine computes what DL4J doesn't */
+    LayerContexts(AmpNetwork network, PrecisionPlan plan, ComputeEngine engine, ComputeEngine.EngineSession session) {
+        this.graph = network.graph();
         this.plan = plan;
-        this.engine = engine;
-        this.special = (input, training) -> isSpecial(special, input, training);
+        this.engine = engine.name();
         this.consumers = graph.consumers();
-        order.forEach(name -> turns.put(name, turns.size()));
+        network.order().forEach(name -> turns.put(name, turns.size()));
         for (NetworkGraph.Node each : graph.nodes()) {
+            checks.put(each.name(), check(each, (input, training) -> isSpecial(session, input, training)));
             if (each.hasParameters()
                     || dropsOutByUsers(each)
                     || each.inputs().stream().anyMatch(gradientsAreRead::contains)) {
@@ -101,38 +95,24 @@ final class LayerContexts {
                 foreignProducer,
                 consumers.get(name).stream().anyMatch(this::isForeign),
                 node.networkOutput() || consumers.get(name).stream().anyMatch(this::mayWrite),
-                check(node),
+                checks.get(name),
                 turns.get(name));
     }
 
-    /** Returns the check of a node, the same object each time: all consumers of its output share it. */
-    private PassCheck check(NetworkGraph.Node node) {
-        PassCheck known = checks.get(node.name());
-        if (known != null) {
-            return known;
-        }
-        List<PassCheck> producers = new ArrayList<>();
-        boolean fromOutside = false;
-        for (String input : node.inputs()) {
-            NetworkGraph.Node producer = graph.node(input);
-            if (isOurs(producer)) {
-                producers.add(check(producer));
-            } else {
-                fromOutside = true;
-            }
-        }
-        PassCheck check = new PassCheck(producers, fromOutside ? special : null);
-        checks.put(node.name(), check);
-        return check;
+    /** Makes the check of a node, for all consumers of its output, after those of the nodes before it. */
+    private PassCheck check(NetworkGraph.Node node, PassCheck.SpecialNumbers special) {
+        List<NetworkGraph.Node> ours =
+                node.inputs().stream().map(graph::node).filter(this::isOurs).toList();
+        List<PassCheck> producers =
+                ours.stream().map(producer -> checks.get(producer.name())).toList();
+        return new PassCheck(producers, ours.size() < node.inputs().size() ? special : null);
     }
 
     /** In training mode only what would be lost for sure: its backward pass goes through the engine's other layers. */
-    private static boolean isSpecial(Predicate<INDArray> mayBeLost, INDArray input, boolean training) {
-        return training
-                ? !NetworkCall.isStep()
-                        && mayBeLost.test(input)
-                        && FiniteCheck.firstNonFinite(input).isPresent()
-                : mayBeLost.test(input);
+    private static boolean isSpecial(ComputeEngine.EngineSession session, INDArray input, boolean training) {
+        return !(training && NetworkCall.isStep())
+                && session.losesSpecialNumbers(input)
+                && !(training && FiniteCheck.firstNonFinite(input).isEmpty());
     }
 
     private LayerContext.InputGradient inputGradient(NetworkGraph.Node node, boolean shared) {

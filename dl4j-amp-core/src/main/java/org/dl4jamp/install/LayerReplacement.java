@@ -2,6 +2,7 @@ package org.dl4jamp.install;
 
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
@@ -78,12 +79,13 @@ final class LayerReplacement implements Replacement {
 
     /** Returns a wrapper's stand-in, which has the state of the layer that computes when it's made. */
     private Occupant occupant(TwinLayer of) {
-        shareRecurrentState(present.computes(), of.twin().compute());
+        // A pass of another thread may be within one of the two meanwhile.
+        withRecurrent(present.computes(), of.twin().compute(), RecurrentStateMaps::share);
         return new Occupant(StandIns.layer(of), of.twin().compute());
     }
 
     private void exchange(Occupant next) {
-        moveRecurrentState(present.computes(), next.computes());
+        withRecurrent(present.computes(), next.computes(), LayerReplacement::moveState);
         moveMask(present.layer(), next.layer());
         placeOf(present.layer()).ifPresent(found -> found.replace().accept(next.layer()));
         if (StandIn.behind(present.layer()) instanceof TwinLayer leaving) {
@@ -97,27 +99,23 @@ final class LayerReplacement implements Replacement {
         present = next;
     }
 
-    /** A pass of another thread may be within one of the two layers meanwhile. */
-    private static void shareRecurrentState(Layer from, Layer to) {
+    /** Calls an action with the recurrent layers of two candidates, which DL4J's wrappers may be around. */
+    private static void withRecurrent(
+            Layer from, Layer to, BiConsumer<BaseRecurrentLayer<?>, BaseRecurrentLayer<?>> action) {
         if (from instanceof BaseWrapperLayer fromWrapper && to instanceof BaseWrapperLayer toWrapper) {
-            shareRecurrentState(fromWrapper.getUnderlying(), toWrapper.getUnderlying());
+            withRecurrent(fromWrapper.getUnderlying(), toWrapper.getUnderlying(), action);
         }
         if (from != to && from instanceof BaseRecurrentLayer<?> source && to instanceof BaseRecurrentLayer<?> target) {
-            RecurrentStateMaps.share(source, target);
+            action.accept(source, target);
         }
     }
 
-    private static void moveRecurrentState(Layer from, Layer to) {
-        if (from instanceof BaseWrapperLayer fromWrapper && to instanceof BaseWrapperLayer toWrapper) {
-            moveRecurrentState(fromWrapper.getUnderlying(), toWrapper.getUnderlying());
-        }
-        if (from != to && from instanceof BaseRecurrentLayer<?> source && to instanceof BaseRecurrentLayer<?> target) {
-            // Reading it makes a twin leave the arrays as they are from now on.
-            Map<String, INDArray> state = source.rnnGetPreviousState();
-            if (!RecurrentStateMaps.isShared(source, target)) {
-                target.rnnSetPreviousState(state);
-                target.rnnSetTBPTTState(source.rnnGetTBPTTState());
-            }
+    private static void moveState(BaseRecurrentLayer<?> source, BaseRecurrentLayer<?> target) {
+        // Reading it makes a twin leave the arrays as they are from now on.
+        Map<String, INDArray> state = source.rnnGetPreviousState();
+        if (!RecurrentStateMaps.isShared(source, target)) {
+            target.rnnSetPreviousState(state);
+            target.rnnSetTBPTTState(source.rnnGetTBPTTState());
         }
     }
 

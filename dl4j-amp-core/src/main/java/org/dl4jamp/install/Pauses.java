@@ -16,7 +16,7 @@ public final class Pauses {
     private final TrainingStep step;
     private final ScaleUpdates scale;
     private final Installation installation;
-    private final Deque<Begun> open = new ArrayDeque<>();
+    private final Deque<Object> open = new ArrayDeque<>();
     private volatile Thread thread;
     private boolean over;
 
@@ -24,16 +24,6 @@ public final class Pauses {
         this.step = step;
         this.scale = scale;
         this.installation = installation;
-    }
-
-    /** One pause. */
-    public final class Begun {
-        private Begun() {}
-
-        /** Ends it. */
-        public void end() {
-            Pauses.this.end(this);
-        }
     }
 
     private Model network() {
@@ -45,8 +35,12 @@ public final class Pauses {
         return thread != null;
     }
 
-    /** Begins a pause, within the one that is open if there is one. */
-    public Begun begin() {
+    /**
+     * Begins a pause, within the one that is open if there is one.
+     *
+     * @return ends it
+     */
+    public Runnable begin() {
         PassInProgress.refuse("MixedPrecision.pause", network());
         synchronized (network()) {
             if (over) {
@@ -63,14 +57,14 @@ public final class Pauses {
                     thread = Thread.currentThread();
                 });
             }
-            Begun pause = new Begun();
+            Object pause = new Object();
             open.push(pause);
-            return pause;
+            return () -> end(pause);
         }
     }
 
     @SuppressWarnings("ReferenceEquality")
-    private void end(Begun pause) {
+    private void end(Object pause) {
         PassInProgress.refuse("Pause.close", network());
         synchronized (network()) {
             if (over) {

@@ -1,6 +1,5 @@
 package org.dl4jamp.install;
 
-import java.util.Map;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.OptimizationAlgorithm;
 import org.dl4jamp.gradient.FiniteCheck;
@@ -72,15 +71,11 @@ public final class Preconditions {
         if (somewhere.isEmpty()) {
             return;
         }
-        String named = "params() contain " + somewhere.get();
-        for (Map.Entry<String, INDArray> parameter :
-                network.model().paramTable().entrySet()) {
-            Optional<String> where = FiniteCheck.firstNonFinite(parameter.getValue());
-            if (where.isPresent()) {
-                named = "its parameter \"" + parameter.getKey() + "\" contains " + where.get();
-                break;
-            }
-        }
+        String named = network.model().paramTable().entrySet().stream()
+                .flatMap(parameter -> FiniteCheck.firstNonFinite(parameter.getValue()).stream()
+                        .map(where -> "its parameter \"" + parameter.getKey() + "\" contains " + where))
+                .findFirst()
+                .orElse("params() contain " + somewhere.get());
         throw new AmpException("network: " + named + "; load a model saved before its training diverged, or init() it"
                 + " again and train with a lower learning rate or clipped gradients");
     }

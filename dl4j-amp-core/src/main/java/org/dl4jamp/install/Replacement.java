@@ -6,7 +6,9 @@ interface Replacement {
     void putIn();
 
     /** Gives it back for a while, after which {@link #putIn()} comes again. */
-    void pause();
+    default void pause() {
+        putBack();
+    }
 
     /** Gives it back for good, in a pause or not. */
     void putBack();

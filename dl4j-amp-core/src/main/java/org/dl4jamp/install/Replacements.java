@@ -33,11 +33,6 @@ final class Replacements {
         undo.push(action);
     }
 
-    /** Puts a wrapper's stand-in where a layer stands. */
-    void put(LayerPlace place, TwinLayer wrapper) {
-        put(place, wrapper, Optional::empty);
-    }
-
     /**
      * Puts a wrapper's stand-in where a layer stands.
      *
@@ -65,18 +60,14 @@ final class Replacements {
     void setVertexTypes(PrecisionPlan plan, Gate gate) {
         VertexTypes types = new VertexTypes(network, plan);
         gate.onPass(types::passBegins);
-        put(types);
+        // The next pass of wrappers sets the types.
+        put(new Setting(() -> {}, () -> types.passBegins(false)));
     }
 
     private record Setting(Runnable there, Runnable back) implements Replacement {
         @Override
         public void putIn() {
             there.run();
-        }
-
-        @Override
-        public void pause() {
-            back.run();
         }
 
         @Override
@@ -105,12 +96,8 @@ final class Replacements {
         exchanges.forEach(Replacement::putIn);
     }
 
-    /**
-     * Takes everything out again, in the reverse order, whatever fails on the way, and then closes what was there for
-     * it.
-     */
-    void undo(Runnable last) {
-        undo.addLast(last);
+    /** Takes everything out again, in the reverse order, whatever fails on the way. */
+    void undo() {
         RuntimeException failure = null;
         while (!undo.isEmpty()) {
             try {

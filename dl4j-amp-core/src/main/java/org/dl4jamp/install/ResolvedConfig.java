@@ -11,6 +11,7 @@ import org.dl4jamp.gradient.Clipping;
 import org.dl4jamp.gradient.GradientTerms;
 import org.dl4jamp.gradient.PenalizedGradient;
 import org.dl4jamp.network.AmpNetwork;
+import org.dl4jamp.policy.Fusions;
 import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.policy.PrecisionPlanner;
@@ -41,7 +42,8 @@ public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionP
         Precision precision = config.optLevel() == OptLevel.O0 ? Precision.FLOAT : engine.precision();
         PrecisionPlan plan = PrecisionPlanner.plan(
                 graph, precision, config.optLevel(), config.rules(), engine.engine(), engine.reason());
-        return new ResolvedConfig(config, engine, plan, scaler(config, plan));
+        PrecisionPlan fused = Fusions.in(plan, graph, engine.engine());
+        return new ResolvedConfig(config, engine, fused, scaler(config, plan));
     }
 
     private static LossScaler scaler(AmpConfig config, PrecisionPlan plan) {
@@ -92,11 +94,7 @@ public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionP
         return config.optLevel() != OptLevel.O3;
     }
 
-    /**
-     * Returns what becomes of gradients on their way to the updater.
-     *
-     * @param network whose gradients
-     */
+    /** Returns what becomes of a network's gradients on their way to the updater. */
     public GradientTerms gradientTerms(Model network) {
         return new GradientTerms(
                 config.gradientPenalty()

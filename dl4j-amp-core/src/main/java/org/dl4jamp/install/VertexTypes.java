@@ -12,7 +12,7 @@ import org.nd4j.linalg.api.buffer.DataType;
  * compute, FP32 in a pass of the network's own layers. A vertex reads its type several times, so no type may change
  * within a pass.
  */
-final class VertexTypes implements Replacement {
+final class VertexTypes {
     private record Vertex(BaseGraphVertex casting, DataType ours, DataType own) {}
 
     private final List<Vertex> vertices = new ArrayList<>();
@@ -21,8 +21,7 @@ final class VertexTypes implements Replacement {
     /** Takes the types of the plan for vertices without a layer; they are set when a pass begins. */
     VertexTypes(AmpNetwork network, PrecisionPlan plan) {
         for (PrecisionPlan.Row row : plan.rows()) {
-            if (row.output().isHalf()
-                    && network.layers().stream().noneMatch(place -> place.name().equals(row.name()))) {
+            if (row.output().isHalf() && !row.layer()) {
                 DataType type = row.output().dataType().orElseThrow();
                 network.castingVertex(row.name())
                         .ifPresent(casting -> vertices.add(new Vertex(casting, type, casting.getDataType())));
@@ -40,20 +39,5 @@ final class VertexTypes implements Replacement {
             ours = wrappers;
             vertices.forEach(vertex -> vertex.casting().setDataType(ours ? vertex.ours() : vertex.own()));
         }
-    }
-
-    @Override
-    public void putIn() {
-        // The next pass of wrappers sets the types.
-    }
-
-    @Override
-    public void pause() {
-        passBegins(false);
-    }
-
-    @Override
-    public void putBack() {
-        passBegins(false);
     }
 }

@@ -3,7 +3,9 @@ package org.dl4jamp.install;
 import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.layers.IOutputLayer;
+import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.TwinRequest;
+import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.GroupLayer;
 import org.dl4jamp.layer.LossScalingLayer;
@@ -11,6 +13,7 @@ import org.dl4jamp.layer.RecurrentTwinLayer;
 import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.network.AmpNetwork;
+import org.dl4jamp.network.VertexPlace;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.twin.Casting;
 import org.dl4jamp.twin.LayerContext;
@@ -20,7 +23,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 /** The wrappers of a plan's layers, for training and for inference. */
 final class Wrappers {
     /** The engine's name in the plan for a layer that is left as it is. */
-    static final String UNTOUCHED = "dl4j";
+    private static final String UNTOUCHED = "dl4j";
 
     private final AmpNetwork network;
     private final PrecisionPlan plan;
@@ -52,11 +55,28 @@ final class Wrappers {
                 name,
                 master,
                 row.precision(),
-                plan.precision().dataType().orElseThrow(),
+                storage(),
                 row.input().dataType().orElseThrow(),
-                row.output().dataType().orElseThrow(),
+                emitted(name),
                 surroundings,
                 plan.fusion(name));
+    }
+
+    /** Returns whether an engine computes a vertex of the plan. */
+    boolean isOn(ComputeEngine engine, String name) {
+        return !isUntouched(name) && plan.row(name).engine().equals(engine.name());
+    }
+
+    /** Returns the request for a vertex that the engine computes. */
+    VertexRequest request(VertexPlace place, LayerContext surroundings) {
+        return new VertexRequest(
+                place.name(),
+                place.current().get(),
+                network.graph().node(place.name()).vertex(),
+                emitted(place.name()),
+                surroundings,
+                plan.fusion(place.name()),
+                guard.gate());
     }
 
     /**
@@ -70,9 +90,7 @@ final class Wrappers {
 
     /** Returns a wrapper with the input and output types of the plan. */
     TwinLayer wrapper(String name, Layer master, Twin twin, LayerContext surroundings, GradientScale scale) {
-        DataType storage = plan.precision().dataType().orElseThrow();
-        DataType emitted = plan.row(name).output().dataType().orElseThrow();
-        return wrapper(master, twin, storage, emitted, surroundings, scale);
+        return wrapper(master, twin, storage(), emitted(name), surroundings, scale);
     }
 
     /** Returns the wrapper of a layer in a group. */
@@ -83,14 +101,22 @@ final class Wrappers {
             LayerContext surroundings,
             GroupLayer.Membership membership,
             Supplier<TwinLayer> alone) {
-        DataType storage = plan.precision().dataType().orElseThrow();
-        DataType emitted = plan.row(name).output().dataType().orElseThrow();
-        return new GroupLayer(master, twin, storage, emitted, surroundings, guard, membership, alone);
+        return new GroupLayer(master, twin, storage(), emitted(name), surroundings, guard, membership, alone);
     }
 
-    /** Returns a wrapper with FP32 input and output that computes in any pass. */
-    TwinLayer floatWrapper(Layer master, Twin twin, LayerContext surroundings, GradientScale scale) {
-        return wrapper(master, twin, DataType.FLOAT, DataType.FLOAT, surroundings.withoutTurn(), scale);
+    private DataType storage() {
+        return plan.precision().dataType().orElseThrow();
+    }
+
+    private DataType emitted(String name) {
+        return plan.row(name).output().dataType().orElseThrow();
+    }
+
+    /** Returns a wrapper in which a layer computes for itself, with FP32 input and output, in any pass. */
+    TwinLayer floatWrapper(Layer master, LayerContext surroundings) {
+        Twin twin = itself(master, Casting.ND4J);
+        GradientScale unscaled = new GradientScale(() -> 1, false);
+        return wrapper(master, twin, DataType.FLOAT, DataType.FLOAT, surroundings.withoutTurn(), unscaled);
     }
 
     private TwinLayer wrapper(

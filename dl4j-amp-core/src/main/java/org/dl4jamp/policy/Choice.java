@@ -14,8 +14,10 @@ import org.dl4jamp.precision.LayerKind;
  * @param byRule whether a rule set the role
  */
 record Choice(NetworkGraph.Node node, LayerKind kind, LayerKind role, String reason, boolean byRule) {
-    Choice withRole(LayerKind newRole, String newReason) {
-        return new Choice(node, kind, newRole, newReason, byRule);
+    /** Returns the choice for a layer whose neighbours compute in FP32. */
+    Choice keptFull() {
+        String why = "alone among FP32 layers: the casts would cost more than it saves";
+        return new Choice(node, kind, LayerKind.FULL, why, byRule);
     }
 
     /** Returns whether its output has the type of its inputs. The layer that ends the network may cast its output. */

@@ -29,19 +29,23 @@ public record FusionGroup(
      */
     public record Sum(String vertex, int summand) {}
 
-    /** Returns those that pass the result through, in order; not empty. */
-    public List<String> followers() {
-        List<String> names = new ArrayList<>();
+    /** Returns the names of all, in order. */
+    public List<String> members() {
+        List<String> names = new ArrayList<>(List.of(head));
         normalization.ifPresent(names::add);
         sum.map(Sum::vertex).ifPresent(names::add);
         function.ifPresent(names::add);
         return names;
     }
 
+    /** Returns those that pass the result through, in order; not empty. */
+    public List<String> followers() {
+        return members().subList(1, members().size());
+    }
+
     /** Returns the last of them. */
     public String tail() {
-        List<String> followers = followers();
-        return followers.get(followers.size() - 1);
+        return members().get(members().size() - 1);
     }
 
     FusionGroup at(int number) {

@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Finds the layers that an engine computes in one pass with what comes before them. */
-final class Fusions {
+/** Finds the layers that an engine computes, in training, in one pass with what comes before them. */
+public final class Fusions {
     private final NetworkGraph graph;
     private final PrecisionPlan plan;
     private final EngineAbility ability;
@@ -20,7 +20,7 @@ final class Fusions {
     }
 
     /** Returns the plan with its fusions, which its rows show. */
-    static PrecisionPlan in(PrecisionPlan plan, NetworkGraph graph, EngineAbility ability) {
+    public static PrecisionPlan in(PrecisionPlan plan, NetworkGraph graph, EngineAbility ability) {
         return new Fusions(graph, plan, ability).find();
     }
 

@@ -27,11 +27,13 @@ import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.deeplearning4j.nn.conf.layers.wrapper.BaseWrapperLayer;
 import org.dl4jamp.precision.LayerFamily;
 import org.dl4jamp.precision.LayerKind;
+import org.dl4jamp.precision.OptLevel;
 import org.dl4jamp.precision.SensitiveActivation;
+import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.activations.IActivation;
 
 /**
- * Classifies each layer and vertex of DL4J by its need for precision, for {@link org.dl4jamp.precision.OptLevel#O1}.
+ * Classifies each layer and vertex of DL4J by its need for precision.
  *
  * <p>The kind of a class is in one table; activation function and kind of pooling can turn it into
  * {@link LayerKind#FULL}. Subclasses of DL4J's classes take the kind of the nearest class in the table, wrappers that
@@ -48,17 +50,28 @@ final class LayerKinds {
      */
     record Verdict(LayerKind kind, String reason) {}
 
-    /** Returns the kind of a layer. */
-    static LayerKind of(Layer layer) {
-        return verdict(layer).kind();
+    /** Returns the kind of a layer without a rule at an opt level, and why. */
+    static Verdict verdict(OptLevel level, Layer layer) {
+        return switch (level) {
+            case O0 -> new Verdict(LayerKind.FULL, "opt level O0 is FP32 throughout");
+            case O1 -> verdict(layer);
+            case O2, O3 -> almostEverything(level, layer);
+        };
     }
 
-    /** Returns the kind of a vertex; for a {@link LayerVertex}, that of its layer. */
-    static LayerKind of(GraphVertex vertex) {
-        return verdict(vertex).kind();
+    // Layers that would be wrong in half precision, not just less precise, and unknown ones stay FP32 at every level.
+    private static Verdict almostEverything(OptLevel level, Layer layer) {
+        Verdict lower = new Verdict(LayerKind.LOWER, "opt level " + level);
+        return switch (family(layer)) {
+            case UNKNOWN, WRAPPER, FIXED_TYPE, LOSS, PRETRAINED -> verdict(layer);
+            case OUTPUT, BATCH_NORM -> level == OptLevel.O2 ? verdict(layer) : lower;
+            case PRODUCTS, LOOKUP -> overflow(layer).orElse(lower);
+            case STATISTICS, POOLING, ELEMENT_WISE, SHAPE ->
+                overflow(layer).orElse(new Verdict(LayerKind.FOLLOW, "follows its input (opt level " + level + ")"));
+        };
     }
 
-    /** Returns the kind of a layer, and why. */
+    /** Returns the kind of a layer at {@link OptLevel#O1}, and why. */
     static Verdict verdict(Layer layer) {
         Layer inner = innermost(layer);
         LayerFamily family = family(layer);
@@ -73,7 +86,9 @@ final class LayerKinds {
             if (activation(inner).filter(a -> a == SensitiveActivation.SOFTMAX).isPresent()) {
                 return new Verdict(LayerKind.FULL, SensitiveActivation.SOFTMAX.reason());
             }
-            if (sumsOverAll(inner)) {
+            // Sums over a whole image or time series: ND4J adds HALF values in HALF, where 2048 + 1 is 2048 (8192 ones
+            // make 4096). A window of a subsampling layer has a handful of values, and a maximum adds nothing.
+            if (inner instanceof GlobalPoolingLayer && pooling(inner) != PoolingType.MAX) {
                 return new Verdict(LayerKind.FULL, LayerFamily.STATISTICS.reason());
             }
         }
@@ -137,10 +152,10 @@ final class LayerKinds {
      */
     static Optional<Verdict> overflow(Layer layer) {
         Layer inner = innermost(layer);
-        if (pooling(inner).filter(p -> p == PoolingType.PNORM).isPresent()) {
+        if (pooling(inner) == PoolingType.PNORM) {
             return Optional.of(new Verdict(LayerKind.FULL, "powers of its input, in FP32"));
         }
-        if (inner instanceof GlobalPoolingLayer global && global.getPoolingType() == PoolingType.SUM) {
+        if (inner instanceof GlobalPoolingLayer && pooling(inner) == PoolingType.SUM) {
             return Optional.of(new Verdict(LayerKind.FULL, "a sum over all positions, in FP32"));
         }
         if (family(layer).kind() == LayerKind.LOWER) {
@@ -183,34 +198,26 @@ final class LayerKinds {
         if (layer instanceof ActivationLayer activation) {
             return activation.getActivationFn();
         }
-        if (layer instanceof LocallyConnected1D local && local.getActivation() != null) {
-            return local.getActivation().getActivationFunction();
+        Activation named = null;
+        if (layer instanceof LocallyConnected1D local) {
+            named = local.getActivation();
+        } else if (layer instanceof LocallyConnected2D local) {
+            named = local.getActivation();
+        } else if (layer instanceof RecurrentAttentionLayer attention) {
+            named = attention.getActivation();
         }
-        if (layer instanceof LocallyConnected2D local && local.getActivation() != null) {
-            return local.getActivation().getActivationFunction();
-        }
-        if (layer instanceof RecurrentAttentionLayer attention && attention.getActivation() != null) {
-            return attention.getActivation().getActivationFunction();
-        }
-        return null;
+        return named == null ? null : named.getActivationFunction();
     }
 
-    private static Optional<PoolingType> pooling(Layer layer) {
+    /** Returns null if a layer has no kind of pooling. */
+    private static PoolingType pooling(Layer layer) {
         if (layer instanceof GlobalPoolingLayer global) {
-            return Optional.ofNullable(global.getPoolingType());
+            return global.getPoolingType();
         }
         if (layer instanceof SubsamplingLayer subsampling) {
-            return Optional.ofNullable(subsampling.getPoolingType());
+            return subsampling.getPoolingType();
         }
-        return layer instanceof Subsampling3DLayer subsampling
-                ? Optional.ofNullable(subsampling.getPoolingType())
-                : Optional.empty();
-    }
-
-    // Sums over a whole image or time series: ND4J adds HALF values in HALF, where 2048 + 1 is 2048 (8192 ones make
-    // 4096). A window of a subsampling layer has a handful of values, and a maximum adds nothing.
-    private static boolean sumsOverAll(Layer layer) {
-        return layer instanceof GlobalPoolingLayer global && global.getPoolingType() != PoolingType.MAX;
+        return layer instanceof Subsampling3DLayer subsampling ? subsampling.getPoolingType() : null;
     }
 
     private static String unknown(Class<?> type) {

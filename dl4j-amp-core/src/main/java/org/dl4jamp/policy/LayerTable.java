@@ -1,61 +1,25 @@
 package org.dl4jamp.policy;
 
 import static java.util.Map.entry;
-import static org.dl4jamp.precision.LayerFamily.BATCH_NORM;
-import static org.dl4jamp.precision.LayerFamily.ELEMENT_WISE;
-import static org.dl4jamp.precision.LayerFamily.FIXED_TYPE;
-import static org.dl4jamp.precision.LayerFamily.LOOKUP;
-import static org.dl4jamp.precision.LayerFamily.LOSS;
-import static org.dl4jamp.precision.LayerFamily.OUTPUT;
-import static org.dl4jamp.precision.LayerFamily.POOLING;
-import static org.dl4jamp.precision.LayerFamily.PRETRAINED;
-import static org.dl4jamp.precision.LayerFamily.PRODUCTS;
-import static org.dl4jamp.precision.LayerFamily.SHAPE;
-import static org.dl4jamp.precision.LayerFamily.STATISTICS;
-import static org.dl4jamp.precision.LayerFamily.WRAPPER;
+import static org.dl4jamp.precision.LayerFamily.*;
 
 import java.util.Map;
-import org.deeplearning4j.nn.conf.graph.AttentionVertex;
-import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
-import org.deeplearning4j.nn.conf.graph.FrozenVertex;
-import org.deeplearning4j.nn.conf.graph.L2NormalizeVertex;
-import org.deeplearning4j.nn.conf.graph.L2Vertex;
-import org.deeplearning4j.nn.conf.graph.LayerVertex;
-import org.deeplearning4j.nn.conf.graph.MergeVertex;
-import org.deeplearning4j.nn.conf.graph.PoolHelperVertex;
-import org.deeplearning4j.nn.conf.graph.PreprocessorVertex;
-import org.deeplearning4j.nn.conf.graph.ReshapeVertex;
-import org.deeplearning4j.nn.conf.graph.ScaleVertex;
-import org.deeplearning4j.nn.conf.graph.ShiftVertex;
-import org.deeplearning4j.nn.conf.graph.StackVertex;
-import org.deeplearning4j.nn.conf.graph.SubsetVertex;
-import org.deeplearning4j.nn.conf.graph.UnstackVertex;
-import org.deeplearning4j.nn.conf.graph.rnn.DuplicateToTimeSeriesVertex;
-import org.deeplearning4j.nn.conf.graph.rnn.LastTimeStepVertex;
-import org.deeplearning4j.nn.conf.graph.rnn.ReverseTimeSeriesVertex;
+import org.deeplearning4j.nn.conf.graph.*;
+import org.deeplearning4j.nn.conf.graph.rnn.*;
 import org.deeplearning4j.nn.conf.layers.*;
-import org.deeplearning4j.nn.conf.layers.convolutional.Cropping1D;
-import org.deeplearning4j.nn.conf.layers.convolutional.Cropping2D;
-import org.deeplearning4j.nn.conf.layers.convolutional.Cropping3D;
-import org.deeplearning4j.nn.conf.layers.misc.ElementWiseMultiplicationLayer;
-import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
-import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
-import org.deeplearning4j.nn.conf.layers.misc.RepeatVector;
+import org.deeplearning4j.nn.conf.layers.convolutional.*;
+import org.deeplearning4j.nn.conf.layers.misc.*;
 import org.deeplearning4j.nn.conf.layers.objdetect.Yolo2OutputLayer;
-import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
-import org.deeplearning4j.nn.conf.layers.recurrent.LastTimeStep;
-import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
-import org.deeplearning4j.nn.conf.layers.recurrent.TimeDistributed;
+import org.deeplearning4j.nn.conf.layers.recurrent.*;
 import org.deeplearning4j.nn.conf.layers.samediff.SameDiffOutputLayer;
-import org.deeplearning4j.nn.conf.layers.util.MaskLayer;
-import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
+import org.deeplearning4j.nn.conf.layers.util.*;
 import org.deeplearning4j.nn.conf.layers.variational.VariationalAutoencoder;
 import org.deeplearning4j.nn.conf.ocnn.OCNNOutputLayer;
 import org.dl4jamp.precision.LayerFamily;
 
 /** The family of every layer and vertex class of DL4J. A test fails if one has no line of its own here. */
 final class LayerTable {
-    private static final Map<Class<?>, LayerFamily> FAMILIES = Map.ofEntries(
+    static final Map<Class<?>, LayerFamily> FAMILIES = Map.ofEntries(
             // Dense and convolutional
             entry(DenseLayer.class, PRODUCTS),
             entry(ConvolutionLayer.class, PRODUCTS),
@@ -156,11 +120,6 @@ final class LayerTable {
             entry(AttentionVertex.class, FIXED_TYPE));
 
     private LayerTable() {}
-
-    /** Returns whether the class has an entry of its own, not inherited from a superclass. */
-    static boolean lists(Class<?> type) {
-        return FAMILIES.containsKey(type);
-    }
 
     /** Returns the family of the class or of its nearest superclass in the table. */
     static LayerFamily family(Class<?> type) {

@@ -1,14 +1,13 @@
 package org.dl4jamp.policy;
 
-import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
-import java.util.Queue;
 import java.util.Set;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.InputPreProcessor;
@@ -114,11 +113,9 @@ public record NetworkGraph(List<Node> nodes) {
     public static NetworkGraph of(ComputationGraphConfiguration configuration) {
         Map<String, List<String>> inputs = new LinkedHashMap<>();
         configuration.getNetworkInputs().forEach(name -> inputs.put(name, List.of()));
-        configuration
-                .getVertices()
-                .keySet()
-                .forEach(
-                        name -> inputs.put(name, configuration.getVertexInputs().getOrDefault(name, List.of())));
+        for (String name : configuration.getVertices().keySet()) {
+            inputs.put(name, configuration.getVertexInputs().getOrDefault(name, List.of()));
+        }
         Set<String> outputs = new HashSet<>(configuration.getNetworkOutputs());
         List<Node> nodes = new ArrayList<>();
         for (String name : topologicalOrder(inputs)) {
@@ -187,10 +184,8 @@ public record NetworkGraph(List<Node> nodes) {
                 .orElse("");
     }
 
-    private static String unused(String wanted, Iterable<String> used) {
+    private static String unused(String wanted, Collection<String> taken) {
         String name = wanted;
-        Set<String> taken = new HashSet<>();
-        used.forEach(taken::add);
         while (taken.contains(name)) {
             name = "#" + name;
         }
@@ -201,8 +196,12 @@ public record NetworkGraph(List<Node> nodes) {
     private static List<String> topologicalOrder(Map<String, List<String>> inputs) {
         Map<String, Integer> missing = new HashMap<>();
         Map<String, List<String>> consumers = new HashMap<>();
+        List<String> order = new ArrayList<>();
         inputs.forEach((name, of) -> {
             missing.put(name, of.size());
+            if (of.isEmpty()) {
+                order.add(name);
+            }
             for (String input : of) {
                 if (!inputs.containsKey(input)) {
                     throw new AmpException("vertex \"" + name + "\" has the input \"" + input
@@ -212,15 +211,10 @@ public record NetworkGraph(List<Node> nodes) {
                 consumers.computeIfAbsent(input, key -> new ArrayList<>()).add(name);
             }
         });
-        Queue<String> ready = new ArrayDeque<>();
-        inputs.keySet().stream().filter(name -> missing.get(name) == 0).forEach(ready::add);
-        List<String> order = new ArrayList<>();
-        while (!ready.isEmpty()) {
-            String name = ready.remove();
-            order.add(name);
-            for (String consumer : consumers.getOrDefault(name, List.of())) {
+        for (int i = 0; i < order.size(); i++) {
+            for (String consumer : consumers.getOrDefault(order.get(i), List.of())) {
                 if (missing.merge(consumer, -1, Integer::sum) == 0) {
-                    ready.add(consumer);
+                    order.add(consumer);
                 }
             }
         }

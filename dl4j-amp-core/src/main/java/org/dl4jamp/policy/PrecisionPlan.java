@@ -1,5 +1,6 @@
 package org.dl4jamp.policy;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Optional;
@@ -97,6 +98,31 @@ public record PrecisionPlan(Precision precision, String note, List<Row> rows, Li
     /** Returns the plan as a table of one line per layer or vertex. */
     @Override
     public String toString() {
-        return PlanTable.of(this);
+        List<List<String>> lines = new ArrayList<>();
+        lines.add(List.of("layer", "class", "precision", "output", "engine", "reason"));
+        for (Row row : rows) {
+            lines.add(List.of(
+                    row.name, row.className, row.precision.toString(), row.output.toString(), row.engine, row.reason));
+        }
+        StringBuilder table =
+                new StringBuilder("Precision plan: " + precision + (note.isEmpty() ? "" : " (" + note + ")"));
+        for (List<String> line : lines) {
+            table.append('\n');
+            int last = line.size() - 1;
+            for (int i = 0; i < last; i++) {
+                int column = i;
+                int width = lines.stream()
+                        .mapToInt(other -> other.get(column).length())
+                        .max()
+                        .orElseThrow();
+                table.append(line.get(i)).append(" ".repeat(width - line.get(i).length() + 2));
+            }
+            table.append(line.get(last));
+        }
+        long half = rows.stream().filter(row -> row.precision.isHalf()).count();
+        return table.append("\n" + half + " of " + rows.size())
+                .append(rows.stream().allMatch(Row::layer) ? " layers" : " layers and vertices")
+                .append(" compute in " + (half == 0 ? "half precision" : precision))
+                .toString();
     }
 }

@@ -1,11 +1,11 @@
 package org.dl4jamp.policy;
 
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.config.PrecisionRule;
 import org.dl4jamp.precision.AmpException;
@@ -49,14 +49,11 @@ public final class PrecisionPlanner {
     }
 
     /**
-     * Makes the plan for a network.
+     * Makes the plan for a network, without the {@linkplain Fusions fusions} of training.
      *
-     * @param graph the network
      * @param precision HALF, BFLOAT16 or FLOAT
-     * @param optLevel the preset
      * @param rules the user's overrides, in the order in which they were given; they are checked even where nothing is
      *     lowered
-     * @param ability the engine's abilities
      * @param note the reason for this precision, for the plan's note and the reasons of rows that it leaves to DL4J;
      *     null if the settings name it
      * @return the plan; its precision is FLOAT if no layer ended in half precision
@@ -80,26 +77,21 @@ public final class PrecisionPlanner {
         PrecisionPlanner planner = new PrecisionPlanner(graph, precision, optLevel, book, ability);
         String why = Objects.requireNonNullElse(note, precision + " was asked for");
         if (optLevel == OptLevel.O0) {
-            return planner.allFloat("opt level O0 is FP32 throughout");
+            String reason = "opt level O0 is FP32 throughout";
+            return planner.allFloat(reason, node -> floatRow(node, UNTOUCHED, reason));
         }
         if (precision.isHalf()) {
-            return Fusions.in(planner.mixed(why), graph, ability);
+            return planner.mixed(why);
         }
-        return ability.computesFloat() ? Fusions.in(planner.floatOnEngine(why), graph, ability) : planner.allFloat(why);
+        return planner.allFloat(
+                why,
+                node -> ability.computesFloat() ? planner.floatOnEngine(node, why) : floatRow(node, UNTOUCHED, why));
     }
 
-    private PrecisionPlan allFloat(String reason) {
+    private PrecisionPlan allFloat(String reason, Function<NetworkGraph.Node, PrecisionPlan.Row> row) {
         List<PrecisionPlan.Row> rows = graph.nodes().stream()
                 .filter(node -> !node.networkInput())
-                .map(node -> floatRow(node, UNTOUCHED, reason))
-                .toList();
-        return new PrecisionPlan(Precision.FLOAT, reason, rows);
-    }
-
-    private PrecisionPlan floatOnEngine(String reason) {
-        List<PrecisionPlan.Row> rows = graph.nodes().stream()
-                .filter(node -> !node.networkInput())
-                .map(node -> floatOnEngine(node, reason))
+                .map(row)
                 .toList();
         return new PrecisionPlan(Precision.FLOAT, reason, rows);
     }
@@ -133,14 +125,9 @@ public final class PrecisionPlanner {
         Painting first = new Painting(choices);
         Set<Choice> pointless = new HashSet<>();
         first.islands().stream().filter(this::gainsNothing).forEach(pointless::addAll);
-        List<Choice> kept = new ArrayList<>();
-        for (Choice choice : choices) {
-            kept.add(
-                    pointless.contains(choice)
-                            ? choice.withRole(
-                                    LayerKind.FULL, "alone among FP32 layers: the casts would cost more than it saves")
-                            : choice);
-        }
+        List<Choice> kept = choices.stream()
+                .map(choice -> pointless.contains(choice) ? choice.keptFull() : choice)
+                .toList();
         Painting painting = pointless.isEmpty() ? first : new Painting(kept);
         List<PrecisionPlan.Row> rows = kept.stream()
                 .filter(choice -> !choice.node().networkInput())
@@ -177,7 +164,7 @@ public final class PrecisionPlanner {
         LayerFamily family = LayerKinds.family(node.layer());
         return family == LayerFamily.PRODUCTS
                 || (family == LayerFamily.OUTPUT
-                        && LevelPolicy.verdict(optLevel, node.layer()).kind() == LayerKind.LOWER);
+                        && LayerKinds.verdict(optLevel, node.layer()).kind() == LayerKind.LOWER);
     }
 
     private Choice choose(NetworkGraph.Node node) {
@@ -203,7 +190,7 @@ public final class PrecisionPlanner {
 
     // What has to be FP32 in an output layer is its loss.
     private LayerKinds.Verdict byLevel(Layer layer) {
-        LayerKinds.Verdict verdict = LevelPolicy.verdict(optLevel, layer);
+        LayerKinds.Verdict verdict = LayerKinds.verdict(optLevel, layer);
         boolean lossApart = verdict.kind() == LayerKind.FULL
                 && LayerKinds.family(layer) == LayerFamily.OUTPUT
                 && ability.cannot(layer, precision).isEmpty()
@@ -230,8 +217,8 @@ public final class PrecisionPlanner {
 
     private PrecisionPlan.Row row(Choice choice, Painting painting) {
         NetworkGraph.Node node = choice.node();
-        boolean in = painting.anyInputHalf(node);
-        boolean out = painting.half(node);
+        boolean in = node.inputs().stream().anyMatch(painting::half);
+        boolean out = painting.half(node.name());
         boolean computesHalf =
                 switch (choice.role()) {
                     case LOWER -> true;
@@ -250,26 +237,20 @@ public final class PrecisionPlanner {
                 in ? precision : Precision.FLOAT,
                 out ? precision : Precision.FLOAT,
                 touched ? ability.name() : UNTOUCHED,
-                reason(choice, in, out, painting.forced(node)));
+                reason(choice, in, out, painting.forced(node.name())));
     }
 
     private String reason(Choice choice, boolean in, boolean out, Optional<String> forced) {
         return switch (choice.role()) {
             case LOWER -> choice.reason() + (out ? "" : outputInFloat(forced));
-            case FOLLOW -> {
-                if (in) {
-                    yield choice.reason() + (out ? "" : outputInFloat(forced));
-                }
-                yield choice.reason() + ": " + forced.orElse("no layer beside it computes in " + precision);
-            }
+            case FOLLOW ->
+                in
+                        ? choice.reason() + (out ? "" : outputInFloat(forced))
+                        : choice.reason() + ": " + forced.orElse("no layer beside it computes in " + precision);
             case FULL -> {
-                if (in && out) {
-                    yield choice.reason() + ", activations kept in " + precision;
-                }
-                if (in) {
-                    yield choice.reason() + ", takes " + precision;
-                }
-                yield out ? choice.reason() + ", hands on " + precision : choice.reason();
+                String halfOutput = out ? ", hands on " + precision : "";
+                String halfInput = out ? ", activations kept in " + precision : ", takes " + precision;
+                yield choice.reason() + (in ? halfInput : halfOutput);
             }
         };
     }

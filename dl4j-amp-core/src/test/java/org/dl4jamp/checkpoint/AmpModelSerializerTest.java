@@ -102,7 +102,7 @@ class AmpModelSerializerTest {
         assertEquals("kept", ModelSerializer.getObjectFromFile(zip.toFile(), "note"));
         assertArrayEquals(
                 AmpStateTest.STATE.toJson(),
-                AmpEntry.read(zip, "").orElseThrow().toJson());
+                ModelReader.state(zip, "").orElseThrow().toJson());
     }
 
     @Test
@@ -119,13 +119,13 @@ class AmpModelSerializerTest {
         Files.write(zip, stream.toByteArray());
         assertArrayEquals(
                 AmpStateTest.STATE.toJson(),
-                AmpEntry.read(zip, "").orElseThrow().toJson());
+                ModelReader.state(zip, "").orElseThrow().toJson());
     }
 
     @Test
     void aNetworkWithoutMixedPrecisionIsWrittenAndRestoredAsDl4jDoes() throws IOException {
         AmpModelSerializer.writeModel(net, zip.toString(), true);
-        assertEquals(Optional.empty(), AmpEntry.read(zip, ""));
+        assertEquals(Optional.empty(), ModelReader.state(zip, ""));
         assertSameBits(net, AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()));
         assertSameBits(net, AmpModelSerializer.restoreMultiLayerNetwork(zip.toString()));
         assertSameBits(net, AmpModelSerializer.restoreMultiLayerNetwork(Files.newInputStream(zip)));
@@ -255,7 +255,7 @@ class AmpModelSerializerTest {
     void anEntryThatIsOtherJsonThanWasWrittenIsRejectedAndNamed() throws IOException {
         ModelWriter.write(net, STATE, zip.toFile(), true, null);
         try (FileSystem entries = FileSystems.newFileSystem(zip, Map.of("noCompression", "true"))) {
-            Files.write(entries.getPath(AmpEntry.NAME), STATE.orElseThrow().toJson());
+            Files.write(entries.getPath(ModelWriter.STATE), STATE.orElseThrow().toJson());
         }
         byte[] bytes = Files.readAllBytes(zip);
         String text = new String(bytes, StandardCharsets.ISO_8859_1);
@@ -271,7 +271,7 @@ class AmpModelSerializerTest {
     void aDamagedEntryIsRejectedAndNamed() throws IOException {
         ModelWriter.write(net, STATE, zip.toFile(), true, null);
         byte[] bytes = Files.readAllBytes(zip);
-        int entry = new String(bytes, StandardCharsets.ISO_8859_1).indexOf(AmpEntry.NAME);
+        int entry = new String(bytes, StandardCharsets.ISO_8859_1).indexOf(ModelWriter.STATE);
         Arrays.fill(bytes, entry + 40, entry + 80, (byte) 0x55);
         Files.write(zip, bytes);
         AmpException e =
@@ -335,7 +335,7 @@ class AmpModelSerializerTest {
 
     private void replaceEntry(String json) throws IOException {
         try (FileSystem entries = FileSystems.newFileSystem(zip, Map.of())) {
-            Files.writeString(entries.getPath(AmpEntry.NAME), json);
+            Files.writeString(entries.getPath(ModelWriter.STATE), json);
         }
     }
 

@@ -73,6 +73,10 @@ class FusionsTest {
     private static final Engine ABLE = new Engine(null);
 
     private static PrecisionPlan plan(NetworkGraph graph, Precision precision, EngineAbility engine) {
+        return Fusions.in(withoutFusions(graph, precision, engine), graph, engine);
+    }
+
+    private static PrecisionPlan withoutFusions(NetworkGraph graph, Precision precision, EngineAbility engine) {
         return PrecisionPlanner.plan(graph, precision, OptLevel.O1, List.of(), engine, "because");
     }
 
@@ -213,27 +217,17 @@ class FusionsTest {
 
     @Test
     void inferenceHasThePlanOfTheSameEngineWithoutFusions() {
-        EngineAbility inferring = new WithoutFusions(ABLE);
         NetworkGraph graph = Plans.chain(Plans.batchNorm("n"), relu("r"), Plans.output("out"));
-        assertEquals(List.of(), plan(graph, Precision.FLOAT, inferring).fusions());
         for (Precision precision : List.of(Precision.FLOAT, Precision.HALF)) {
             PrecisionPlan expected = plan(graph, precision, ABLE);
-            PrecisionPlan actual = plan(graph, precision, inferring);
+            PrecisionPlan actual = withoutFusions(graph, precision, ABLE);
+            assertEquals(List.of(), actual.fusions());
             for (int i = 0; i < expected.rows().size(); i++) {
                 assertEquals(
                         expected.rows().get(i).withReason(""),
                         actual.rows().get(i).withReason(""));
             }
         }
-        EngineAbility unable = new WithoutFusions(new Engine(OutputLayer.class));
-        assertEquals("test", unable.name());
-        assertEquals(Optional.of("no kernel for HALF"), unable.cannot(Plans.output("out"), Precision.HALF));
-        assertEquals("in HALF", unable.how(Plans.output("out"), Precision.HALF));
-        assertTrue(unable.computesFloat() && unable.sums(null) && unable.keepsLossInFloat(null, Precision.HALF));
-        assertTrue(unable.computes(new ElementWiseVertex(ElementWiseVertex.Op.Add), Precision.FLOAT));
-        assertFalse(unable.computes(new ScaleVertex(2), Precision.FLOAT));
-        EngineAbility plain = new WithoutFusions(Plans.Engine.ABLE);
-        assertFalse(plain.computesFloat() || plain.sums(null) || plain.keepsLossInFloat(null, Precision.HALF));
     }
 
     @Test

@@ -62,6 +62,14 @@ import org.nd4j.linalg.activations.BaseActivationFunction;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 class LayerKindsTest {
+    private static LayerKind of(Layer layer) {
+        return LayerKinds.verdict(layer).kind();
+    }
+
+    private static LayerKind of(GraphVertex vertex) {
+        return LayerKinds.verdict(vertex).kind();
+    }
+
     @Test
     void everyLayerAndVertexClassOfDl4jHasItsOwnLineInTheTable() throws Exception {
         List<Class<?>> classes =
@@ -70,7 +78,9 @@ class LayerKindsTest {
         assertTrue(classes.size() > 80, "the scan found only " + classes);
         assertEquals(
                 List.of(),
-                classes.stream().filter(type -> !LayerTable.lists(type)).toList());
+                classes.stream()
+                        .filter(type -> !LayerTable.FAMILIES.containsKey(type))
+                        .toList());
     }
 
     @Test
@@ -87,12 +97,11 @@ class LayerKindsTest {
 
     @Test
     void productsAreLoweredAndLossesStayFull() {
-        assertEquals(LayerKind.LOWER, LayerKinds.of(Plans.dense("a")));
-        assertEquals(LayerKind.LOWER, LayerKinds.of(Plans.conv("a")));
-        assertEquals(LayerKind.LOWER, LayerKinds.of(lstm()));
+        assertEquals(LayerKind.LOWER, of(Plans.dense("a")));
+        assertEquals(LayerKind.LOWER, of(Plans.conv("a")));
+        assertEquals(LayerKind.LOWER, of(lstm()));
         assertEquals(
-                LayerKind.LOWER,
-                LayerKinds.of(new EmbeddingLayer.Builder().nIn(9).nOut(3).build()));
+                LayerKind.LOWER, of(new EmbeddingLayer.Builder().nIn(9).nOut(3).build()));
         assertEquals(new LayerKinds.Verdict(LayerKind.FULL, "loss in FP32"), LayerKinds.verdict(Plans.output("a")));
     }
 
@@ -101,11 +110,9 @@ class LayerKindsTest {
         assertEquals(
                 new LayerKinds.Verdict(LayerKind.FULL, "statistics and parameters in FP32"),
                 LayerKinds.verdict(Plans.batchNorm("a")));
-        assertEquals(LayerKind.FULL, LayerKinds.of(new LocalResponseNormalization.Builder().build()));
-        assertEquals(
-                LayerKind.FULL,
-                LayerKinds.of(new AutoEncoder.Builder().nIn(4).nOut(2).build()));
-        assertEquals(LayerKind.FULL, LayerKinds.of(new L2NormalizeVertex()));
+        assertEquals(LayerKind.FULL, of(new LocalResponseNormalization.Builder().build()));
+        assertEquals(LayerKind.FULL, of(new AutoEncoder.Builder().nIn(4).nOut(2).build()));
+        assertEquals(LayerKind.FULL, of(new L2NormalizeVertex()));
     }
 
     @ParameterizedTest
@@ -113,7 +120,7 @@ class LayerKindsTest {
             value = Activation.class,
             names = {"SOFTMAX", "SOFTPLUS", "SWISH", "GELU", "MISH", "CUBE", "RATIONALTANH"})
     void sensitiveActivationFunctionsStayFullOnTheirOwn(Activation activation) {
-        assertEquals(LayerKind.FULL, LayerKinds.of(new ActivationLayer(activation)));
+        assertEquals(LayerKind.FULL, of(new ActivationLayer(activation)));
     }
 
     @ParameterizedTest
@@ -123,14 +130,14 @@ class LayerKindsTest {
 
         assertEquals(
                 expected,
-                LayerKinds.of(new DenseLayer.Builder()
+                of(new DenseLayer.Builder()
                         .nIn(4)
                         .nOut(4)
                         .activation(activation)
                         .build()));
         assertEquals(
                 expected,
-                LayerKinds.of(new LocallyConnected2D.Builder()
+                of(new LocallyConnected2D.Builder()
                         .nIn(4)
                         .nOut(4)
                         .activation(activation)
@@ -143,62 +150,58 @@ class LayerKindsTest {
             mode = EnumSource.Mode.EXCLUDE,
             names = {"SOFTMAX", "SOFTPLUS", "SWISH", "GELU", "MISH", "CUBE", "RATIONALTANH"})
     void otherActivationFunctionsFollow(Activation activation) {
-        assertEquals(LayerKind.FOLLOW, LayerKinds.of(new ActivationLayer(activation)));
+        assertEquals(LayerKind.FOLLOW, of(new ActivationLayer(activation)));
     }
 
     @Test
     void anActivationFunctionThatALayerDoesNotUseSaysNothing() {
         assertEquals(
                 LayerKind.FOLLOW,
-                LayerKinds.of(new DropoutLayer.Builder(0.5)
-                        .activation(Activation.SOFTMAX)
-                        .build()));
+                of(new DropoutLayer.Builder(0.5).activation(Activation.SOFTMAX).build()));
     }
 
     @Test
     void anActivationFunctionOfTheUsersStaysFull() {
         ActivationLayer layer = new ActivationLayer(new OwnActivation());
 
-        assertEquals(LayerKind.FULL, LayerKinds.of(layer));
+        assertEquals(LayerKind.FULL, of(layer));
         assertTrue(LayerKinds.verdict(layer).reason().contains("doesn't know its activation function"));
     }
 
     @Test
     void poolingFollowsUnlessItTakesPowersOrSumsOverEverything() {
-        assertEquals(LayerKind.FOLLOW, LayerKinds.of(new SubsamplingLayer.Builder(PoolingType.AVG).build()));
-        assertEquals(LayerKind.FOLLOW, LayerKinds.of(new SubsamplingLayer.Builder(PoolingType.MAX).build()));
+        assertEquals(LayerKind.FOLLOW, of(new SubsamplingLayer.Builder(PoolingType.AVG).build()));
+        assertEquals(LayerKind.FOLLOW, of(new SubsamplingLayer.Builder(PoolingType.MAX).build()));
         assertEquals(
                 LayerKind.FULL,
-                LayerKinds.of(
-                        new SubsamplingLayer.Builder(PoolingType.PNORM).pnorm(2).build()));
-        assertEquals(LayerKind.FOLLOW, LayerKinds.of(new GlobalPoolingLayer(PoolingType.MAX)));
-        assertEquals(LayerKind.FULL, LayerKinds.of(new GlobalPoolingLayer(PoolingType.AVG)));
-        assertEquals(LayerKind.FULL, LayerKinds.of(new GlobalPoolingLayer(PoolingType.SUM)));
-        assertEquals(LayerKind.FULL, LayerKinds.of(new GlobalPoolingLayer(PoolingType.PNORM)));
+                of(new SubsamplingLayer.Builder(PoolingType.PNORM).pnorm(2).build()));
+        assertEquals(LayerKind.FOLLOW, of(new GlobalPoolingLayer(PoolingType.MAX)));
+        assertEquals(LayerKind.FULL, of(new GlobalPoolingLayer(PoolingType.AVG)));
+        assertEquals(LayerKind.FULL, of(new GlobalPoolingLayer(PoolingType.SUM)));
+        assertEquals(LayerKind.FULL, of(new GlobalPoolingLayer(PoolingType.PNORM)));
     }
 
     @Test
     void wrappersTakeTheKindOfWhatTheyWrap() {
-        assertEquals(LayerKind.LOWER, LayerKinds.of(new Bidirectional(lstm())));
-        assertEquals(LayerKind.LOWER, LayerKinds.of(new LastTimeStep(new Bidirectional(lstm()))));
-        assertEquals(LayerKind.LOWER, LayerKinds.of(new TimeDistributed(Plans.dense("a"))));
-        assertEquals(LayerKind.LOWER, LayerKinds.of(new FrozenLayer(Plans.conv("a"))));
-        assertEquals(LayerKind.FULL, LayerKinds.of(new FrozenLayerWithBackprop(Plans.batchNorm("a"))));
-        assertEquals(LayerKind.FULL, LayerKinds.of(new FrozenLayer(new OwnLambda())));
+        assertEquals(LayerKind.LOWER, of(new Bidirectional(lstm())));
+        assertEquals(LayerKind.LOWER, of(new LastTimeStep(new Bidirectional(lstm()))));
+        assertEquals(LayerKind.LOWER, of(new TimeDistributed(Plans.dense("a"))));
+        assertEquals(LayerKind.LOWER, of(new FrozenLayer(Plans.conv("a"))));
+        assertEquals(LayerKind.FULL, of(new FrozenLayerWithBackprop(Plans.batchNorm("a"))));
+        assertEquals(LayerKind.FULL, of(new FrozenLayer(new OwnLambda())));
         assertEquals(
                 LayerKind.LOWER,
-                LayerKinds.of(new LayerVertex(
+                of(new LayerVertex(
                         new NeuralNetConfiguration.Builder()
                                 .layer(Plans.dense("a"))
                                 .build(),
                         null)));
-        assertEquals(
-                LayerKind.FOLLOW, LayerKinds.of(new FrozenVertex(new ElementWiseVertex(ElementWiseVertex.Op.Add))));
+        assertEquals(LayerKind.FOLLOW, of(new FrozenVertex(new ElementWiseVertex(ElementWiseVertex.Op.Add))));
     }
 
     @Test
     void aLayerThatMasksByValueIsOfTheKindOfWhatItWraps() {
-        assertEquals(LayerKind.LOWER, LayerKinds.of(new MaskZeroLayer(lstm(), 0.1)));
+        assertEquals(LayerKind.LOWER, of(new MaskZeroLayer(lstm(), 0.1)));
     }
 
     @Test
@@ -207,22 +210,22 @@ class LayerKindsTest {
 
         assertEquals(LayerKind.FULL, verdict.kind());
         assertEquals("dl4j-amp doesn't know OwnLambda; lower(...) asks for half precision", verdict.reason());
-        assertEquals(LayerKind.FULL, LayerKinds.of(new OwnLambdaVertex()));
+        assertEquals(LayerKind.FULL, of(new OwnLambdaVertex()));
     }
 
     @Test
     void subclassesTakeTheKindOfTheNearestKnownClass() {
-        assertFalse(LayerTable.lists(OwnDense.class));
-        assertEquals(LayerKind.LOWER, LayerKinds.of(new OwnDense()));
+        assertFalse(LayerTable.FAMILIES.containsKey(OwnDense.class));
+        assertEquals(LayerKind.LOWER, of(new OwnDense()));
     }
 
     @Test
     void aPreprocessorVertexFollowsIfItsPreprocessorPreservesTheType() {
-        assertEquals(LayerKind.FOLLOW, LayerKinds.of(new PreprocessorVertex(new RnnToFeedForwardPreProcessor())));
-        assertEquals(LayerKind.FULL, LayerKinds.of(new PreprocessorVertex(new OwnPreProcessor())));
+        assertEquals(LayerKind.FOLLOW, of(new PreprocessorVertex(new RnnToFeedForwardPreProcessor())));
+        assertEquals(LayerKind.FULL, of(new PreprocessorVertex(new OwnPreProcessor())));
         assertEquals(
                 LayerKind.FULL,
-                LayerKinds.of(new PreprocessorVertex(
+                of(new PreprocessorVertex(
                         new ComposableInputPreProcessor(new RnnToFeedForwardPreProcessor(), new OwnPreProcessor()))));
     }
 
@@ -358,7 +361,7 @@ class LayerKindsTest {
         for (Activation activation : List.of(Activation.CUBE, Activation.RELU, Activation.SOFTMAX)) {
             LayerKind expected = activation == Activation.SOFTMAX ? LayerKind.FULL : LayerKind.LOWER;
             for (Layer layer : locallyConnectedAndAttention(activation)) {
-                assertEquals(expected, LayerKinds.of(layer), layer + " with " + activation);
+                assertEquals(expected, of(layer), layer + " with " + activation);
                 assertTrue(LayerKinds.overflow(layer).isEmpty(), layer + " with " + activation);
             }
         }

@@ -72,7 +72,8 @@ class VertexTypesTest {
                 .toList();
 
         assertEquals(List.of(), untested);
-        assertTrue(VERTICES.keySet().stream().allMatch(vertex -> LayerKinds.of(vertex) == LayerKind.FOLLOW));
+        assertTrue(VERTICES.keySet().stream()
+                .allMatch(vertex -> LayerKinds.verdict(vertex).kind() == LayerKind.FOLLOW));
     }
 
     static Stream<Arguments> verticesAndTypes() {
