@@ -43,7 +43,7 @@ final class PixelPrimitives extends DensePrimitives {
 
     @Override
     public InputSamples samples(OneDnnContext context, String layer, Layout input) {
-        return isStrided(geometry) ? StridedInput.of(context, layer, geometry, input) : StridedInput.all(input);
+        return isStrided(geometry) ? InputSamples.under(context, layer, geometry, input) : InputSamples.all(input);
     }
 
     @Override

@@ -22,7 +22,7 @@ interface ProductPrimitives<F extends primitive_desc> {
      * @param layer for error messages
      */
     default InputSamples samples(OneDnnContext context, String layer, Layout input) {
-        return StridedInput.all(input);
+        return InputSamples.all(input);
     }
 
     /** Returns how the primitives describe input, weights and output: the same memory, perhaps with fewer axes. */
