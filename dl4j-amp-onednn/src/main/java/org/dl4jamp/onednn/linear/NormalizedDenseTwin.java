@@ -48,7 +48,7 @@ final class NormalizedDenseTwin extends DenseLayer implements KeptWeights.Keeper
         if (input.rank() != 2 || input.size(1) != weights.size(1)) {
             Rejection.of(conf, paramsFlattened, index, input);
         }
-        ProductPasses.Parameters withoutBias = new ProductPasses.Parameters(weights, null);
+        ProductKernels.Parameters withoutBias = new ProductKernels.Parameters(weights, null);
         return products.dense(layerId(), dataType, input, withoutBias, false, null);
     }
 

@@ -45,7 +45,7 @@ public final class ProductCache implements AutoCloseable {
             String layer,
             DataType type,
             INDArray input,
-            ProductPasses.Parameters parameters,
+            ProductKernels.Parameters parameters,
             boolean sum,
             Eltwise function) {
         Layout rows = Layout.dense(type, input.shape());

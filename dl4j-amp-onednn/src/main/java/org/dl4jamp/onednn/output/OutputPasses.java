@@ -11,7 +11,6 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.linear.ProductCache;
 import org.dl4jamp.onednn.linear.ProductKernels;
-import org.dl4jamp.onednn.linear.ProductPasses;
 import org.dl4jamp.onednn.memory.Views;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -62,7 +61,7 @@ final class OutputPasses implements AutoCloseable {
         this.crossEntropy = softmax.flatMap(function -> SoftmaxCrossEntropy.of(conf.getLossFn(), function));
     }
 
-    private ProductKernels kernels(INDArray rows, ProductPasses.Parameters parameters) {
+    private ProductKernels kernels(INDArray rows, ProductKernels.Parameters parameters) {
         return kernels.dense(layer.get(), type, rows, parameters, false, null);
     }
 
@@ -80,7 +79,7 @@ final class OutputPasses implements AutoCloseable {
      */
     INDArray preOutput(
             INDArray rows,
-            ProductPasses.Parameters parameters,
+            ProductKernels.Parameters parameters,
             boolean training,
             LayerWorkspaceMgr workspaceMgr,
             ArrayType place) {
@@ -122,8 +121,8 @@ final class OutputPasses implements AutoCloseable {
      */
     INDArray backward(
             INDArray rows,
-            ProductPasses.Parameters parameters,
-            ProductPasses.Parameters gradients,
+            ProductKernels.Parameters parameters,
+            ProductKernels.Parameters gradients,
             Targets targets,
             Mask mask,
             LayerWorkspaceMgr workspaceMgr) {
@@ -152,8 +151,8 @@ final class OutputPasses implements AutoCloseable {
     }
 
     /** Returns parameters, or views of their gradients, in the kernels' order of axes. */
-    static ProductPasses.Parameters parameters(Map<String, INDArray> table) {
-        return new ProductPasses.Parameters(
+    static ProductKernels.Parameters parameters(Map<String, INDArray> table) {
+        return new ProductKernels.Parameters(
                 Views.transposed(table.get(DefaultParamInitializer.WEIGHT_KEY)),
                 table.get(DefaultParamInitializer.BIAS_KEY));
     }

@@ -41,6 +41,7 @@ class WeightCopyTest {
                         Layout.dense(DataType.FLOAT, OUT, IN),
                         false,
                         Layout.dense(DataType.FLOAT, examples, OUT),
+                        false,
                         null));
     }
 
