@@ -29,7 +29,6 @@ import org.dl4jamp.onednn.twin.GroupSum;
 import org.dl4jamp.onednn.twin.LayerKernels;
 import org.dl4jamp.onednn.twin.OneDnnCasting;
 import org.dl4jamp.onednn.twin.OutputKeeper;
-import org.dl4jamp.onednn.twin.OwnCasting;
 import org.dl4jamp.onednn.twin.RoundedParameters;
 import org.dl4jamp.onednn.vertex.VertexCoverage;
 import org.dl4jamp.onednn.vertex.VertexTwin;
@@ -113,14 +112,11 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
                 Twin.Retention.INPUT,
                 dropout,
                 infers ? keptWeights(compute) : weights(request),
-                casting(layer, kernels, compute),
+                casting(layer, kernels),
                 kernels.arrays().returnsFloat() ? DataType.FLOAT : type);
     }
 
-    private Casting casting(Layer layer, LayerKernels<?> kernels, org.deeplearning4j.nn.api.Layer compute) {
-        if (compute instanceof OwnCasting own) {
-            return own.casting();
-        }
+    private Casting casting(Layer layer, LayerKernels<?> kernels) {
         Casting own = new OneDnnCasting(context, kernels.channelsOf(layer));
         return EmbeddingLayers.isEmbedding(layer) ? Casting.ofRowNumbers(own) : own;
     }

@@ -9,10 +9,7 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.memory.Views;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.twin.ChannelsLastCasting;
-import org.dl4jamp.onednn.twin.OwnCasting;
 import org.dl4jamp.onednn.weights.KeptWeights;
-import org.dl4jamp.twin.Casting;
 import org.dl4jamp.twin.ScoringOutput;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -29,21 +26,14 @@ import org.nd4j.linalg.factory.Nd4j;
  * Labels and masks follow.
  */
 final class RnnOutputTwin extends RnnOutputLayer
-        implements ScoringOutput, OwnCasting, KeptWeights.Keeper, AutoCloseable {
+        implements ScoringOutput, KeptWeights.Keeper, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OutputPasses passes;
-    private final transient Casting casting;
 
     RnnOutputTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
         this.passes = new OutputPasses(context, type, layerConf(), this::layerId);
-        this.casting = new ChannelsLastCasting(context);
-    }
-
-    @Override
-    public Casting casting() {
-        return casting;
     }
 
     private boolean channelsAreLast() {
