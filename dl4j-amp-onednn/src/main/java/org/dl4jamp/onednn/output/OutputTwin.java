@@ -40,8 +40,7 @@ final class OutputTwin extends OutputLayer implements ScoringOutput, KeptWeights
     protected INDArray preOutput(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
         INDArray rows = rows(workspaceMgr, ArrayType.FF_WORKING_MEM);
-        INDArray sums =
-                passes.preOutput(rows, OutputPasses.parameters(params), training, workspaceMgr, ArrayType.ACTIVATIONS);
+        INDArray sums = passes.preOutput(rows, params, training, workspaceMgr, ArrayType.ACTIVATIONS);
         maskPreOutput(sums);
         return sums;
     }
@@ -64,9 +63,10 @@ final class OutputTwin extends OutputLayer implements ScoringOutput, KeptWeights
         assertInputSet(true);
         INDArray next = passes.backward(
                 rows(workspaceMgr, ArrayType.BP_WORKING_MEM),
-                OutputPasses.parameters(params),
-                OutputPasses.parameters(gradientViews),
-                new OutputPasses.Targets(getLabels2d(workspaceMgr, ArrayType.BP_WORKING_MEM), maskArray),
+                params,
+                gradientViews,
+                getLabels2d(workspaceMgr, ArrayType.BP_WORKING_MEM),
+                maskArray,
                 this::maskPreOutput,
                 workspaceMgr);
         return new Pair<>(OutputPasses.gradient(gradientViews), next);

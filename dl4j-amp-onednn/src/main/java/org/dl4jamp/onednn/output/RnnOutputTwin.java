@@ -25,8 +25,7 @@ import org.nd4j.linalg.factory.Nd4j;
  * channels last in memory are matrices of them as they are; DL4J's layer, which orders them by time first, has to copy.
  * Labels and masks follow.
  */
-final class RnnOutputTwin extends RnnOutputLayer
-        implements ScoringOutput, KeptWeights.Keeper, AutoCloseable {
+final class RnnOutputTwin extends RnnOutputLayer implements ScoringOutput, KeptWeights.Keeper, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OutputPasses passes;
@@ -67,11 +66,7 @@ final class RnnOutputTwin extends RnnOutputLayer
 
     private INDArray preOutput(boolean training, LayerWorkspaceMgr workspaceMgr, ArrayType place) {
         return passes.preOutput(
-                inputRows(workspaceMgr, ArrayType.FF_WORKING_MEM),
-                OutputPasses.parameters(params),
-                training,
-                workspaceMgr,
-                place);
+                inputRows(workspaceMgr, ArrayType.FF_WORKING_MEM), params, training, workspaceMgr, place);
     }
 
     @Override
@@ -110,9 +105,10 @@ final class RnnOutputTwin extends RnnOutputLayer
         }
         INDArray next = passes.backward(
                 inputRows(workspaceMgr, ArrayType.BP_WORKING_MEM),
-                OutputPasses.parameters(params),
-                OutputPasses.parameters(gradientViews),
-                new OutputPasses.Targets(getLabels2d(workspaceMgr, ArrayType.BP_WORKING_MEM), maskArray),
+                params,
+                gradientViews,
+                getLabels2d(workspaceMgr, ArrayType.BP_WORKING_MEM),
+                maskArray,
                 this::maskPreOutput,
                 workspaceMgr);
         return new Pair<>(OutputPasses.gradient(gradientViews), sequences(next, input.size(0)));
