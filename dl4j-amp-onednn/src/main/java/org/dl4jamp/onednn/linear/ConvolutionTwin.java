@@ -55,7 +55,7 @@ class ConvolutionTwin extends ProductTwin<ConvolutionLayer> {
     @Override
     void maskOutput(INDArray output) {
         if (layerConf() instanceof Convolution1DLayer) {
-            SequenceMask.of(layerConf(), maskArray).applyTo(output);
+            SequenceMask.apply(form.window(), maskArray, output);
             // DL4J's backward pass goes through masked steps, too, whose output isn't there any more.
             keptOutput = null;
         }

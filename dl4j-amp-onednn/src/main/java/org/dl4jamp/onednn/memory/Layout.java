@@ -147,7 +147,8 @@ public final class Layout {
         return axes;
     }
 
-    private static int[] axesOfChannelsLast(int rank) {
+    /** Returns the axes from the outermost in memory to the innermost, the channels. */
+    static int[] axesOfChannelsLast(int rank) {
         if (rank < 3) {
             return axesOfDense(rank);
         }

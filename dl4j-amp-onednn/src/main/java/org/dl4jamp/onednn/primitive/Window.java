@@ -2,6 +2,9 @@ package org.dl4jamp.onednn.primitive;
 
 import java.util.Arrays;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
+import org.deeplearning4j.util.ConvolutionUtils;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * A window that moves along one, two or three axes, as a layer's configuration describes it. Its {@link WindowGeometry}
@@ -126,6 +129,18 @@ public final class Window {
             }
         }
         return false;
+    }
+
+    /** Returns the mask of the output of one axis from that of the input, {@code [minibatch, steps]}. */
+    public INDArray mask(INDArray ofInput) {
+        // DL4J's reduction takes FP32 only.
+        return ConvolutionUtils.cnn1dMaskReduction(
+                ofInput.castTo(DataType.FLOAT),
+                (int) kernel[0],
+                (int) strides[0],
+                (int) padding[0],
+                (int) dilation[0],
+                mode);
     }
 
     private long before(int axis, long size) {
