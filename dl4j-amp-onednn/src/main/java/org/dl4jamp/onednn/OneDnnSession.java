@@ -55,19 +55,19 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
     /** Products of larger numbers, and their sums, are soon beyond FP32's range: infinite, and NaN after that. */
     private static final double LARGE = 1e18;
 
-    private final OneDnnContext context = new OneDnnContext();
-    private final Casting casting = new OneDnnCasting(context);
+    private final OneDnnContext context;
+    private final Casting casting;
     private final List<AutoCloseable> twins = new ArrayList<>();
     private final Map<PrecisionPlan.Fusion, FusedRelu> fusedRelus = new HashMap<>();
     private final Map<FusionGroup, GroupSum> sums = new HashMap<>();
     private final ComputeEngine.EngineSession portable;
     private final boolean masterWeights;
-    private final boolean infers;
 
     private OneDnnSession(ComputeEngine.EngineSession portable, boolean masterWeights, boolean infers) {
         this.portable = portable;
         this.masterWeights = masterWeights;
-        this.infers = infers;
+        this.context = new OneDnnContext(infers);
+        this.casting = new OneDnnCasting(context);
     }
 
     static OneDnnSession ofTraining(ComputeEngine.EngineSession portable, boolean masterWeights) {
@@ -111,7 +111,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
                 rounds,
                 Twin.Retention.INPUT,
                 dropout,
-                infers ? keptWeights(compute) : weights(request),
+                context.infers() ? keptWeights(compute) : weights(request),
                 casting(layer, kernels),
                 kernels.arrays().returnsFloat() ? DataType.FLOAT : type);
     }
@@ -170,12 +170,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
     }
 
     private static Twin.Weights keptWeights(org.deeplearning4j.nn.api.Layer twin) {
-        if (!(twin instanceof KeptWeights.Keeper keeper)) {
-            return Twin.Weights.MASTER;
-        }
-        KeptWeights kept = keeper.keptWeights();
-        kept.keep();
-        return kept;
+        return twin instanceof KeptWeights keeper ? keeper.keptWeights() : Twin.Weights.MASTER;
     }
 
     private org.deeplearning4j.nn.api.Layer compute(TwinRequest request, org.deeplearning4j.nn.api.Layer twin) {

@@ -23,6 +23,7 @@ import org.dl4jamp.onednn.twin.GroupSum;
 import org.dl4jamp.onednn.twin.OutputKeeper;
 import org.dl4jamp.onednn.weights.KeptWeights;
 import org.dl4jamp.twin.OptionalInputGradient;
+import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -35,7 +36,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * @param <C> the layer's configuration
  */
 public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<C>
-        implements OptionalInputGradient, OutputKeeper, LentGradients.Lender, KeptWeights.Keeper, AutoCloseable {
+        implements OptionalInputGradient, OutputKeeper, LentGradients.Lender, KeptWeights, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     static final String WEIGHTS = DefaultParamInitializer.WEIGHT_KEY;
@@ -286,7 +287,7 @@ public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<
     }
 
     @Override
-    public KeptWeights keptWeights() {
+    public Twin.Weights keptWeights() {
         return cache.weights();
     }
 

@@ -15,7 +15,7 @@ import org.dl4jamp.onednn.linear.ProductKernels;
 import org.dl4jamp.onednn.memory.Views;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.weights.KeptWeights;
+import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.lossfunctions.ILossFunction;
@@ -54,7 +54,7 @@ final class OutputPasses implements AutoCloseable {
     }
 
     /** Returns the copies of the weights. */
-    KeptWeights weights() {
+    Twin.Weights weights() {
         return kernels.weights();
     }
 

@@ -9,6 +9,7 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.weights.KeptWeights;
 import org.dl4jamp.twin.ScoringOutput;
+import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -17,7 +18,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * An output layer of {@code [minibatch, nIn]} over the FP32 master weights. Output, loss and gradients of the
  * parameters are FP32; factors of products are of the twin's type.
  */
-final class OutputTwin extends OutputLayer implements ScoringOutput, KeptWeights.Keeper, AutoCloseable {
+final class OutputTwin extends OutputLayer implements ScoringOutput, KeptWeights, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OutputPasses passes;
@@ -79,7 +80,7 @@ final class OutputTwin extends OutputLayer implements ScoringOutput, KeptWeights
     }
 
     @Override
-    public KeptWeights keptWeights() {
+    public Twin.Weights keptWeights() {
         return passes.weights();
     }
 

@@ -11,6 +11,7 @@ import org.dl4jamp.onednn.memory.Views;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.weights.KeptWeights;
 import org.dl4jamp.twin.ScoringOutput;
+import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
@@ -25,7 +26,7 @@ import org.nd4j.linalg.factory.Nd4j;
  * channels last in memory are matrices of them as they are; DL4J's layer, which orders them by time first, has to copy.
  * Labels and masks follow.
  */
-final class RnnOutputTwin extends RnnOutputLayer implements ScoringOutput, KeptWeights.Keeper, AutoCloseable {
+final class RnnOutputTwin extends RnnOutputLayer implements ScoringOutput, KeptWeights, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OutputPasses passes;
@@ -159,7 +160,7 @@ final class RnnOutputTwin extends RnnOutputLayer implements ScoringOutput, KeptW
     }
 
     @Override
-    public KeptWeights keptWeights() {
+    public Twin.Weights keptWeights() {
         return passes.weights();
     }
 

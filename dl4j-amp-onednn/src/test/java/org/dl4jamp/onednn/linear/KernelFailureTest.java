@@ -31,7 +31,7 @@ class KernelFailureTest {
                 false,
                 null);
         try (OneDnnContext context = new OneDnnContext();
-                WeightCopies copies = new WeightCopies()) {
+                WeightCopies copies = new WeightCopies(false)) {
             String message = assertThrows(
                             AmpException.class,
                             () -> ProductKernels.make(
