@@ -70,7 +70,6 @@ final class EmbeddingRows {
         return FloatIndexer.create(pointer.capacity(length).limit(length));
     }
 
-    /** Returns the number of rows to look up. */
     int count() {
         return rows.length;
     }

@@ -46,7 +46,6 @@ final class SquareSums {
         chunks = 0;
     }
 
-    /** Returns the sum. */
     double sum() {
         drain();
         return sum;

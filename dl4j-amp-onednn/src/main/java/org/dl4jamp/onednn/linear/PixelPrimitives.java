@@ -18,7 +18,6 @@ final class PixelPrimitives extends DensePrimitives {
 
     private final WindowGeometry geometry;
 
-    /** @param geometry the window */
     PixelPrimitives(WindowGeometry geometry) {
         this.geometry = geometry;
     }

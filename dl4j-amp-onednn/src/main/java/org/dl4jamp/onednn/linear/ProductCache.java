@@ -60,7 +60,6 @@ public final class ProductCache implements AutoCloseable {
         });
     }
 
-    /** Returns the copies of the weights. */
     public Twin.Weights weights() {
         return copies;
     }

@@ -93,7 +93,6 @@ record ProductDescriptions<F extends primitive_desc>(
         return primitives.forward(input(), wanted(task.input().type()), bias(), output(), attributes);
     }
 
-    /** Describes one of the forward products. */
     F forward(Forward which) {
         return which == Forward.WHOLE
                 ? forward()

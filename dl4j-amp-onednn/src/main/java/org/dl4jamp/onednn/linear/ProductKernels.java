@@ -172,7 +172,6 @@ public final class ProductKernels implements AutoCloseable {
         backwardHasWeights = training && weights.bringsUpToDate(weightsBackward);
     }
 
-    /** Returns the layer that they are for. */
     String layer() {
         return descriptions.task().layer();
     }
@@ -192,12 +191,10 @@ public final class ProductKernels implements AutoCloseable {
         run(forwardKernel(Forward.WHOLE).bind(ProductDescriptions.SUMMAND, summand), input, bias, output);
     }
 
-    /** Computes product and bias. */
     void forwardPlain(INDArray input, INDArray bias, INDArray output) {
         run(forwardKernel(Forward.PLAIN), input, bias, output);
     }
 
-    /** Computes product and bias, in FP32. */
     public void forwardInFloat(INDArray input, INDArray bias, INDArray output) {
         run(forwardKernel(Forward.IN_FLOAT), input, bias, output);
     }

@@ -13,7 +13,6 @@ import org.nd4j.linalg.api.buffer.DataType;
  * @param <F> oneDNN's description of the forward primitive, which the others take as a hint
  */
 interface ProductPrimitives<F extends primitive_desc> {
-    /** Returns the name for error messages. */
     String name();
 
     /**

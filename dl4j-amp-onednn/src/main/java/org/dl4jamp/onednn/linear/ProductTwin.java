@@ -72,12 +72,10 @@ public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<
         return new Parameters(table.get(WEIGHTS), table.get(BIAS));
     }
 
-    /** Applies the mask to the output. */
     void maskOutput(INDArray output) {
         applyMask(output);
     }
 
-    /** Applies the mask to the gradient of the sums. */
     void maskDelta(INDArray delta) {
         applyMask(delta);
     }

@@ -53,7 +53,6 @@ final class OutputPasses implements AutoCloseable {
         return kernels.dense(layer.get(), type, rows, parameters, false, null);
     }
 
-    /** Returns the copies of the weights. */
     Twin.Weights weights() {
         return kernels.weights();
     }

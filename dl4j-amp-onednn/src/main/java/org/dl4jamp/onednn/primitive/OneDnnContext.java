@@ -67,7 +67,6 @@ public final class OneDnnContext implements AutoCloseable {
         return takesForeignGradients;
     }
 
-    /** Copies between types and orders in memory. */
     public Copies copies() {
         return copies;
     }
@@ -77,7 +76,6 @@ public final class OneDnnContext implements AutoCloseable {
         return sums;
     }
 
-    /** Returns the scratchpad of all kernels. */
     AlignedMemory scratchpad() {
         return scratchpad;
     }

@@ -58,7 +58,6 @@ final class RecurrentPasses implements AutoCloseable {
         return cells.get(shape, () -> maker.apply(shape, weights));
     }
 
-    /** Returns the copies of the weights. */
     Twin.Weights weights() {
         return inference
                 .<Twin.Weights>map(other -> KeptWeights.both(weights, other))

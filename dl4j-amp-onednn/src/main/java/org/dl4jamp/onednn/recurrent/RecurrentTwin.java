@@ -59,7 +59,6 @@ final class RecurrentTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.
         return passes;
     }
 
-    /** Returns the FP32 parameters. */
     RecurrentParameters parameters() {
         return RecurrentParameters.of(params);
     }

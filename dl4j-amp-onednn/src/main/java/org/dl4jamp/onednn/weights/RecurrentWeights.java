@@ -23,7 +23,6 @@ public final class RecurrentWeights implements Twin.Weights, AutoCloseable {
         memory.reserve(atLeast);
     }
 
-    /** Returns the place at an offset. */
     public Place place(long offset) {
         return Place.kept(memory.address() + offset);
     }

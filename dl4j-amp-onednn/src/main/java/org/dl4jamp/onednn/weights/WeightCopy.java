@@ -54,7 +54,6 @@ final class WeightCopy implements AutoCloseable {
         return current;
     }
 
-    /** Marks it as stale, after a change of parameters. */
     void outdate() {
         current = false;
     }
