@@ -14,8 +14,8 @@ import org.dl4jamp.twin.Twin;
 public final class WeightCopies implements Twin.Weights, AutoCloseable {
     private record Kept(memory.desc order, WeightCopy copy) {}
 
-    private final WeightCopy forward = WeightCopy.madeAnew();
-    private final WeightCopy backward = WeightCopy.madeAnew();
+    private final WeightCopy forward = new WeightCopy(false);
+    private final WeightCopy backward = new WeightCopy(false);
     private final List<Kept> kept = new ArrayList<>();
     private final boolean keeps;
 
@@ -47,7 +47,7 @@ public final class WeightCopies implements Twin.Weights, AutoCloseable {
     }
 
     private Kept add(memory.desc order) {
-        Kept added = new Kept(new memory.desc(order).retainReference(), WeightCopy.madeOnce());
+        Kept added = new Kept(new memory.desc(order).retainReference(), new WeightCopy(true));
         kept.add(added);
         return added;
     }
