@@ -30,7 +30,6 @@ import org.dl4jamp.onednn.twin.GroupSum;
 import org.dl4jamp.onednn.twin.LayerKernels;
 import org.dl4jamp.onednn.twin.OneDnnCasting;
 import org.dl4jamp.onednn.twin.OutputKeeper;
-import org.dl4jamp.onednn.twin.OwnCasting;
 import org.dl4jamp.onednn.twin.RoundedParameters;
 import org.dl4jamp.onednn.vertex.VertexCoverage;
 import org.dl4jamp.onednn.vertex.VertexTwin;
@@ -56,19 +55,19 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
     /** Products of larger numbers, and their sums, are soon beyond FP32's range: infinite, and NaN after that. */
     private static final double LARGE = 1e18;
 
-    private final OneDnnContext context = new OneDnnContext();
-    private final Casting casting = new OneDnnCasting(context);
+    private final OneDnnContext context;
+    private final Casting casting;
     private final List<AutoCloseable> twins = new ArrayList<>();
     private final Map<PrecisionPlan.Fusion, FusedRelu> fusedRelus = new HashMap<>();
     private final Map<FusionGroup, GroupSum> sums = new HashMap<>();
     private final ComputeEngine.EngineSession portable;
     private final boolean masterWeights;
-    private final boolean infers;
 
     private OneDnnSession(ComputeEngine.EngineSession portable, boolean masterWeights, boolean infers) {
         this.portable = portable;
         this.masterWeights = masterWeights;
-        this.infers = infers;
+        this.context = new OneDnnContext(infers);
+        this.casting = new OneDnnCasting(context);
     }
 
     static OneDnnSession ofTraining(ComputeEngine.EngineSession portable, boolean masterWeights) {
@@ -112,15 +111,12 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
                 rounds,
                 Twin.Retention.INPUT,
                 dropout,
-                infers ? keptWeights(compute) : weights(request),
-                casting(layer, kernels, compute),
+                context.infers() ? keptWeights(compute) : weights(request),
+                casting(layer, kernels),
                 kernels.arrays().returnsFloat() ? DataType.FLOAT : type);
     }
 
-    private Casting casting(Layer layer, LayerKernels<?> kernels, org.deeplearning4j.nn.api.Layer compute) {
-        if (compute instanceof OwnCasting own) {
-            return own.casting();
-        }
+    private Casting casting(Layer layer, LayerKernels<?> kernels) {
         Casting own = new OneDnnCasting(context, kernels.channelsOf(layer));
         return EmbeddingLayers.isEmbedding(layer) ? new Casting.OfRowNumbers(own) : own;
     }
@@ -174,12 +170,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
     }
 
     private static Twin.Weights keptWeights(org.deeplearning4j.nn.api.Layer twin) {
-        if (!(twin instanceof KeptWeights.Keeper keeper)) {
-            return Twin.Weights.MASTER;
-        }
-        KeptWeights kept = keeper.keptWeights();
-        kept.keep();
-        return kept;
+        return twin instanceof KeptWeights keeper ? keeper.keptWeights() : Twin.Weights.MASTER;
     }
 
     private org.deeplearning4j.nn.api.Layer compute(TwinRequest request, org.deeplearning4j.nn.api.Layer twin) {

@@ -27,11 +27,15 @@ final class EltwiseFunction implements CellFunction {
     private final Kernel backward;
     private final Kernel backwardFromArguments;
 
-    private EltwiseFunction(Kernel forward, Kernel forwardAll, Kernel backward, Kernel backwardFromArguments) {
-        this.forward = forward;
-        this.forwardAll = forwardAll;
-        this.backward = backward;
-        this.backwardFromArguments = backwardFromArguments;
+    private EltwiseFunction(OneDnnContext context, String what, Eltwise eltwise, SequenceShape shape) {
+        memory.desc step = array(shape.minibatch(), shape.units());
+        memory.desc steps = array(shape.rows(), shape.units());
+        Eltwise fromValue = new Eltwise(FROM_VALUE.get(eltwise.function()), eltwise.alpha(), eltwise.beta());
+        forward = Work.ofNumbers(shape.block())
+                .withItsThreads(() -> EltwiseKernels.forward(context, what, eltwise, step));
+        forwardAll = EltwiseKernels.forward(context, what, eltwise, steps);
+        backward = EltwiseKernels.backward(context, what, fromValue, dnnl.DNNL_ARG_DST, steps);
+        backwardFromArguments = EltwiseKernels.backward(context, what, eltwise, dnnl.DNNL_ARG_SRC, steps);
     }
 
     /** Empty if oneDNN doesn't know the function, or can't tell ND4J's derivative from its value. */
@@ -44,17 +48,8 @@ final class EltwiseFunction implements CellFunction {
 
     static EltwiseFunction make(OneDnnContext context, String layer, Eltwise eltwise, SequenceShape shape) {
         String what = layer + ": " + eltwise.function() + " for " + shape;
-        return OneDnnContext.make(what, Work.ofNumbers(shape.gate()), () -> {
-            memory.desc step = array(shape.minibatch(), shape.units());
-            memory.desc steps = array(shape.rows(), shape.units());
-            Eltwise fromValue = new Eltwise(FROM_VALUE.get(eltwise.function()), eltwise.alpha(), eltwise.beta());
-            return new EltwiseFunction(
-                    Work.ofNumbers(shape.block())
-                            .withItsThreads(() -> EltwiseKernels.forward(context, what, eltwise, step)),
-                    EltwiseKernels.forward(context, what, eltwise, steps),
-                    EltwiseKernels.backward(context, what, fromValue, dnnl.DNNL_ARG_DST, steps),
-                    EltwiseKernels.backward(context, what, eltwise, dnnl.DNNL_ARG_SRC, steps));
-        });
+        return OneDnnContext.make(
+                what, Work.ofNumbers(shape.gate()), () -> new EltwiseFunction(context, what, eltwise, shape));
     }
 
     private static memory.desc array(long rows, long columns) {

@@ -23,28 +23,24 @@ public final class EltwiseKernels implements AutoCloseable {
     /** Moves zeros to where the slope is ND4J's; null if oneDNN has that at zero. */
     private final Kernel shift;
 
-    private EltwiseKernels(OneDnnContext context, Kernel forward, Kernel backward, Kernel shift) {
+    private EltwiseKernels(OneDnnContext context, String what, Eltwise eltwise, memory.desc array) {
         this.context = context;
-        this.forward = forward;
-        this.backward = backward;
-        this.shift = shift;
+        forward = forward(context, what, eltwise, array);
+        backward = backward(context, what, eltwise.derivative(), dnnl.DNNL_ARG_SRC, array);
+        if (eltwise.hasOtherSlopeAtZero()) {
+            shift = forward(context, what + ", moved", Eltwise.linear(1, RIGHT_OF_ZERO), array);
+            context.staging().reserve(array.get_size());
+        } else {
+            shift = null;
+        }
     }
 
     public static EltwiseKernels make(OneDnnContext context, String layer, Eltwise eltwise, Layout layout) {
         String what = layer + ": " + eltwise.function() + " of " + layout;
-        return OneDnnContext.make(what, Work.ofNumbers(layout.length()), () -> {
-            memory.desc array = layout.descriptor();
-            Kernel shift = null;
-            if (eltwise.hasOtherSlopeAtZero()) {
-                shift = forward(context, what + ", moved", Eltwise.linear(1, RIGHT_OF_ZERO), array);
-                context.staging().reserve(array.get_size());
-            }
-            return new EltwiseKernels(
-                    context,
-                    forward(context, what, eltwise, array),
-                    backward(context, what, eltwise.derivative(), dnnl.DNNL_ARG_SRC, array),
-                    shift);
-        });
+        return OneDnnContext.make(
+                what,
+                Work.ofNumbers(layout.length()),
+                () -> new EltwiseKernels(context, what, eltwise, layout.descriptor()));
     }
 
     /** Returns a kernel that applies a function; to be used within {@link OneDnnContext#make}. */

@@ -2,9 +2,6 @@ package org.dl4jamp.onednn.embedding;
 
 import java.lang.ref.Reference;
 import java.util.Arrays;
-import java.util.Comparator;
-import java.util.stream.IntStream;
-import java.util.stream.LongStream;
 import org.bytedeco.javacpp.FloatPointer;
 import org.bytedeco.javacpp.indexer.FloatIndexer;
 import org.deeplearning4j.exception.DL4JInvalidInputException;
@@ -45,16 +42,11 @@ final class EmbeddingRows {
                 mask == null ? null : mask.dup('c').data().asFloat());
     }
 
-    /** Returns the places of the smallest row number, of the next larger one, and so on. */
+    /**
+     * Returns the places of the smallest row number, of the next larger one, and so on. Of a number that isn't an int
+     * it looks at the lower half, which orders the places, too.
+     */
     private static int[] ascending(long[] rows) {
-        boolean pairs = LongStream.of(rows).allMatch(row -> row == (int) row);
-        if (!pairs) {
-            return IntStream.range(0, rows.length)
-                    .boxed()
-                    .sorted(Comparator.comparingLong(place -> rows[place]))
-                    .mapToInt(Integer::intValue)
-                    .toArray();
-        }
         long[] rowsAndPlaces = new long[rows.length];
         Arrays.setAll(rowsAndPlaces, place -> (rows[place] << Integer.SIZE) | place);
         Arrays.sort(rowsAndPlaces);
@@ -78,7 +70,6 @@ final class EmbeddingRows {
         return FloatIndexer.create(pointer.capacity(length).limit(length));
     }
 
-    /** Returns the number of rows to look up. */
     int count() {
         return rows.length;
     }

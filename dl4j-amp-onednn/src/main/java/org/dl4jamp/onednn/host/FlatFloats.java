@@ -43,19 +43,24 @@ public final class FlatFloats {
     /** Keeps the memory: ND4J frees that of an array as soon as nothing refers to the array. */
     private final INDArray owner;
 
-    private final long address;
     private final long length;
 
-    private FlatFloats(INDArray owner, long address, long length) {
+    private FlatFloats(INDArray owner, long length) {
         this.owner = owner;
-        this.address = address;
         this.length = length;
     }
 
     /** Returns the numbers of an array; empty if they are of another type, or scattered. */
     public static Optional<FlatFloats> of(INDArray array) {
         boolean flat = !array.isEmpty() && array.dataType() == DataType.FLOAT && isWithoutGaps(array);
-        return flat ? Optional.of(new FlatFloats(array, address(array), array.length())) : Optional.empty();
+        return flat ? Optional.of(new FlatFloats(array, array.length())) : Optional.empty();
+    }
+
+    /** Returns the numbers of arrays; empty if those of one array are of another type, or scattered. */
+    static Optional<List<FlatFloats>> ofAll(List<INDArray> arrays) {
+        List<FlatFloats> flat =
+                arrays.stream().flatMap(array -> of(array).stream()).toList();
+        return flat.size() == arrays.size() ? Optional.of(flat) : Optional.empty();
     }
 
     /**
@@ -65,7 +70,7 @@ public final class FlatFloats {
     static Optional<FlatFloats> words(INDArray array) {
         long bytes = array.length() * array.dataType().width();
         boolean whole = !array.isEmpty() && bytes % Float.BYTES == 0 && isWithoutGapsInAnyOrder(array);
-        return whole ? Optional.of(new FlatFloats(array, address(array), bytes / Float.BYTES)) : Optional.empty();
+        return whole ? Optional.of(new FlatFloats(array, bytes / Float.BYTES)) : Optional.empty();
     }
 
     private static boolean isWithoutGaps(INDArray array) {
@@ -101,28 +106,13 @@ public final class FlatFloats {
         return 1;
     }
 
-    private static long address(INDArray array) {
-        return array.data().pointer().address()
-                + array.offset() * array.dataType().width();
-    }
-
-    /** Returns the address of the first number. */
-    long address() {
-        return address;
-    }
-
-    /** Returns some of the numbers, however many. */
-    FlatFloats part(long start, long size) {
-        return new FlatFloats(owner, address + start * Float.BYTES, size);
-    }
-
     public long length() {
         return length;
     }
 
     /**
      * Returns some of the numbers, in place. They're valid as long as this is reachable, as it is during passes over
-     * {@linkplain #allRanges ranges}.
+     * {@linkplain #sumAll ranges}.
      */
     public FloatBuffer range(long start, int size) {
         return bytes(start, size).asFloatBuffer();
@@ -134,6 +124,8 @@ public final class FlatFloats {
     }
 
     private ByteBuffer bytes(long start, int size) {
+        long address = owner.data().pointer().address()
+                + owner.offset() * owner.dataType().width();
         FloatPointer memory = new FloatPointer(new Memory(address));
         return memory.capacity(length).position(start).limit(start + size).asByteBuffer();
     }
@@ -145,130 +137,56 @@ public final class FlatFloats {
         }
     }
 
-    /** An operation on a range of up to some hundred thousand numbers, from {@code start} on. */
-    interface RangeTask {
-        void run(long start, int size);
-    }
-
-    /** A predicate of a range. */
-    interface RangeQuestion {
-        boolean test(long start, int size);
-    }
-
-    /** A number computed from a range. */
+    /** A number computed from a range of up to some hundred thousand numbers, from {@code start} on. */
     public interface RangeNumber {
         double of(long start, int size);
     }
 
-    /** An operation on all numbers of a length. */
-    record Pass(long length, RangeTask task) {
-        private Sum asSum() {
-            return new Sum(length, (start, size) -> {
-                task.run(start, size);
-                return 0;
-            });
-        }
-    }
-
-    /**
-     * Runs passes over different numbers, in any order. A thread that completes a range takes the next one of any pass.
-     */
-    static void runAll(List<Pass> passes) {
-        sumAll(passes.stream().map(Pass::asSum).toList());
-    }
-
-    /** A number computed from all numbers of a length: the sum over its ranges. */
-    record Sum(long length, RangeNumber number) {
+    /** An operation on all numbers of a length, with a number for each of its ranges. */
+    record Pass(long length, RangeNumber number) {
         private Stream<DoubleSupplier> pieces() {
             return LongStream.iterate(0, start -> start < length, start -> start + RANGE)
                     .mapToObj(start -> () -> number.of(start, (int) Math.min(RANGE, length - start)));
         }
     }
 
-    /** Returns the sum of sums over different numbers, the same whatever thread takes which range. */
-    static double sumAll(List<Sum> sums) {
-        try {
-            return sumEach(sums);
-        } finally {
-            Reference.reachabilityFence(sums);
-        }
-    }
-
-    private static double sumEach(List<Sum> sums) {
-        if (sums.stream().mapToLong(Sum::length).sum() <= ALONE) {
-            return sums.stream()
-                    .mapToDouble(sum -> sum.number.of(0, (int) sum.length))
-                    .sum();
-        }
-        List<DoubleSupplier> pieces = sums.stream().flatMap(Sum::pieces).toList();
-        double[] results = new double[pieces.size()];
-        AtomicInteger taken = new AtomicInteger();
-        IntStream.range(0, THREADS).parallel().forEach(thread -> {
-            for (int i = taken.getAndIncrement(); i < results.length; i = taken.getAndIncrement()) {
-                results[i] = pieces.get(i).getAsDouble();
-            }
-        });
-        return DoubleStream.of(results).sum();
-    }
-
-    /** Returns whether the predicate holds for all ranges of a length. */
-    static boolean allRanges(long length, RangeQuestion question) {
-        Ranges ranges = Ranges.of(length);
-        try {
-            return ranges.numbers().allMatch(i -> question.test(ranges.start(i), ranges.size(i)));
-        } finally {
-            Reference.reachabilityFence(question);
-        }
+    /** Runs passes over different numbers, in any order, and returns the sum of their ranges' numbers. */
+    static double sumAll(List<Pass> passes) {
+        return run(passes).sum();
     }
 
     /** Returns the sum of a number for each range of a length. */
     public static double sumOfRanges(long length, RangeNumber number) {
-        Ranges ranges = Ranges.of(length);
-        try {
-            return ranges.numbers()
-                    .mapToDouble(i -> number.of(ranges.start(i), ranges.size(i)))
-                    .sum();
-        } finally {
-            Reference.reachabilityFence(number);
-        }
+        return sumAll(List.of(new Pass(length, number)));
     }
 
     /** Returns the largest of a number for each range of a length, NaN if one of them is. */
     static double maxOfRanges(long length, RangeNumber number) {
-        Ranges ranges = Ranges.of(length);
-        try {
-            return ranges.numbers()
-                    .mapToDouble(i -> number.of(ranges.start(i), ranges.size(i)))
-                    .max()
-                    .orElseThrow();
-        } finally {
-            Reference.reachabilityFence(number);
-        }
+        return run(List.of(new Pass(length, number))).max().orElseThrow();
     }
 
-    /** A length in ranges of whole chunks, the same number for each thread. */
-    private record Ranges(long length, int count, int range) {
-        static Ranges of(long length) {
-            if (length <= ALONE) {
-                return new Ranges(length, 1, ALONE);
+    /**
+     * Runs passes, and returns the numbers of their ranges: in one order, whatever thread takes which. A thread that
+     * completes a range takes the next one of any pass.
+     */
+    private static DoubleStream run(List<Pass> passes) {
+        try {
+            if (passes.stream().mapToLong(Pass::length).sum() <= ALONE) {
+                return DoubleStream.of(passes.stream()
+                        .mapToDouble(pass -> pass.number.of(0, (int) pass.length))
+                        .toArray());
             }
-            long rounds = (length + (long) RANGE * THREADS - 1) / ((long) RANGE * THREADS);
-            long chunks = (length + CHUNK - 1) / CHUNK;
-            int range = CHUNK * (int) ((chunks + rounds * THREADS - 1) / (rounds * THREADS));
-            return new Ranges(length, (int) ((length + range - 1) / range), range);
-        }
-
-        IntStream numbers() {
-            IntStream all = IntStream.range(0, count);
-            return count > 1 ? all.parallel() : all;
-        }
-
-        long start(int number) {
-            return (long) number * range;
-        }
-
-        int size(int number) {
-            return (int) Math.min(range, length - start(number));
+            List<DoubleSupplier> pieces = passes.stream().flatMap(Pass::pieces).toList();
+            double[] results = new double[pieces.size()];
+            AtomicInteger taken = new AtomicInteger();
+            IntStream.range(0, THREADS).parallel().forEach(thread -> {
+                for (int i = taken.getAndIncrement(); i < results.length; i = taken.getAndIncrement()) {
+                    results[i] = pieces.get(i).getAsDouble();
+                }
+            });
+            return DoubleStream.of(results);
+        } finally {
+            Reference.reachabilityFence(passes);
         }
     }
 }

@@ -20,11 +20,11 @@ final class GradientSums {
      * @return whether all sums are finite
      */
     static boolean move(List<FlatFloats> gradients, List<FlatFloats> sums, boolean first) {
-        List<FlatFloats.Sum> passes = new ArrayList<>();
+        List<FlatFloats.Pass> passes = new ArrayList<>();
         for (int i = 0; i < sums.size(); i++) {
             FlatFloats from = gradients.get(i);
             FlatFloats to = sums.get(i);
-            passes.add(new FlatFloats.Sum(
+            passes.add(new FlatFloats.Pass(
                     from.length(), (start, size) -> move(from.range(start, size), to.range(start, size), first)));
         }
         return FlatFloats.sumAll(passes) == 0;
@@ -73,11 +73,11 @@ final class GradientSums {
      * @return the Euclidean norm of the gradients, finite if they all are
      */
     static double add(List<FlatFloats> sums, List<FlatFloats> gradients) {
-        List<FlatFloats.Sum> passes = new ArrayList<>();
+        List<FlatFloats.Pass> passes = new ArrayList<>();
         for (int i = 0; i < sums.size(); i++) {
             FlatFloats from = sums.get(i);
             FlatFloats to = gradients.get(i);
-            passes.add(new FlatFloats.Sum(
+            passes.add(new FlatFloats.Pass(
                     to.length(), (start, size) -> add(from.range(start, size), to.range(start, size))));
         }
         return SquareSums.root(FlatFloats.sumAll(passes), gradients);

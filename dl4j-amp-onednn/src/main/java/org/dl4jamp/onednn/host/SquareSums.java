@@ -46,7 +46,6 @@ final class SquareSums {
         chunks = 0;
     }
 
-    /** Returns the sum. */
     double sum() {
         drain();
         return sum;
@@ -56,7 +55,8 @@ final class SquareSums {
     static double norm2(List<FlatFloats> arrays) {
         return root(
                 FlatFloats.sumAll(arrays.stream()
-                        .map(array -> new FlatFloats.Sum(array.length(), (start, size) -> of(array.range(start, size))))
+                        .map(array ->
+                                new FlatFloats.Pass(array.length(), (start, size) -> of(array.range(start, size))))
                         .toList()),
                 arrays);
     }
@@ -83,7 +83,7 @@ final class SquareSums {
 
     private static double inDoublePrecision(List<FlatFloats> arrays) {
         return FlatFloats.sumAll(arrays.stream()
-                .map(array -> new FlatFloats.Sum(
+                .map(array -> new FlatFloats.Pass(
                         array.length(), (start, size) -> inDoublePrecision(array.range(start, size))))
                 .toList());
     }

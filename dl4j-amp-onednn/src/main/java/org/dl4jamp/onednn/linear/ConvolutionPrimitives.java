@@ -25,7 +25,7 @@ record ConvolutionPrimitives<F extends primitive_desc>(
 
     @Override
     public InputSamples samples(OneDnnContext context, String layer, Layout input) {
-        return overPadding ? new PaddingInput(context, geometry, input) : StridedInput.all(input);
+        return overPadding ? InputSamples.padding(context, geometry, input) : InputSamples.all(input);
     }
 
     @Override

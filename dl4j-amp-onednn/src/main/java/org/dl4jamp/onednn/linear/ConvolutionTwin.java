@@ -4,8 +4,8 @@ import org.deeplearning4j.nn.api.MaskState;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.Convolution1DLayer;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
-import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
+import org.dl4jamp.onednn.linear.ProductKernels.Parameters;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.primitive.Eltwise;
@@ -22,7 +22,6 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 class ConvolutionTwin extends ProductTwin<ConvolutionLayer> {
     private static final long serialVersionUID = 1L;
 
-    final transient OneDnnContext context;
     private final transient ConvolutionForm form;
 
     ConvolutionTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
@@ -31,13 +30,12 @@ class ConvolutionTwin extends ProductTwin<ConvolutionLayer> {
 
     ConvolutionTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context, ConvolutionForm form) {
         super(conf, type, context, form.channels());
-        this.context = context;
         this.form = form;
     }
 
     @Override
-    ProductKernels kernels(ProductPasses.Parameters parameters) {
-        return kernels(hasBias(), passes.addsASum(), passes.fusedFunction());
+    ProductKernels kernels(Parameters parameters) {
+        return kernels(hasBias(), addsASum(), fusedFunction());
     }
 
     final ProductKernels kernels(boolean bias, boolean sum, Eltwise function) {
@@ -57,9 +55,9 @@ class ConvolutionTwin extends ProductTwin<ConvolutionLayer> {
     @Override
     void maskOutput(INDArray output) {
         if (layerConf() instanceof Convolution1DLayer) {
-            SequenceMask.of(layerConf(), maskArray).applyTo(output);
+            SequenceMask.apply(form.window(), maskArray, output);
             // DL4J's backward pass goes through masked steps, too, whose output isn't there any more.
-            passes.clear();
+            keptOutput = null;
         }
     }
 
@@ -70,10 +68,7 @@ class ConvolutionTwin extends ProductTwin<ConvolutionLayer> {
 
     @Override
     Gradient gradients() {
-        Gradient gradient = new DefaultGradient();
-        if (hasBias()) {
-            gradient.setGradientFor(BIAS, gradientViews.get(BIAS));
-        }
+        Gradient gradient = super.gradients();
         gradient.setGradientFor(WEIGHTS, gradientViews.get(WEIGHTS), 'c');
         return gradient;
     }
@@ -82,10 +77,5 @@ class ConvolutionTwin extends ProductTwin<ConvolutionLayer> {
     @Override
     public Pair<INDArray, MaskState> feedForwardMaskArray(INDArray mask, MaskState state, int minibatchSize) {
         return new Pair<>(mask, state);
-    }
-
-    @Override
-    public boolean hasBias() {
-        return layerConf().hasBias();
     }
 }

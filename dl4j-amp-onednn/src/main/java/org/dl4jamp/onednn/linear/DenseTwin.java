@@ -3,8 +3,7 @@ package org.dl4jamp.onednn.linear;
 import java.util.Map;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
-import org.deeplearning4j.nn.gradient.DefaultGradient;
-import org.deeplearning4j.nn.gradient.Gradient;
+import org.dl4jamp.onednn.linear.ProductKernels.Parameters;
 import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.memory.Views;
@@ -21,40 +20,15 @@ final class DenseTwin extends ProductTwin<DenseLayer> {
     }
 
     @Override
-    ProductPasses.Parameters inOrder(Map<String, INDArray> table) {
-        return new ProductPasses.Parameters(Views.transposed(table.get(WEIGHTS)), table.get(BIAS));
+    Parameters inOrder(Map<String, INDArray> table) {
+        return new Parameters(Views.transposed(table.get(WEIGHTS)), table.get(BIAS));
     }
 
     @Override
-    ProductKernels kernels(ProductPasses.Parameters parameters) {
+    ProductKernels kernels(Parameters parameters) {
         if (input.rank() != 2 || input.size(1) != parameters.weights().size(1)) {
             Rejection.of(conf, paramsFlattened, index, input);
         }
-        return cache.dense(layerId(), dataType, input, parameters, passes.addsASum(), passes.fusedFunction());
-    }
-
-    @Override
-    void maskOutput(INDArray output) {
-        applyMask(output);
-    }
-
-    @Override
-    void maskDelta(INDArray delta) {
-        applyMask(delta);
-    }
-
-    @Override
-    Gradient gradients() {
-        Gradient gradient = new DefaultGradient();
-        if (hasBias()) {
-            gradient.setGradientFor(BIAS, gradientViews.get(BIAS));
-        }
-        gradient.setGradientFor(WEIGHTS, gradientViews.get(WEIGHTS));
-        return gradient;
-    }
-
-    @Override
-    public boolean hasBias() {
-        return layerConf().hasBias();
+        return cache.dense(layerId(), dataType, input, parameters, addsASum(), fusedFunction());
     }
 }

@@ -16,6 +16,7 @@ import org.dl4jamp.onednn.normalization.LayerNormKernels;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.weights.KeptWeights;
+import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -24,7 +25,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * A dense layer with layer normalization: product, normalization of each example with gain and bias, activation
  * function. All but the product is FP32, and is computed again for the backward pass.
  */
-final class NormalizedDenseTwin extends DenseLayer implements KeptWeights.Keeper, AutoCloseable {
+final class NormalizedDenseTwin extends DenseLayer implements KeptWeights, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private static final String WEIGHTS = DefaultParamInitializer.WEIGHT_KEY;
@@ -48,7 +49,7 @@ final class NormalizedDenseTwin extends DenseLayer implements KeptWeights.Keeper
         if (input.rank() != 2 || input.size(1) != weights.size(1)) {
             Rejection.of(conf, paramsFlattened, index, input);
         }
-        ProductPasses.Parameters withoutBias = new ProductPasses.Parameters(weights, null);
+        ProductKernels.Parameters withoutBias = new ProductKernels.Parameters(weights, null);
         return products.dense(layerId(), dataType, input, withoutBias, false, null);
     }
 
@@ -124,7 +125,7 @@ final class NormalizedDenseTwin extends DenseLayer implements KeptWeights.Keeper
     }
 
     @Override
-    public KeptWeights keptWeights() {
+    public Twin.Weights keptWeights() {
         return products.weights();
     }
 

@@ -18,7 +18,6 @@ final class PixelPrimitives extends DensePrimitives {
 
     private final WindowGeometry geometry;
 
-    /** @param geometry the window */
     PixelPrimitives(WindowGeometry geometry) {
         this.geometry = geometry;
     }
@@ -43,7 +42,7 @@ final class PixelPrimitives extends DensePrimitives {
 
     @Override
     public InputSamples samples(OneDnnContext context, String layer, Layout input) {
-        return isStrided(geometry) ? StridedInput.of(context, layer, geometry, input) : StridedInput.all(input);
+        return isStrided(geometry) ? InputSamples.under(context, layer, geometry, input) : InputSamples.all(input);
     }
 
     @Override

@@ -5,8 +5,8 @@ import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.weights.KeptWeights;
 import org.dl4jamp.onednn.weights.WeightCopies;
+import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -16,11 +16,12 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  */
 public final class ProductCache implements AutoCloseable {
     private final KernelCache<Layout, ProductKernels> kernels = new KernelCache<>(KernelCache.SHAPES);
-    private final WeightCopies copies = new WeightCopies();
+    private final WeightCopies copies;
     private final OneDnnContext context;
 
     public ProductCache(OneDnnContext context) {
         this.context = context;
+        this.copies = new WeightCopies(context.infers());
     }
 
     /**
@@ -45,7 +46,7 @@ public final class ProductCache implements AutoCloseable {
             String layer,
             DataType type,
             INDArray input,
-            ProductPasses.Parameters parameters,
+            ProductKernels.Parameters parameters,
             boolean sum,
             Eltwise function) {
         Layout rows = Layout.dense(type, input.shape());
@@ -59,8 +60,7 @@ public final class ProductCache implements AutoCloseable {
         });
     }
 
-    /** Returns the copies of the weights. */
-    public KeptWeights weights() {
+    public Twin.Weights weights() {
         return copies;
     }
 

@@ -22,10 +22,8 @@ record ProductDescriptions<F extends primitive_desc>(
         ProductPrimitives<F> primitives, ProductKernels.Task task, Layout samples) {
     /** The forward products of one layer. */
     enum Forward {
-        /** With the activation function, if there is one. */
+        /** With the sum and the activation function, if there are any. */
         WHOLE(""),
-        /** With a summand and the activation function, if there is one. */
-        ADDING(" and a sum"),
         /** Without the activation function. */
         PLAIN(" before a sum"),
         /** Without the activation function, in FP32. */
@@ -80,13 +78,9 @@ record ProductDescriptions<F extends primitive_desc>(
      * that all others have to take.
      */
     F forward() {
-        return forward(wanted(task.input().type()), task.sum());
-    }
-
-    private F forward(memory.desc weights, boolean sum) {
         primitive_attr attributes = OneDnnContext.attributes();
         post_ops more = new post_ops();
-        if (sum) {
+        if (task.sum()) {
             more.append_binary(dnnl.algorithm.binary_add, output());
         }
         if (task.function() != null) {
@@ -96,18 +90,14 @@ record ProductDescriptions<F extends primitive_desc>(
                     task.function().beta());
         }
         attributes.set_post_ops(more);
-        return primitives.forward(input(), weights, bias(), output(), attributes);
+        return primitives.forward(input(), wanted(task.input().type()), bias(), output(), attributes);
     }
 
-    /** Describes one of the forward products. */
     F forward(Forward which) {
-        if (which == Forward.WHOLE) {
-            return forward();
-        }
-        memory.desc weights = forward().weights_desc();
-        return which == Forward.ADDING
-                ? forward(weights, true)
-                : primitives.forward(input(), weights, bias(), output(which), OneDnnContext.attributes());
+        return which == Forward.WHOLE
+                ? forward()
+                : primitives.forward(
+                        input(), forward().weights_desc(), bias(), output(which), OneDnnContext.attributes());
     }
 
     memory.desc output(Forward which) {

@@ -27,6 +27,14 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  */
 public final class ProductKernels implements AutoCloseable {
     /**
+     * Weights and bias, or their gradients, in FP32.
+     *
+     * @param weights {@code [nOut, nIn, ...]}
+     * @param bias nOut numbers; null if there is none
+     */
+    public record Parameters(INDArray weights, INDArray bias) {}
+
+    /**
      * The layer and the shapes that kernels are made for.
      *
      * @param layer for error messages
@@ -40,11 +48,6 @@ public final class ProductKernels implements AutoCloseable {
      */
     public record Task(
             String layer, Layout input, Layout weights, boolean hasBias, Layout output, boolean sum, Eltwise function) {
-        /** Without a sum. */
-        public Task(String layer, Layout input, Layout weights, boolean hasBias, Layout output, Eltwise function) {
-            this(layer, input, weights, hasBias, output, false, function);
-        }
-
         /** Returns the work: each weight is multiplied at each position of each example. */
         private Work work() {
             return Work.ofProducts(weights.length() * (output.length() / output.shape()[1]));
@@ -116,16 +119,15 @@ public final class ProductKernels implements AutoCloseable {
     }
 
     private Kernel make(Forward which) {
-        String name = what + which.suffix;
+        boolean adds = which == Forward.WHOLE && descriptions.task().sum();
+        String name = what + (adds ? " and a sum" : which.suffix);
         return OneDnnContext.make(name, work(), () -> {
             primitive_desc description = descriptions.forward(which);
             Kernel kernel = withBias(kernel(name, description), dnnl.DNNL_ARG_BIAS)
                     .argument(dnnl.DNNL_ARG_WEIGHTS, description.weights_desc())
                     .argument(dnnl.DNNL_ARG_SRC, descriptions.input())
                     .argument(dnnl.DNNL_ARG_DST, descriptions.output(which));
-            return which == Forward.ADDING
-                    ? kernel.argument(ProductDescriptions.SUMMAND, descriptions.output())
-                    : kernel;
+            return adds ? kernel.argument(ProductDescriptions.SUMMAND, descriptions.output()) : kernel;
         });
     }
 
@@ -170,7 +172,6 @@ public final class ProductKernels implements AutoCloseable {
         backwardHasWeights = training && weights.bringsUpToDate(weightsBackward);
     }
 
-    /** Returns the layer that they are for. */
     String layer() {
         return descriptions.task().layer();
     }
@@ -180,22 +181,20 @@ public final class ProductKernels implements AutoCloseable {
         return outputShape.clone();
     }
 
-    /** Computes product, bias and, if there is one, activation function. */
+    /** Computes product, bias and, if there is one, activation function; not for kernels that add a sum. */
     void forward(INDArray input, INDArray bias, INDArray output) {
         run(forwardKernel(Forward.WHOLE), input, bias, output);
     }
 
     /** Computes product, bias, a summand of the output's layout and, if there is one, activation function. */
     void forwardAdding(INDArray input, INDArray bias, INDArray summand, INDArray output) {
-        run(forwardKernel(Forward.ADDING).bind(ProductDescriptions.SUMMAND, summand), input, bias, output);
+        run(forwardKernel(Forward.WHOLE).bind(ProductDescriptions.SUMMAND, summand), input, bias, output);
     }
 
-    /** Computes product and bias. */
     void forwardPlain(INDArray input, INDArray bias, INDArray output) {
         run(forwardKernel(Forward.PLAIN), input, bias, output);
     }
 
-    /** Computes product and bias, in FP32. */
     public void forwardInFloat(INDArray input, INDArray bias, INDArray output) {
         run(forwardKernel(Forward.IN_FLOAT), input, bias, output);
     }

@@ -13,7 +13,6 @@ import org.nd4j.linalg.api.buffer.DataType;
  * @param <F> oneDNN's description of the forward primitive, which the others take as a hint
  */
 interface ProductPrimitives<F extends primitive_desc> {
-    /** Returns the name for error messages. */
     String name();
 
     /**
@@ -22,7 +21,7 @@ interface ProductPrimitives<F extends primitive_desc> {
      * @param layer for error messages
      */
     default InputSamples samples(OneDnnContext context, String layer, Layout input) {
-        return StridedInput.all(input);
+        return InputSamples.all(input);
     }
 
     /** Returns how the primitives describe input, weights and output: the same memory, perhaps with fewer axes. */

@@ -4,67 +4,99 @@ import java.util.Map;
 import java.util.Optional;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.FeedForwardLayer;
+import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.BaseLayer;
 import org.deeplearning4j.nn.params.DefaultParamInitializer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.activation.ActivationFunction;
+import org.dl4jamp.onednn.linear.ProductKernels.Parameters;
 import org.dl4jamp.onednn.memory.ChannelAxis;
+import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.LentGradients;
+import org.dl4jamp.onednn.memory.Rejection;
+import org.dl4jamp.onednn.memory.Workspaces;
+import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.GroupSum;
 import org.dl4jamp.onednn.twin.OutputKeeper;
 import org.dl4jamp.onednn.weights.KeptWeights;
 import org.dl4jamp.twin.OptionalInputGradient;
+import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * A layer that multiplies by weights. It rounds the FP32 master weights itself. Gradients of the parameters are FP32.
+ * A layer that multiplies by weights: product, bias, activation function. It rounds the FP32 master weights itself, and
+ * gradients of the parameters are FP32. A function that oneDNN has is fused into its product. Any other is ND4J's, on
+ * the sums in FP32, rounded once.
  *
  * @param <C> the layer's configuration
  */
 public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<C>
-        implements OptionalInputGradient, OutputKeeper, LentGradients.Lender, KeptWeights.Keeper, AutoCloseable {
+        implements OptionalInputGradient, OutputKeeper, LentGradients.Lender, KeptWeights, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     static final String WEIGHTS = DefaultParamInitializer.WEIGHT_KEY;
     static final String BIAS = DefaultParamInitializer.BIAS_KEY;
 
-    final transient ProductPasses passes;
+    final transient OneDnnContext context;
     final transient ProductCache cache;
+    private final transient ChannelAxis channels;
+    private final transient ActivationFunction function;
+    private final transient LentGradients.OfInput inputGradient;
+    /** The output of the last forward pass; null if the backward pass has to compute it again. */
+    transient INDArray keptOutput;
+
+    private transient boolean outputStays;
+    private transient boolean inputGradientUnwanted;
+    private transient GroupSum sum;
+    private transient Integer place;
 
     ProductTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context, ChannelAxis channels) {
         super(conf, type);
-        this.passes = new ProductPasses(context, type, channels, layerConf().getActivationFn());
+        this.context = context;
         this.cache = new ProductCache(context);
+        this.channels = channels;
+        this.function = new ActivationFunction(context, layerConf().getActivationFn());
+        this.inputGradient = context.lentGradients().ofInput();
     }
 
     /** Returns the kernels for the input that has been set. */
-    abstract ProductKernels kernels(ProductPasses.Parameters parameters);
+    abstract ProductKernels kernels(Parameters parameters);
 
     /** Returns the parameters, or views of their gradients, in the kernels' order of axes. */
-    ProductPasses.Parameters inOrder(Map<String, INDArray> table) {
-        return new ProductPasses.Parameters(table.get(WEIGHTS), table.get(BIAS));
+    Parameters inOrder(Map<String, INDArray> table) {
+        return new Parameters(table.get(WEIGHTS), table.get(BIAS));
     }
 
-    /** Applies the mask to the output. */
-    abstract void maskOutput(INDArray output);
+    void maskOutput(INDArray output) {
+        applyMask(output);
+    }
 
-    /** Applies the mask to the gradient of the sums. */
-    abstract void maskDelta(INDArray delta);
+    void maskDelta(INDArray delta) {
+        applyMask(delta);
+    }
 
     /** Returns the gradients of the parameters, as DL4J's layer does. */
-    abstract Gradient gradients();
+    Gradient gradients() {
+        Gradient gradient = new DefaultGradient();
+        if (hasBias()) {
+            gradient.setGradientFor(BIAS, gradientViews.get(BIAS));
+        }
+        gradient.setGradientFor(WEIGHTS, gradientViews.get(WEIGHTS));
+        return gradient;
+    }
 
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
-        ProductPasses.Parameters parameters = inOrder(params);
+        Parameters parameters = inOrder(params);
         ProductKernels ours = kernels(parameters);
-        INDArray x = passes.ready(input, ArrayType.FF_WORKING_MEM, workspaceMgr);
-        INDArray output = passes.forward(ours, x, parameters, training, workspaceMgr);
+        INDArray x = ready(ArrayType.FF_WORKING_MEM, workspaceMgr);
+        INDArray output = forward(ours, x, parameters, training, workspaceMgr);
         if (maskArray != null) {
             maskOutput(output);
         }
@@ -74,40 +106,171 @@ public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
-        ProductPasses.Parameters parameters = inOrder(params);
+        Parameters parameters = inOrder(params);
         ProductKernels ours = kernels(parameters);
-        INDArray x = passes.ready(input, ArrayType.BP_WORKING_MEM, workspaceMgr);
-        INDArray delta = passes.delta(ours, x, parameters, epsilon, workspaceMgr);
+        INDArray x = ready(ArrayType.BP_WORKING_MEM, workspaceMgr);
+        INDArray delta = delta(ours, x, parameters, epsilon, workspaceMgr);
         if (maskArray != null) {
             maskDelta(delta);
         }
-        INDArray next = passes.backward(ours, x, delta, parameters, inOrder(gradientViews), workspaceMgr);
+        INDArray next = backward(ours, x, delta, parameters, inOrder(gradientViews), workspaceMgr);
         return new Pair<>(gradients(), next);
+    }
+
+    /** Returns whether the product's kernels are to add something. */
+    final boolean addsASum() {
+        return sum != null;
+    }
+
+    /** Returns the activation function that the product's kernels are to apply; null if they aren't to. */
+    final Eltwise fusedFunction() {
+        return function.isIdentity() ? null : function.eltwise();
+    }
+
+    /** Returns the input in the type and order of the kernels. */
+    final INDArray ready(ArrayType working, LayerWorkspaceMgr workspaceMgr) {
+        return context.copies().channelsLast(channels.toSecond(input), dataType, workspaceMgr, working);
+    }
+
+    /**
+     * Runs the forward pass.
+     *
+     * @param x the input in the type and order of the kernels
+     */
+    final INDArray forward(
+            ProductKernels kernels,
+            INDArray x,
+            Parameters parameters,
+            boolean training,
+            LayerWorkspaceMgr workspaceMgr) {
+        keptOutput = null;
+        kernels.takeWeights(parameters.weights(), training);
+        INDArray output = output(kernels.outputShape(), workspaceMgr);
+        if (sum != null) {
+            forwardBeforeSum(kernels, x, parameters.bias(), output, workspaceMgr);
+        } else if (function.eltwise() != null) {
+            kernels.forward(x, parameters.bias(), output);
+            keptOutput = training && canKeep(workspaceMgr) ? output : null;
+        } else {
+            INDArray z = Workspaces.channelsLast(
+                    workspaceMgr, ArrayType.FF_WORKING_MEM, DataType.FLOAT, kernels.outputShape());
+            kernels.forwardInFloat(x, parameters.bias(), z);
+            function.forward(kernels.layer(), z, training, output);
+        }
+        return channels.fromSecond(output);
+    }
+
+    private INDArray output(long[] shape, LayerWorkspaceMgr workspaceMgr) {
+        return place == null
+                ? Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, shape)
+                : context.activationMemory().array(place, Layout.channelsLast(dataType, shape), workspaceMgr);
+    }
+
+    private void forwardBeforeSum(
+            ProductKernels kernels, INDArray x, INDArray bias, INDArray output, LayerWorkspaceMgr workspaceMgr) {
+        INDArray summand = sum.other(channels.fromSecond(output).shape());
+        if (summand == null) {
+            kernels.forwardPlain(x, bias, output);
+            return;
+        }
+        INDArray added = context.copies()
+                .channelsLast(channels.toSecond(summand), dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
+        kernels.forwardAdding(x, bias, added, output);
+        sum.made();
+    }
+
+    /**
+     * Returns whether the output is unchanged when the backward pass starts. It may not be if a cast follows, or in
+     * FP32 if other code may write into it. In BFLOAT16 other code has copies.
+     */
+    private boolean canKeep(LayerWorkspaceMgr workspaceMgr) {
+        return function.isRelu()
+                && (dataType == DataType.BFLOAT16 || outputStays)
+                && Workspaces.staysUntilBackward(workspaceMgr);
+    }
+
+    /**
+     * Returns the gradient of the sums before the activation function, in the type and order of the kernels.
+     *
+     * @param x the input in the type and order of the kernels
+     * @param epsilon the gradient of the output
+     */
+    final INDArray delta(
+            ProductKernels kernels,
+            INDArray x,
+            Parameters parameters,
+            INDArray epsilon,
+            LayerWorkspaceMgr workspaceMgr) {
+        INDArray given = channels.toSecond(epsilon);
+        Rejection.ofEpsilon(kernels.layer(), given, kernels.outputShape());
+        if (function.isIdentity()) {
+            return context.copies().channelsLast(given, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        }
+        INDArray delta = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, dataType, given.shape());
+        if (keptOutput != null) {
+            INDArray above = context.copies().channelsLast(given, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+            // ReLU is positive where its input was.
+            function.backwardFrom(kernels.layer(), keptOutput, above, delta);
+            keptOutput = null;
+            return delta;
+        }
+        INDArray z = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, given.shape());
+        kernels.takeWeights(parameters.weights(), true);
+        kernels.forwardInFloat(x, parameters.bias(), z);
+        function.backward(kernels.layer(), z, given, delta, workspaceMgr);
+        return delta;
+    }
+
+    /**
+     * Writes the gradients of the parameters into their views, and returns that of the input, null if it's unused.
+     *
+     * @param x the input in the type and order of the kernels
+     */
+    final INDArray backward(
+            ProductKernels kernels,
+            INDArray x,
+            INDArray delta,
+            Parameters parameters,
+            Parameters gradients,
+            LayerWorkspaceMgr workspaceMgr) {
+        kernels.backwardWeights(x, delta, gradients.weights(), gradients.bias());
+        if (inputGradientUnwanted) {
+            return null;
+        }
+        INDArray next = inputGradient.create(workspaceMgr, dataType, x.shape());
+        kernels.backwardData(delta, parameters.weights(), next);
+        return channels.fromSecond(next);
     }
 
     @Override
     public void spareInputGradient(boolean unwanted) {
-        passes.spareInputGradient(unwanted);
+        inputGradientUnwanted = unwanted;
     }
 
     @Override
     public void lendInputGradient() {
-        passes.lendInputGradient();
+        inputGradient.lend();
     }
 
     @Override
     public void outputStays() {
-        passes.outputStays();
+        outputStays = true;
     }
 
     /**
-     * Has it compute a group of layers in inference.
+     * Makes the forward pass compute a group of layers in inference.
      *
-     * @param sum the summand before the activation function; null for none
-     * @param place number of the memory where the result may go
+     * @param added the summand before the activation function; null for none
+     * @param output number of the memory where the result may go
      */
-    public void lead(GroupSum sum, Optional<Integer> place) {
-        passes.lead(sum, place);
+    public void lead(GroupSum added, Optional<Integer> output) {
+        sum = added;
+        place = output.orElse(null);
+    }
+
+    @Override
+    public boolean hasBias() {
+        return params.containsKey(BIAS);
     }
 
     @Override
@@ -118,17 +281,18 @@ public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<
     @Override
     public void clear() {
         super.clear();
-        passes.clear();
+        keptOutput = null;
     }
 
     @Override
-    public KeptWeights keptWeights() {
+    public Twin.Weights keptWeights() {
         return cache.weights();
     }
 
     @Override
     public void close() {
-        passes.close();
+        keptOutput = null;
+        function.close();
         cache.close();
     }
 }

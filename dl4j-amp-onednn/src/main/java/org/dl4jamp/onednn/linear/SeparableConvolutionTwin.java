@@ -7,10 +7,12 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.params.SeparableConvolutionParamInitializer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.linear.ProductKernels.Parameters;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.weights.KeptWeights;
+import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -41,13 +43,13 @@ final class SeparableConvolutionTwin extends ConvolutionTwin {
         Layout layout = Layout.channelsLast(dataType, between.shape());
         return pointKernels.get(
                 layout,
-                copies -> pointwise.kernels(
-                        context, layerId(), copies, layout, hasBias(), passes.addsASum(), passes.fusedFunction()));
+                copies ->
+                        pointwise.kernels(context, layerId(), copies, layout, hasBias(), addsASum(), fusedFunction()));
     }
 
     @Override
-    ProductPasses.Parameters inOrder(Map<String, INDArray> table) {
-        return new ProductPasses.Parameters(table.get(POINT), table.get(BIAS));
+    Parameters inOrder(Map<String, INDArray> table) {
+        return new Parameters(table.get(POINT), table.get(BIAS));
     }
 
     @Override
@@ -69,36 +71,36 @@ final class SeparableConvolutionTwin extends ConvolutionTwin {
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
         ProductKernels depth = depthKernels();
-        INDArray x = passes.ready(input, ArrayType.FF_WORKING_MEM, workspaceMgr);
+        INDArray x = ready(ArrayType.FF_WORKING_MEM, workspaceMgr);
         INDArray between = between(depth, x, training, ArrayType.FF_WORKING_MEM, workspaceMgr);
-        return passes.forward(pointKernels(between), between, inOrder(params), training, workspaceMgr);
+        return forward(pointKernels(between), between, inOrder(params), training, workspaceMgr);
     }
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
         ProductKernels depth = depthKernels();
-        INDArray x = passes.ready(input, ArrayType.BP_WORKING_MEM, workspaceMgr);
+        INDArray x = ready(ArrayType.BP_WORKING_MEM, workspaceMgr);
         INDArray between = between(depth, x, true, ArrayType.BP_WORKING_MEM, workspaceMgr);
         ProductKernels point = pointKernels(between);
-        INDArray delta = passes.delta(point, between, inOrder(params), epsilon, workspaceMgr);
-        ProductPasses.Parameters pointGradients = inOrder(gradientViews);
+        INDArray delta = delta(point, between, inOrder(params), epsilon, workspaceMgr);
+        Parameters pointGradients = inOrder(gradientViews);
         point.backwardWeights(between, delta, pointGradients.weights(), pointGradients.bias());
         INDArray betweenGradient =
                 Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, dataType, between.shape());
         point.backwardData(delta, getParam(POINT), betweenGradient);
-        INDArray next = passes.backward(
+        INDArray next = backward(
                 depth,
                 x,
                 betweenGradient,
-                new ProductPasses.Parameters(getParam(WEIGHTS), null),
-                new ProductPasses.Parameters(gradientViews.get(WEIGHTS), null),
+                new Parameters(getParam(WEIGHTS), null),
+                new Parameters(gradientViews.get(WEIGHTS), null),
                 workspaceMgr);
         return new Pair<>(gradients(), next);
     }
 
     @Override
-    public KeptWeights keptWeights() {
+    public Twin.Weights keptWeights() {
         return KeptWeights.both(super.keptWeights(), pointKernels.weights());
     }
 

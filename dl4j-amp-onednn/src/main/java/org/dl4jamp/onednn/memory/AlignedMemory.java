@@ -40,7 +40,6 @@ public final class AlignedMemory implements AutoCloseable {
         }
     }
 
-    /** Fills it with zeros. */
     public void clear() {
         Pointer.memset(new Handle().at(address()), 0, bytes);
     }

@@ -31,12 +31,10 @@ public final class Layout {
         return new Layout(type, shape, strides(shape, axesOfChannelsLast(shape.length)));
     }
 
-    /** Returns a layout of any other order. */
     public static Layout strided(DataType type, long[] shape, long... strides) {
         return new Layout(type, shape, strides);
     }
 
-    /** Returns the layout of an array. */
     public static Layout of(INDArray array) {
         long[] shape = array.shape();
         Layout channelsLast = channelsLast(array.dataType(), shape);
@@ -112,7 +110,6 @@ public final class Layout {
         return type;
     }
 
-    /** Returns the number of elements. */
     public long length() {
         return Arrays.stream(shape).reduce(1, (x, y) -> x * y);
     }
@@ -127,7 +124,6 @@ public final class Layout {
         return strides.clone();
     }
 
-    /** Returns oneDNN's description. */
     public memory.desc descriptor() {
         return new memory.desc(shape, typeOf(type), strides);
     }
@@ -147,7 +143,8 @@ public final class Layout {
         return axes;
     }
 
-    private static int[] axesOfChannelsLast(int rank) {
+    /** Returns the axes from the outermost in memory to the innermost, the channels. */
+    static int[] axesOfChannelsLast(int rank) {
         if (rank < 3) {
             return axesOfDense(rank);
         }

@@ -75,12 +75,7 @@ public final class Workspaces {
      */
     public static INDArray contiguous(INDArray channelsLast) {
         int rank = channelsLast.rank();
-        if (rank < 3) {
-            return channelsLast;
-        }
-        int[] axes = new int[rank];
-        Arrays.setAll(axes, place -> place == 0 ? 0 : place == rank - 1 ? 1 : place + 1);
-        return channelsLast.permute(axes);
+        return rank < 3 ? channelsLast : channelsLast.permute(Layout.axesOfChannelsLast(rank));
     }
 
     /** Returns a view of a range of an array along one of its axes. */

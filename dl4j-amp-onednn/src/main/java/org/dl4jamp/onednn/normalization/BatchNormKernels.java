@@ -5,7 +5,6 @@ import org.bytedeco.dnnl.batch_normalization_forward;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.dl4jamp.onednn.memory.Layout;
-import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.Work;
@@ -17,24 +16,11 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * ReLU, training applies it and backward its derivative.
  */
 final class BatchNormKernels implements AutoCloseable {
-    /**
-     * Per channel, the addresses of FP32 numbers, which the layer keeps: its parameters, their gradients and what it
-     * has made for itself.
-     *
-     * @param scale gamma, or its gradient
-     * @param shift beta, or its gradient
-     * @param mean mean
-     * @param variance variance
-     */
-    record Channels(long scale, long shift, long mean, long variance) {}
+    /** Parameters and statistics: FP32, contiguous, a number for each channel. */
+    record Channels(INDArray gamma, INDArray beta, INDArray mean, INDArray variance) {}
 
-    /**
-     * The places of FP32 numbers per channel.
-     *
-     * @param gamma the address of gamma's gradient
-     * @param beta the address of beta's gradient
-     */
-    record ParameterGradients(long gamma, long beta) {}
+    /** The gradients of the parameters: FP32, contiguous, a number for each channel. */
+    record ParameterGradients(INDArray gamma, INDArray beta) {}
 
     private static final int PARAMETERS = dnnl.dnnl_use_scale | dnnl.dnnl_use_shift;
 
@@ -147,10 +133,10 @@ final class BatchNormKernels implements AutoCloseable {
     private static void run(Kernel kernel, INDArray input, Channels channels, INDArray output) {
         kernel.bind(dnnl.DNNL_ARG_SRC, input)
                 .bind(dnnl.DNNL_ARG_DST, output)
-                .bind(dnnl.DNNL_ARG_MEAN, Place.kept(channels.mean()))
-                .bind(dnnl.DNNL_ARG_VARIANCE, Place.kept(channels.variance()))
-                .bind(dnnl.DNNL_ARG_SCALE, Place.kept(channels.scale()))
-                .bind(dnnl.DNNL_ARG_SHIFT, Place.kept(channels.shift()))
+                .bind(dnnl.DNNL_ARG_MEAN, channels.mean())
+                .bind(dnnl.DNNL_ARG_VARIANCE, channels.variance())
+                .bind(dnnl.DNNL_ARG_SCALE, channels.gamma())
+                .bind(dnnl.DNNL_ARG_SHIFT, channels.beta())
                 .run();
     }
 
@@ -171,11 +157,11 @@ final class BatchNormKernels implements AutoCloseable {
         backward.bind(dnnl.DNNL_ARG_SRC, input)
                 .bind(dnnl.DNNL_ARG_DIFF_DST, epsilon)
                 .bind(dnnl.DNNL_ARG_DIFF_SRC, inputGradient)
-                .bind(dnnl.DNNL_ARG_MEAN, Place.kept(channels.mean()))
-                .bind(dnnl.DNNL_ARG_VARIANCE, Place.kept(channels.variance()))
-                .bind(dnnl.DNNL_ARG_SCALE, Place.kept(channels.scale()))
-                .bind(dnnl.DNNL_ARG_DIFF_SCALE, Place.kept(gradients.gamma()))
-                .bind(dnnl.DNNL_ARG_DIFF_SHIFT, Place.kept(gradients.beta()))
+                .bind(dnnl.DNNL_ARG_MEAN, channels.mean())
+                .bind(dnnl.DNNL_ARG_VARIANCE, channels.variance())
+                .bind(dnnl.DNNL_ARG_SCALE, channels.gamma())
+                .bind(dnnl.DNNL_ARG_DIFF_SCALE, gradients.gamma())
+                .bind(dnnl.DNNL_ARG_DIFF_SHIFT, gradients.beta())
                 .run();
     }
 

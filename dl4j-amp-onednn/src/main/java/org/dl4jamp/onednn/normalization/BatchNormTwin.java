@@ -1,7 +1,5 @@
 package org.dl4jamp.onednn.normalization;
 
-import java.util.Arrays;
-import org.bytedeco.javacpp.FloatPointer;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
@@ -18,6 +16,7 @@ import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.FusedRelu;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
@@ -33,12 +32,12 @@ public final class BatchNormTwin extends BatchNormalization implements FusedRelu
     private final transient OneDnnContext context;
     private final transient ChannelAxis axis;
     private final transient KernelCache<Variant, BatchNormKernels> kernels = new KernelCache<>(KernelCache.SHAPES);
-    private final transient FloatPointer mean;
-    private final transient FloatPointer variance;
-    private final transient FloatPointer runningVariance;
-    private final transient FloatPointer fixedGamma;
-    private final transient FloatPointer fixedBeta;
-    private final transient FloatPointer unwantedGradients;
+    private final transient INDArray mean;
+    private final transient INDArray variance;
+    private final transient INDArray runningVariance;
+    private final transient INDArray fixedGamma;
+    private final transient INDArray fixedBeta;
+    private final transient BatchNormKernels.ParameterGradients unwantedGradients;
 
     private transient FusedRelu relu;
     private transient INDArray mask;
@@ -51,12 +50,12 @@ public final class BatchNormTwin extends BatchNormalization implements FusedRelu
         this.context = context;
         this.axis = ChannelAxis.of(layerConf().getCnn2DFormat());
         long channels = layerConf().getNOut();
-        this.mean = new FloatPointer(channels);
-        this.variance = new FloatPointer(channels);
-        this.runningVariance = new FloatPointer(channels);
+        this.mean = filled(channels, 0);
+        this.variance = filled(channels, 0);
+        this.runningVariance = filled(channels, 0);
         this.fixedGamma = filled(channels, layerConf().getGamma());
         this.fixedBeta = filled(channels, layerConf().getBeta());
-        this.unwantedGradients = new FloatPointer(2 * channels);
+        this.unwantedGradients = new BatchNormKernels.ParameterGradients(filled(channels, 0), filled(channels, 0));
     }
 
     @Override
@@ -64,10 +63,10 @@ public final class BatchNormTwin extends BatchNormalization implements FusedRelu
         relu = with;
     }
 
-    private static FloatPointer filled(long length, double value) {
-        float[] values = new float[(int) length];
-        Arrays.fill(values, (float) value);
-        return new FloatPointer(values);
+    private static INDArray filled(long length, double value) {
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            return Nd4j.valueArrayOf(new long[] {length}, value, DataType.FLOAT);
+        }
     }
 
     /** The kernels read a matrix as images of one pixel. */
@@ -103,7 +102,7 @@ public final class BatchNormTwin extends BatchNormalization implements FusedRelu
                 mask = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATIONS, DataType.UINT8, ours.maskBytes());
                 relu.made(handedOn, true);
             }
-            ours.train(x, channels(mean.address(), variance.address()), output, mask);
+            ours.train(x, channels(mean, variance), output, mask);
         } else {
             kernels(x, relu != null).infer(x, running(), output);
         }
@@ -111,28 +110,25 @@ public final class BatchNormTwin extends BatchNormalization implements FusedRelu
     }
 
     private BatchNormKernels.Channels running() {
-        return channels(address(BatchNormalizationParamInitializer.GLOBAL_MEAN), runningVariance());
+        return channels(getParam(BatchNormalizationParamInitializer.GLOBAL_MEAN), runningVariance());
     }
 
-    private BatchNormKernels.Channels channels(long meanAddress, long varianceAddress) {
+    private BatchNormKernels.Channels channels(INDArray itsMean, INDArray itsVariance) {
         boolean fixed = layerConf().isLockGammaBeta();
         return new BatchNormKernels.Channels(
-                fixed ? fixedGamma.address() : address(BatchNormalizationParamInitializer.GAMMA),
-                fixed ? fixedBeta.address() : address(BatchNormalizationParamInitializer.BETA),
-                meanAddress,
-                varianceAddress);
+                fixed ? fixedGamma : getParam(BatchNormalizationParamInitializer.GAMMA),
+                fixed ? fixedBeta : getParam(BatchNormalizationParamInitializer.BETA),
+                itsMean,
+                itsVariance);
     }
 
-    private long address(String parameter) {
-        return Workspaces.address(getParam(parameter));
-    }
-
-    private long runningVariance() {
+    private INDArray runningVariance() {
         if (!layerConf().isUseLogStd()) {
-            return address(BatchNormalizationParamInitializer.GLOBAL_VAR);
+            return getParam(BatchNormalizationParamInitializer.GLOBAL_VAR);
         }
-        runningVariance.put(RunningStatistics.variances(getParam(BatchNormalizationParamInitializer.GLOBAL_LOG_STD)));
-        return runningVariance.address();
+        INDArray logDeviation = getParam(BatchNormalizationParamInitializer.GLOBAL_LOG_STD);
+        RunningStatistics.write(RunningStatistics.variances(logDeviation), runningVariance);
+        return runningVariance;
     }
 
     @Override
@@ -152,7 +148,7 @@ public final class BatchNormTwin extends BatchNormalization implements FusedRelu
                     .backward(
                             x,
                             context.copies().channelsLast(above, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM),
-                            channels(mean.address(), variance.address()),
+                            channels(mean, variance),
                             mask,
                             gradients(gradient),
                             next);
@@ -164,16 +160,12 @@ public final class BatchNormTwin extends BatchNormalization implements FusedRelu
         return new Pair<>(gradient, axis.fromSecond(next));
     }
 
-    /** Returns the places of the gradients of gamma and beta. */
     private BatchNormKernels.ParameterGradients gradients(Gradient gradient) {
-        if (layerConf().isLockGammaBeta()) {
-            long unwanted = unwantedGradients.address();
-            return new BatchNormKernels.ParameterGradients(
-                    unwanted, unwanted + layerConf().getNOut() * Float.BYTES);
-        }
-        return new BatchNormKernels.ParameterGradients(
-                Workspaces.address(view(gradient, BatchNormalizationParamInitializer.GAMMA)),
-                Workspaces.address(view(gradient, BatchNormalizationParamInitializer.BETA)));
+        return layerConf().isLockGammaBeta()
+                ? unwantedGradients
+                : new BatchNormKernels.ParameterGradients(
+                        view(gradient, BatchNormalizationParamInitializer.GAMMA),
+                        view(gradient, BatchNormalizationParamInitializer.BETA));
     }
 
     /**
@@ -191,12 +183,16 @@ public final class BatchNormTwin extends BatchNormalization implements FusedRelu
         INDArray above = context.copies().channelsLast(epsilon, DataType.FLOAT, workspaceMgr, ArrayType.BP_WORKING_MEM);
         INDArray sums = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, given.shape());
         BatchNormKernels ours = kernels(x, false);
-        ours.train(x, channels(mean.address(), variance.address()), sums, null);
+        ours.train(x, channels(mean, variance), sums, null);
         BatchNormKernels.Channels running = running();
         ours.backward(x, above, running, null, gradients, sums);
         int channels = (int) layerConf().getNOut();
         float[] shift = RunningStatistics.shiftOfGradients(
-                values(mean), running, gradients.gamma(), layerConf().getEps(), given.length() / channels);
+                RunningStatistics.read(mean),
+                running,
+                gradients.gamma(),
+                layerConf().getEps(),
+                given.length() / channels);
         Workspaces.contiguous(sums).reshape(-1, channels).addiRowVector(Nd4j.createFromArray(shift));
         context.copies().copy(sums, next);
     }
@@ -210,20 +206,15 @@ public final class BatchNormTwin extends BatchNormalization implements FusedRelu
     private void updateRunningStatistics(Gradient gradient) {
         double decay = layerConf().getDecay();
         String meanKey = BatchNormalizationParamInitializer.GLOBAL_MEAN;
-        RunningStatistics.update(getParam(meanKey), values(mean), decay, view(gradient, meanKey));
+        RunningStatistics.update(getParam(meanKey), RunningStatistics.read(mean), decay, view(gradient, meanKey));
         if (layerConf().isUseLogStd()) {
             String key = BatchNormalizationParamInitializer.GLOBAL_LOG_STD;
-            RunningStatistics.updateOfLogarithm(getParam(key), values(variance), decay, view(gradient, key));
+            RunningStatistics.updateOfLogarithm(
+                    getParam(key), RunningStatistics.read(variance), decay, view(gradient, key));
         } else {
             String key = BatchNormalizationParamInitializer.GLOBAL_VAR;
-            RunningStatistics.update(getParam(key), values(variance), decay, view(gradient, key));
+            RunningStatistics.update(getParam(key), RunningStatistics.read(variance), decay, view(gradient, key));
         }
-    }
-
-    private static float[] values(FloatPointer pointer) {
-        float[] values = new float[(int) pointer.capacity()];
-        pointer.get(values);
-        return values;
     }
 
     @Override
@@ -235,11 +226,5 @@ public final class BatchNormTwin extends BatchNormalization implements FusedRelu
     @Override
     public void close() {
         kernels.close();
-        mean.deallocate();
-        variance.deallocate();
-        runningVariance.deallocate();
-        fixedGamma.deallocate();
-        fixedBeta.deallocate();
-        unwantedGradients.deallocate();
     }
 }

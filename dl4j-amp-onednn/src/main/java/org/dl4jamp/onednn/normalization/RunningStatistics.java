@@ -55,16 +55,16 @@ final class RunningStatistics {
      *
      * @param measured the means of the minibatch
      * @param running the statistics that normalized it
-     * @param gammaGradient the address of gamma's gradients
+     * @param gammaGradient gamma's gradients
      * @param count how many numbers a channel has
      */
     static float[] shiftOfGradients(
-            float[] measured, BatchNormKernels.Channels running, long gammaGradient, double epsilon, long count) {
+            float[] measured, BatchNormKernels.Channels running, INDArray gammaGradient, double epsilon, long count) {
         int channels = measured.length;
-        float[] mean = read(running.mean(), channels);
-        float[] variance = read(running.variance(), channels);
-        float[] gamma = read(running.scale(), channels);
-        float[] sums = read(gammaGradient, channels);
+        float[] mean = read(running.mean());
+        float[] variance = read(running.variance());
+        float[] gamma = read(running.gamma());
+        float[] sums = read(gammaGradient);
         float[] shift = new float[channels];
         for (int i = 0; i < channels; i++) {
             shift[i] =
@@ -81,30 +81,26 @@ final class RunningStatistics {
         return Math.exp(2 * LOG_OF_TEN * logDeviation);
     }
 
-    /** A view's parameters are contiguous: slices of DL4J's flat vectors. */
+    /** Returns the numbers of an array without gaps, such as a slice of one of DL4J's flat vectors. */
     static float[] read(INDArray array) {
         try {
-            return read(Workspaces.address(array), (int) array.length());
+            float[] values = new float[(int) array.length()];
+            view(array).get(values);
+            return values;
         } finally {
             Reference.reachabilityFence(array);
         }
-    }
-
-    private static float[] read(long address, int length) {
-        float[] values = new float[length];
-        view(address, length).get(values);
-        return values;
     }
 
     static void write(float[] values, INDArray array) {
         try {
-            view(Workspaces.address(array), array.length()).put(values);
+            view(array).put(values);
         } finally {
             Reference.reachabilityFence(array);
         }
     }
 
-    private static FloatPointer view(long address, long length) {
-        return new FloatPointer(new Handle().at(address)).capacity(length);
+    private static FloatPointer view(INDArray array) {
+        return new FloatPointer(new Handle().at(Workspaces.address(array))).capacity(array.length());
     }
 }

@@ -2,6 +2,7 @@ package org.dl4jamp.onednn.output;
 
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.deeplearning4j.nn.conf.layers.BaseOutputLayer;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
@@ -11,11 +12,10 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.linear.ProductCache;
 import org.dl4jamp.onednn.linear.ProductKernels;
-import org.dl4jamp.onednn.linear.ProductPasses;
 import org.dl4jamp.onednn.memory.Views;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.weights.KeptWeights;
+import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.lossfunctions.ILossFunction;
@@ -25,19 +25,6 @@ import org.nd4j.linalg.lossfunctions.ILossFunction;
  * loss, which is {@link SoftmaxCrossEntropy} or ND4J's.
  */
 final class OutputPasses implements AutoCloseable {
-    /**
-     * The labels that the outputs are compared with.
-     *
-     * @param labels in the order of the rows
-     * @param mask in the order of the rows; null if there is none
-     */
-    record Targets(INDArray labels, INDArray mask) {}
-
-    /** The mask of DL4J's output layers, applied before the activation function. */
-    interface Mask {
-        void apply(INDArray preOutput);
-    }
-
     private final OneDnnContext context;
     private final DataType type;
     private final BaseOutputLayer conf;
@@ -62,12 +49,11 @@ final class OutputPasses implements AutoCloseable {
         this.crossEntropy = softmax.flatMap(function -> SoftmaxCrossEntropy.of(conf.getLossFn(), function));
     }
 
-    private ProductKernels kernels(INDArray rows, ProductPasses.Parameters parameters) {
+    private ProductKernels kernels(INDArray rows, ProductKernels.Parameters parameters) {
         return kernels.dense(layer.get(), type, rows, parameters, false, null);
     }
 
-    /** Returns the copies of the weights. */
-    KeptWeights weights() {
+    Twin.Weights weights() {
         return kernels.weights();
     }
 
@@ -75,15 +61,17 @@ final class OutputPasses implements AutoCloseable {
      * Returns the FP32 sums before the activation function.
      *
      * @param rows the input in the type and order of the kernels
+     * @param params the layer's parameters
      * @param training whether a backward pass follows
      * @param place where the result goes
      */
     INDArray preOutput(
             INDArray rows,
-            ProductPasses.Parameters parameters,
+            Map<String, INDArray> params,
             boolean training,
             LayerWorkspaceMgr workspaceMgr,
             ArrayType place) {
+        ProductKernels.Parameters parameters = parameters(params);
         ProductKernels ours = kernels(rows, parameters);
         ours.takeWeights(parameters.weights(), training);
         INDArray sums = Workspaces.dense(workspaceMgr, place, DataType.FLOAT, ours.outputShape());
@@ -117,19 +105,26 @@ final class OutputPasses implements AutoCloseable {
      * Computes loss and gradients. Those of the parameters go into their views.
      *
      * @param rows the input in the type and order of the kernels
-     * @param gradients the views
+     * @param params the layer's parameters
+     * @param views where their gradients go
+     * @param labels in the order of the rows
+     * @param mask in the order of the rows; null if there is none
+     * @param masking applies DL4J's mask before the activation function
      * @return the gradient of the rows
      */
     INDArray backward(
             INDArray rows,
-            ProductPasses.Parameters parameters,
-            ProductPasses.Parameters gradients,
-            Targets targets,
-            Mask mask,
+            Map<String, INDArray> params,
+            Map<String, INDArray> views,
+            INDArray labels,
+            INDArray mask,
+            Consumer<INDArray> masking,
             LayerWorkspaceMgr workspaceMgr) {
-        INDArray sums = preOutput(rows, parameters, true, workspaceMgr, ArrayType.BP_WORKING_MEM);
-        mask.apply(sums);
-        INDArray delta = rows(lossGradient(sums, targets, workspaceMgr), workspaceMgr, ArrayType.BP_WORKING_MEM);
+        ProductKernels.Parameters parameters = parameters(params);
+        ProductKernels.Parameters gradients = parameters(views);
+        INDArray sums = preOutput(rows, params, true, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        masking.accept(sums);
+        INDArray delta = rows(lossGradient(sums, labels, mask, workspaceMgr), workspaceMgr, ArrayType.BP_WORKING_MEM);
         ProductKernels ours = kernels(rows, parameters);
         ours.backwardWeights(rows, delta, gradients.weights(), gradients.bias());
         INDArray next = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATION_GRAD, type, rows.shape());
@@ -138,22 +133,22 @@ final class OutputPasses implements AutoCloseable {
     }
 
     /** Computes the loss, too. The sums are lost. */
-    private INDArray lossGradient(INDArray sums, Targets targets, LayerWorkspaceMgr workspaceMgr) {
-        if (crossEntropy.isPresent() && targets.mask() == null && SoftmaxCrossEntropy.takes(targets.labels(), sums)) {
-            loss = crossEntropy.get().backward(sums, targets.labels());
+    private INDArray lossGradient(INDArray sums, INDArray labels, INDArray mask, LayerWorkspaceMgr workspaceMgr) {
+        if (crossEntropy.isPresent() && mask == null && SoftmaxCrossEntropy.takes(labels, sums)) {
+            loss = crossEntropy.get().backward(sums, labels);
             return sums;
         }
         // Loss functions may overwrite their input.
         INDArray copy = Workspaces.dense(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, sums.shape());
         context.copies().copy(sums, copy);
         ILossFunction function = conf.getLossFn();
-        loss = function.computeScore(targets.labels(), copy, conf.getActivationFn(), targets.mask(), false);
-        return function.computeGradient(targets.labels(), sums, conf.getActivationFn(), targets.mask());
+        loss = function.computeScore(labels, copy, conf.getActivationFn(), mask, false);
+        return function.computeGradient(labels, sums, conf.getActivationFn(), mask);
     }
 
     /** Returns parameters, or views of their gradients, in the kernels' order of axes. */
-    static ProductPasses.Parameters parameters(Map<String, INDArray> table) {
-        return new ProductPasses.Parameters(
+    private static ProductKernels.Parameters parameters(Map<String, INDArray> table) {
+        return new ProductKernels.Parameters(
                 Views.transposed(table.get(DefaultParamInitializer.WEIGHT_KEY)),
                 table.get(DefaultParamInitializer.BIAS_KEY));
     }

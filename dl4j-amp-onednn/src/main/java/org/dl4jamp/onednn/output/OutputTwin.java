@@ -9,6 +9,7 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.weights.KeptWeights;
 import org.dl4jamp.twin.ScoringOutput;
+import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -17,7 +18,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * An output layer of {@code [minibatch, nIn]} over the FP32 master weights. Output, loss and gradients of the
  * parameters are FP32; factors of products are of the twin's type.
  */
-final class OutputTwin extends OutputLayer implements ScoringOutput, KeptWeights.Keeper, AutoCloseable {
+final class OutputTwin extends OutputLayer implements ScoringOutput, KeptWeights, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OutputPasses passes;
@@ -40,8 +41,7 @@ final class OutputTwin extends OutputLayer implements ScoringOutput, KeptWeights
     protected INDArray preOutput(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
         INDArray rows = rows(workspaceMgr, ArrayType.FF_WORKING_MEM);
-        INDArray sums =
-                passes.preOutput(rows, OutputPasses.parameters(params), training, workspaceMgr, ArrayType.ACTIVATIONS);
+        INDArray sums = passes.preOutput(rows, params, training, workspaceMgr, ArrayType.ACTIVATIONS);
         maskPreOutput(sums);
         return sums;
     }
@@ -64,9 +64,10 @@ final class OutputTwin extends OutputLayer implements ScoringOutput, KeptWeights
         assertInputSet(true);
         INDArray next = passes.backward(
                 rows(workspaceMgr, ArrayType.BP_WORKING_MEM),
-                OutputPasses.parameters(params),
-                OutputPasses.parameters(gradientViews),
-                new OutputPasses.Targets(getLabels2d(workspaceMgr, ArrayType.BP_WORKING_MEM), maskArray),
+                params,
+                gradientViews,
+                getLabels2d(workspaceMgr, ArrayType.BP_WORKING_MEM),
+                maskArray,
                 this::maskPreOutput,
                 workspaceMgr);
         return new Pair<>(OutputPasses.gradient(gradientViews), next);
@@ -79,7 +80,7 @@ final class OutputTwin extends OutputLayer implements ScoringOutput, KeptWeights
     }
 
     @Override
-    public KeptWeights keptWeights() {
+    public Twin.Weights keptWeights() {
         return passes.weights();
     }
 

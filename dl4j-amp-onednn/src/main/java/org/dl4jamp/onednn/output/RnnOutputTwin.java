@@ -9,11 +9,9 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.memory.Views;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.twin.ChannelsLastCasting;
-import org.dl4jamp.onednn.twin.OwnCasting;
 import org.dl4jamp.onednn.weights.KeptWeights;
-import org.dl4jamp.twin.Casting;
 import org.dl4jamp.twin.ScoringOutput;
+import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
@@ -28,22 +26,14 @@ import org.nd4j.linalg.factory.Nd4j;
  * channels last in memory are matrices of them as they are; DL4J's layer, which orders them by time first, has to copy.
  * Labels and masks follow.
  */
-final class RnnOutputTwin extends RnnOutputLayer
-        implements ScoringOutput, OwnCasting, KeptWeights.Keeper, AutoCloseable {
+final class RnnOutputTwin extends RnnOutputLayer implements ScoringOutput, KeptWeights, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient OutputPasses passes;
-    private final transient Casting casting;
 
     RnnOutputTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
         this.passes = new OutputPasses(context, type, layerConf(), this::layerId);
-        this.casting = new ChannelsLastCasting(context);
-    }
-
-    @Override
-    public Casting casting() {
-        return casting;
     }
 
     private boolean channelsAreLast() {
@@ -77,11 +67,7 @@ final class RnnOutputTwin extends RnnOutputLayer
 
     private INDArray preOutput(boolean training, LayerWorkspaceMgr workspaceMgr, ArrayType place) {
         return passes.preOutput(
-                inputRows(workspaceMgr, ArrayType.FF_WORKING_MEM),
-                OutputPasses.parameters(params),
-                training,
-                workspaceMgr,
-                place);
+                inputRows(workspaceMgr, ArrayType.FF_WORKING_MEM), params, training, workspaceMgr, place);
     }
 
     @Override
@@ -120,9 +106,10 @@ final class RnnOutputTwin extends RnnOutputLayer
         }
         INDArray next = passes.backward(
                 inputRows(workspaceMgr, ArrayType.BP_WORKING_MEM),
-                OutputPasses.parameters(params),
-                OutputPasses.parameters(gradientViews),
-                new OutputPasses.Targets(getLabels2d(workspaceMgr, ArrayType.BP_WORKING_MEM), maskArray),
+                params,
+                gradientViews,
+                getLabels2d(workspaceMgr, ArrayType.BP_WORKING_MEM),
+                maskArray,
                 this::maskPreOutput,
                 workspaceMgr);
         return new Pair<>(OutputPasses.gradient(gradientViews), sequences(next, input.size(0)));
@@ -173,7 +160,7 @@ final class RnnOutputTwin extends RnnOutputLayer
     }
 
     @Override
-    public KeptWeights keptWeights() {
+    public Twin.Weights keptWeights() {
         return passes.weights();
     }
 

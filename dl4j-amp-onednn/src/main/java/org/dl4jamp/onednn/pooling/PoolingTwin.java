@@ -82,7 +82,7 @@ final class PoolingTwin extends ParameterlessTwin<Layer> implements LentGradient
     }
 
     private void mask(INDArray sequences) {
-        SequenceMask.of((Subsampling1DLayer) layerConf(), maskArray).applyTo(sequences);
+        SequenceMask.apply(form.window(), maskArray, sequences);
     }
 
     @Override

@@ -18,7 +18,7 @@ public final class Copies implements AutoCloseable {
     private record Task(Layout from, Layout to) {}
 
     private final OneDnnContext context;
-    private final KernelCache<Task, Copy> kernels = new KernelCache<>(MOST);
+    private final KernelCache<Task, Kernel> kernels = new KernelCache<>(MOST);
 
     Copies(OneDnnContext context) {
         this.context = context;
@@ -40,24 +40,24 @@ public final class Copies implements AutoCloseable {
 
     private void copy(Layout fromLayout, INDArray from, Layout toLayout, INDArray to) {
         kernels.get(new Task(fromLayout, toLayout), () -> make(fromLayout, toLayout))
-                .run(Place.of(from), Place.of(to));
+                .copy(Place.of(from), Place.of(to));
     }
 
-    private Copy make(Layout from, Layout to) {
+    private Kernel make(Layout from, Layout to) {
         String what = "a copy of " + from + " to " + to;
         return OneDnnContext.make(
                 what, Work.ofNumbers(from.length()), () -> make(what, from.descriptor(), to.descriptor()));
     }
 
-    /** Makes a copy, within {@link OneDnnContext#make}. */
-    public Copy make(String what, memory.desc from, memory.desc to) {
+    /** Makes a kernel that {@linkplain Kernel#copy copies}, within {@link OneDnnContext#make}. */
+    public Kernel make(String what, memory.desc from, memory.desc to) {
         return Work.ofNumbers(Math.max(from.get_size(), to.get_size()) / Float.BYTES)
                 .withItsThreads(() -> {
                     reorder.primitive_desc description = new reorder.primitive_desc(
                             OneDnnContext.cpu(), from, OneDnnContext.cpu(), to, OneDnnContext.attributes(), false);
-                    return new Copy(new Kernel(context, what, description, new reorder(description))
+                    return new Kernel(context, what, description, new reorder(description))
                             .argument(dnnl.DNNL_ARG_FROM, from)
-                            .argument(dnnl.DNNL_ARG_TO, to));
+                            .argument(dnnl.DNNL_ARG_TO, to);
                 });
     }
 

@@ -130,6 +130,11 @@ public final class Kernel implements AutoCloseable {
         return this;
     }
 
+    /** Runs one of {@link Copies}. */
+    public void copy(Place from, Place to) {
+        bind(dnnl.DNNL_ARG_FROM, from).bind(dnnl.DNNL_ARG_TO, to).run();
+    }
+
     /** Runs it. The bound arguments are kept until it has returned, and not longer. */
     public void run() {
         requireOpen();
@@ -150,7 +155,6 @@ public final class Kernel implements AutoCloseable {
         event.commit();
     }
 
-    /** Returns whether no other thread takes part. */
     boolean runsAlone() {
         return alone;
     }

@@ -18,9 +18,6 @@ public final class KernelCache<K, V extends AutoCloseable> implements AutoClosea
 
     private final int capacity;
     private final Map<Planned<K>, V> entries = new LinkedHashMap<>(16, 0.75f, true);
-    private K lastKey;
-    private int lastThreads;
-    private V last;
 
     private record Planned<K>(K key, int threads) {}
 
@@ -29,12 +26,7 @@ public final class KernelCache<K, V extends AutoCloseable> implements AutoClosea
     }
 
     public V get(K key, Supplier<V> maker) {
-        int threads = Work.threads();
-        // While shapes stay the same, it's the same one step after step.
-        if (key.equals(lastKey) && threads == lastThreads) {
-            return last;
-        }
-        Planned<K> planned = new Planned<>(key, threads);
+        Planned<K> planned = new Planned<>(key, Work.threads());
         V found = entries.get(planned);
         if (found == null) {
             found = maker.get();
@@ -44,9 +36,6 @@ public final class KernelCache<K, V extends AutoCloseable> implements AutoClosea
                 Resources.close(entries.remove(oldest));
             }
         }
-        lastKey = key;
-        lastThreads = threads;
-        last = found;
         return found;
     }
 
@@ -54,7 +43,5 @@ public final class KernelCache<K, V extends AutoCloseable> implements AutoClosea
     public void close() {
         entries.values().forEach(Resources::close);
         entries.clear();
-        lastKey = null;
-        last = null;
     }
 }

@@ -32,7 +32,22 @@ public final class OneDnnContext implements AutoCloseable {
     private final LentGradients lentGradients = new LentGradients();
     private final AlignedMemory staging = new AlignedMemory();
     private final AlignedMemory gradientMemory = new AlignedMemory();
+    private final boolean infers;
     private boolean takesForeignGradients;
+
+    /** Makes that of twins for training. */
+    public OneDnnContext() {
+        this(false);
+    }
+
+    /** @param infers whether the twins are for inference, and copy weights only once */
+    public OneDnnContext(boolean infers) {
+        this.infers = infers;
+    }
+
+    public boolean infers() {
+        return infers;
+    }
 
     public static engine cpu() {
         return OneDnnLibrary.cpu();
@@ -52,7 +67,6 @@ public final class OneDnnContext implements AutoCloseable {
         return takesForeignGradients;
     }
 
-    /** Copies between types and orders in memory. */
     public Copies copies() {
         return copies;
     }
@@ -62,7 +76,6 @@ public final class OneDnnContext implements AutoCloseable {
         return sums;
     }
 
-    /** Returns the scratchpad of all kernels. */
     AlignedMemory scratchpad() {
         return scratchpad;
     }

@@ -17,8 +17,8 @@ public final class TimeStepKernels implements AutoCloseable {
     private final Kernel multiply;
     private final Kernel multiplyAdd;
     private final Kernel mask;
-    private final Copy round;
-    private final Copy roundDeltas;
+    private final Kernel round;
+    private final Kernel roundDeltas;
 
     public static TimeStepKernels make(OneDnnContext context, String layer, DataType type, SequenceShape shape) {
         String what = layer + ": time steps in " + type + " for " + shape;
@@ -91,7 +91,7 @@ public final class TimeStepKernels implements AutoCloseable {
 
     /** Copies into the layer's type. */
     public void round(Slab from, Slab to) {
-        round.run(from.place(), to.place());
+        round.copy(from.place(), to.place());
     }
 
     /**
@@ -101,7 +101,7 @@ public final class TimeStepKernels implements AutoCloseable {
      * @param to {@code [minibatch, gates, units]}
      */
     public void roundDeltas(Slab from, Slab to) {
-        roundDeltas.run(from.place(), to.place());
+        roundDeltas.copy(from.place(), to.place());
     }
 
     @Override

@@ -1,7 +1,13 @@
 package org.dl4jamp.onednn.primitive;
 
 import java.util.Arrays;
+import java.util.function.IntPredicate;
+import java.util.function.IntToLongFunction;
+import java.util.stream.IntStream;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
+import org.deeplearning4j.util.ConvolutionUtils;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * A window that moves along one, two or three axes, as a layer's configuration describes it. Its {@link WindowGeometry}
@@ -39,14 +45,17 @@ public final class Window {
         return kernel.length;
     }
 
+    private boolean anyAxis(IntPredicate predicate) {
+        return IntStream.range(0, axes()).anyMatch(predicate);
+    }
+
+    private long[] eachAxis(IntToLongFunction number) {
+        return IntStream.range(0, axes()).mapToLong(number).toArray();
+    }
+
     /** Returns whether windows share numbers. */
     public boolean overlaps() {
-        for (int axis = 0; axis < axes(); axis++) {
-            if (extent(axis) > strides[axis]) {
-                return true;
-            }
-        }
-        return false;
+        return anyAxis(axis -> extent(axis) > strides[axis]);
     }
 
     private long extent(int axis) {
@@ -64,25 +73,17 @@ public final class Window {
 
     /** Returns whether DL4J's formula for the padding of the mode Same may be negative. */
     public boolean cropsInSame() {
-        for (int axis = 0; axis < axes(); axis++) {
-            if (mode == ConvolutionMode.Same && extent(axis) <= strides[axis] - 2) {
-                return true;
-            }
-        }
-        return false;
+        return mode == ConvolutionMode.Same && anyAxis(axis -> extent(axis) <= strides[axis] - 2);
     }
 
     /** Returns whether it may cover nothing but padding for some size of array: behind the border, or in its gaps. */
     public boolean maySeeOnlyPadding() {
-        for (int axis = 0; axis < axes(); axis++) {
+        return anyAxis(axis -> {
             boolean pads = mode == ConvolutionMode.Same || padding[axis] > 0;
             boolean hasGaps = kernel[axis] > 1 && dilation[axis] > 1;
             boolean isWithinPadding = mode != ConvolutionMode.Same && padding[axis] >= extent(axis);
-            if (isWithinPadding || (pads && hasGaps)) {
-                return true;
-            }
-        }
-        return false;
+            return isWithinPadding || (pads && hasGaps);
+        });
     }
 
     /**
@@ -90,30 +91,17 @@ public final class Window {
      * layer.
      */
     public boolean fits(long... size) {
-        for (int axis = 0; axis < axes(); axis++) {
-            long room = size[axis] + 2 * padding[axis] - extent(axis);
-            boolean fits =
-                    switch (mode) {
-                        case Same -> before(axis, size[axis]) >= 0;
-                        case Causal -> true;
-                        case Strict -> false;
-                        case Truncate -> room >= 0;
-                    };
-            if (!fits) {
-                return false;
-            }
-        }
-        return true;
+        return switch (mode) {
+            case Same -> !anyAxis(axis -> before(axis, size[axis]) < 0);
+            case Causal -> true;
+            case Strict -> false;
+            case Truncate -> !anyAxis(axis -> size[axis] + 2 * padding[axis] < extent(axis));
+        };
     }
 
     /** Returns whether some window covers more than padding. oneDNN's convolutions read invalid memory if none does. */
     public boolean seesNumbers(long... size) {
-        for (int axis = 0; axis < axes(); axis++) {
-            if (!seesNumbers(axis, size[axis])) {
-                return false;
-            }
-        }
-        return true;
+        return !anyAxis(axis -> !seesNumbers(axis, size[axis]));
     }
 
     private boolean seesNumbers(int axis, long size) {
@@ -126,6 +114,18 @@ public final class Window {
             }
         }
         return false;
+    }
+
+    /** Returns the mask of the output of one axis from that of the input, {@code [minibatch, steps]}. */
+    public INDArray mask(INDArray ofInput) {
+        // DL4J's reduction takes FP32 only.
+        return ConvolutionUtils.cnn1dMaskReduction(
+                ofInput.castTo(DataType.FLOAT),
+                (int) kernel[0],
+                (int) strides[0],
+                (int) padding[0],
+                (int) dilation[0],
+                mode);
     }
 
     private long before(int axis, long size) {
@@ -146,39 +146,23 @@ public final class Window {
 
     /** Returns how it moves over an array of a size: a convolution's or pooling's geometry. */
     public WindowGeometry over(long... size) {
-        long[] before = new long[axes()];
-        long[] after = new long[axes()];
-        long[] output = new long[axes()];
-        long[] steps = strides.clone();
-        for (int axis = 0; axis < axes(); axis++) {
-            output[axis] = steps(axis, size[axis]);
-            before[axis] = before(axis, size[axis]);
-            after[axis] = after(axis, output[axis], size[axis], before[axis]);
-            steps[axis] = stride(axis, output[axis], size[axis], before[axis] + after[axis]);
-        }
-        return geometry(steps, before, after, output, exceeds(size));
+        long[] windows = eachAxis(axis -> steps(axis, size[axis]));
+        return geometry(windows, size, eachAxis(axis -> before(axis, size[axis])), windows);
     }
 
     /** Returns how it moves over the padding around an array of a size, as over an array of its own without padding. */
     public WindowGeometry overPadding(long... size) {
-        long[] output = new long[axes()];
-        long[] reach = new long[axes()];
-        for (int axis = 0; axis < axes(); axis++) {
-            output[axis] = steps(axis, size[axis]);
-            reach[axis] = (output[axis] - 1) * strides[axis] + extent(axis);
-        }
-        return geometry(strides.clone(), new long[axes()], new long[axes()], output, exceeds(reach));
+        long[] windows = eachAxis(axis -> steps(axis, size[axis]));
+        long[] reach = eachAxis(axis -> (windows[axis] - 1) * strides[axis] + extent(axis));
+        return geometry(windows, reach, new long[axes()], windows);
     }
 
     /** Returns whether DL4J lets a deconvolution spread an array of a size out by it. */
     public boolean fitsSpread(long... size) {
-        for (int axis = 0; axis < axes(); axis++) {
+        return !anyAxis(axis -> {
             long spread = spread(axis, size[axis]);
-            if (spread < 1 || beforeSpread(axis, size[axis], spread) < 0) {
-                return false;
-            }
-        }
-        return true;
+            return spread < 1 || beforeSpread(axis, size[axis], spread) < 0;
+        });
     }
 
     private long spread(int axis, long size) {
@@ -193,22 +177,24 @@ public final class Window {
 
     /** Returns how an array of a size is spread out by it: a deconvolution's geometry. */
     public WindowGeometry spreadOver(long... size) {
-        long[] before = new long[axes()];
-        long[] after = new long[axes()];
-        long[] output = new long[axes()];
-        long[] steps = strides.clone();
-        for (int axis = 0; axis < axes(); axis++) {
-            output[axis] = spread(axis, size[axis]);
-            before[axis] = beforeSpread(axis, size[axis], output[axis]);
-            after[axis] = after(axis, size[axis], output[axis], before[axis]);
-            steps[axis] = stride(axis, size[axis], output[axis], before[axis] + after[axis]);
-        }
-        return geometry(steps, before, after, output, exceeds(output));
+        long[] spread = eachAxis(axis -> spread(axis, size[axis]));
+        return geometry(size, spread, eachAxis(axis -> beforeSpread(axis, size[axis], spread[axis])), spread);
     }
 
-    /** Returns how far the last of some windows reaches beyond an array. */
-    private long after(int axis, long windows, long size, long before) {
-        return Math.max(0, (windows - 1) * strides[axis] + extent(axis) - size - before);
+    /**
+     * Returns the geometry of windows over an array.
+     *
+     * @param windows how many there are along each axis
+     * @param before the padding before the array
+     * @param output the size of the primitive's output
+     */
+    private WindowGeometry geometry(long[] windows, long[] array, long[] before, long[] output) {
+        long[] after = eachAxis(
+                axis -> Math.max(0, (windows[axis] - 1) * strides[axis] + extent(axis) - array[axis] - before[axis]));
+        long[] steps = eachAxis(axis -> stride(axis, windows[axis], array[axis] + before[axis] + after[axis]));
+        long[] gaps = eachAxis(axis -> dilation[axis] - 1);
+        boolean exceeds = anyAxis(axis -> kernel[axis] > 1 && extent(axis) >= array[axis]);
+        return new WindowGeometry(kernel, steps, gaps, before, after, output, exceeds);
     }
 
     /**
@@ -216,21 +202,7 @@ public final class Window {
      * oneDNN's gradients of BFLOAT16 weights are garbage, and some outputs are wrong, if the stride is larger than the
      * array.
      */
-    private long stride(int axis, long windows, long size, long padding) {
-        return windows == 1 ? Math.max(1, size + padding - extent(axis) + 1) : strides[axis];
-    }
-
-    private boolean exceeds(long... array) {
-        for (int axis = 0; axis < axes(); axis++) {
-            if (kernel[axis] > 1 && extent(axis) >= array[axis]) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    private WindowGeometry geometry(long[] steps, long[] before, long[] after, long[] output, boolean exceeds) {
-        long[] gaps = Arrays.stream(dilation).map(d -> d - 1).toArray();
-        return new WindowGeometry(kernel, steps, gaps, before, after, output, exceeds);
+    private long stride(int axis, long windows, long padded) {
+        return windows == 1 ? Math.max(1, padded - extent(axis) + 1) : strides[axis];
     }
 }

@@ -30,12 +30,10 @@ public final class WindowGeometry {
         this.exceedsArray = exceedsArray;
     }
 
-    /** Returns the window's size. */
     public long[] kernel() {
         return kernel.clone();
     }
 
-    /** Returns its steps. */
     public long[] strides() {
         return strides.clone();
     }
@@ -86,7 +84,6 @@ public final class WindowGeometry {
         return after.clone();
     }
 
-    /** Returns the size of the output. */
     public long[] output() {
         return output.clone();
     }

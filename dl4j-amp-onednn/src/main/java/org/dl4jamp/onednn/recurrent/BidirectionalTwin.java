@@ -22,6 +22,7 @@ import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.weights.KeptWeights;
+import org.dl4jamp.twin.Twin;
 import org.nd4j.common.base.Preconditions;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -32,7 +33,7 @@ import org.nd4j.linalg.factory.Nd4j;
  * Two recurrent twins, one of which reads its sequences reversed. Their outputs are rounded before they're merged, and
  * a sum or product of them is rounded again.
  */
-final class BidirectionalTwin extends BidirectionalLayer implements KeptWeights.Keeper, AutoCloseable {
+final class BidirectionalTwin extends BidirectionalLayer implements KeptWeights, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient Bidirectional layer;
@@ -272,7 +273,7 @@ final class BidirectionalTwin extends BidirectionalLayer implements KeptWeights.
     }
 
     @Override
-    public KeptWeights keptWeights() {
+    public Twin.Weights keptWeights() {
         return KeptWeights.both(forwards.passes().weights(), backwards.passes().weights());
     }
 

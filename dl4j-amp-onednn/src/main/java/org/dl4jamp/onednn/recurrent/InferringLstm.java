@@ -13,7 +13,6 @@ import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.memory.Workspaces;
-import org.dl4jamp.onednn.primitive.Copy;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.weights.GateWeights;
@@ -28,8 +27,8 @@ final class InferringLstm implements AutoCloseable {
     private final OneDnnContext context;
     private final SequenceShape shape;
     private final Kernel forward;
-    private final Copy round;
-    private final Copy widen;
+    private final Kernel round;
+    private final Kernel widen;
     private final GateWeights inputWeights;
     private final GateWeights recurrentWeights;
     private final GateWeights bias;
@@ -93,7 +92,7 @@ final class InferringLstm implements AutoCloseable {
                 .bind(dnnl.DNNL_ARG_DST_ITER_C, memoryAfter)
                 .run();
         if (after != null) {
-            widen.run(Place.kept(last), Place.of(after.output()));
+            widen.copy(Place.kept(last), Place.of(after.output()));
             lastState.take(after);
         }
     }
@@ -115,7 +114,7 @@ final class InferringLstm implements AutoCloseable {
         if (initial.isZero()) {
             Pointer.memset(handle.at(output), 0, 2 * stateBytes());
         } else {
-            round.run(Place.of(rows(initial.output())), Place.kept(output));
+            round.copy(Place.of(rows(initial.output())), Place.kept(output));
             INDArray cells = rows(initial.memory());
             try {
                 Pointer.memcpy(

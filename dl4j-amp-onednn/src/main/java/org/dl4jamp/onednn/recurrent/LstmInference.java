@@ -8,8 +8,8 @@ import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.OneDnnLibrary;
-import org.dl4jamp.onednn.weights.KeptWeights;
 import org.dl4jamp.onednn.weights.WeightCopies;
+import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -17,13 +17,12 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * oneDNN's own LSTM for the shapes of a layer's input, in inference mode. Its weights are made once, and nothing is
  * kept for a backward pass. It has no masks.
  */
-final class LstmInference implements KeptWeights, AutoCloseable {
+final class LstmInference implements Twin.Weights, AutoCloseable {
     private final OneDnnContext context;
     private final Supplier<String> layer;
     private final DataType type;
     private final KernelCache<SequenceShape, InferringLstm> primitives = new KernelCache<>(RecurrentPasses.SHAPES);
-    private final Weights weights = new Weights(new WeightCopies(), new WeightCopies(), new WeightCopies());
-    private boolean keeps;
+    private final Weights weights = new Weights(new WeightCopies(true), new WeightCopies(true), new WeightCopies(true));
 
     /** Copies of weights and biases: one for each order that primitives read, whatever the number of shapes. */
     record Weights(WeightCopies input, WeightCopies recurrent, WeightCopies bias) {
@@ -42,10 +41,10 @@ final class LstmInference implements KeptWeights, AutoCloseable {
      * Returns the LSTM of a layer with tanh and sigmoid, which are oneDNN's functions.
      *
      * @param layer the layer's name for error messages
-     * @return empty if oneDNN has none
+     * @return empty in training, and if oneDNN has none
      */
     static Optional<LstmInference> of(OneDnnContext context, Supplier<String> layer, DataType type, LSTM conf) {
-        return LstmCell.isUsual(conf) && isThereFor(type)
+        return context.infers() && LstmCell.isUsual(conf) && isThereFor(type)
                 ? Optional.of(new LstmInference(context, layer, type))
                 : Optional.empty();
     }
@@ -58,11 +57,6 @@ final class LstmInference implements KeptWeights, AutoCloseable {
         return type == DataType.FLOAT
                 ? OneDnnLibrary.hasAvx2()
                 : OneDnnLibrary.bfloat16() == OneDnnLibrary.Bfloat16.NATIVE;
-    }
-
-    /** Returns whether the layer is in inference mode. */
-    boolean isOn() {
-        return keeps;
     }
 
     /**
@@ -83,13 +77,8 @@ final class LstmInference implements KeptWeights, AutoCloseable {
     }
 
     @Override
-    public void keep() {
-        keeps = true;
-    }
-
-    @Override
-    public void outdate() {
-        weights.all().forEach(WeightCopies::outdate);
+    public void refresh() {
+        weights.all().forEach(WeightCopies::refresh);
     }
 
     @Override

@@ -133,7 +133,6 @@ abstract class RecurrentCell implements AutoCloseable {
      */
     abstract Deltas deltas(StepTrace trace, Backward pass);
 
-    /** Runs a forward pass. */
     Trace forward(Forward pass) {
         long block = shape.block();
         boolean rounds = pass.keeps() && type != DataType.FLOAT;

@@ -1,6 +1,7 @@
 package org.dl4jamp.onednn.recurrent;
 
 import java.util.Optional;
+import java.util.function.BiFunction;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.memory.Layout;
@@ -11,6 +12,7 @@ import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.weights.KeptWeights;
 import org.dl4jamp.onednn.weights.RecurrentWeights;
+import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -24,17 +26,12 @@ final class RecurrentPasses implements AutoCloseable {
     // More than other layers have: sequences come in many lengths, and all shapes share the memory for the weights.
     static final int SHAPES = 4 * KernelCache.SHAPES;
 
-    /** Makes cells for a layer. */
-    interface CellMaker {
-        RecurrentCell make(SequenceShape shape, RecurrentWeights weights);
-    }
-
     private final OneDnnContext context;
     private final DataType type;
     private final int gates;
-    private final CellMaker maker;
+    private final BiFunction<SequenceShape, RecurrentWeights, RecurrentCell> maker;
     private final KernelCache<SequenceShape, RecurrentCell> cells = new KernelCache<>(SHAPES);
-    private final RecurrentWeights weights = new RecurrentWeights();
+    private final RecurrentWeights weights;
     private final Optional<LstmInference> inference;
     private RecurrentCell.Trace kept;
     private RecurrentState keptFrom;
@@ -43,23 +40,27 @@ final class RecurrentPasses implements AutoCloseable {
 
     /** @param inference computes in inference mode, where it can */
     RecurrentPasses(
-            OneDnnContext context, DataType type, int gates, CellMaker maker, Optional<LstmInference> inference) {
+            OneDnnContext context,
+            DataType type,
+            int gates,
+            BiFunction<SequenceShape, RecurrentWeights, RecurrentCell> maker,
+            Optional<LstmInference> inference) {
         this.context = context;
         this.type = type;
         this.gates = gates;
+        this.weights = new RecurrentWeights(context.infers());
         this.maker = maker;
         this.inference = inference;
     }
 
     private RecurrentCell cell(Sequences sequences) {
         SequenceShape shape = sequences.shape(gates);
-        return cells.get(shape, () -> maker.make(shape, weights));
+        return cells.get(shape, () -> maker.apply(shape, weights));
     }
 
-    /** Returns the copies of the weights. */
-    KeptWeights weights() {
+    Twin.Weights weights() {
         return inference
-                .<KeptWeights>map(other -> KeptWeights.both(weights, other))
+                .<Twin.Weights>map(other -> KeptWeights.both(weights, other))
                 .orElse(weights);
     }
 
@@ -133,9 +134,7 @@ final class RecurrentPasses implements AutoCloseable {
     }
 
     private boolean infers(Sequences sequences, boolean training) {
-        return !training
-                && sequences.mask() == null
-                && inference.filter(LstmInference::isOn).isPresent();
+        return !training && sequences.mask() == null && inference.isPresent();
     }
 
     /** Runs a forward pass by {@link #inference}, see {@link #outputs}. */

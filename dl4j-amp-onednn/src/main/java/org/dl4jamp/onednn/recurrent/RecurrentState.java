@@ -18,7 +18,6 @@ record RecurrentState(INDArray output, INDArray memory) {
         return new RecurrentState(state.get(LSTM.STATE_KEY_PREV_ACTIVATION), state.get(LSTM.STATE_KEY_PREV_MEMCELL));
     }
 
-    /** Puts it into one of these maps. */
     void putInto(Map<String, INDArray> state) {
         state.put(LSTM.STATE_KEY_PREV_ACTIVATION, output);
         if (memory != null) {

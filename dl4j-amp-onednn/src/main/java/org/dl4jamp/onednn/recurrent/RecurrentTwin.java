@@ -14,6 +14,7 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.weights.KeptWeights;
 import org.dl4jamp.twin.OptionalInputGradient;
+import org.dl4jamp.twin.Twin;
 import org.nd4j.common.base.Preconditions;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -24,7 +25,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * is the state between sequences, which is DL4J's own. Its cell makes it an LSTM or a simple RNN.
  */
 final class RecurrentTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.layers.BaseRecurrentLayer>
-        implements OptionalInputGradient, KeptWeights.Keeper, AutoCloseable {
+        implements OptionalInputGradient, KeptWeights, AutoCloseable {
     private static final long serialVersionUID = 1L;
 
     private final transient RecurrentPasses passes;
@@ -58,7 +59,6 @@ final class RecurrentTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.
         return passes;
     }
 
-    /** Returns the FP32 parameters. */
     RecurrentParameters parameters() {
         return RecurrentParameters.of(params);
     }
@@ -161,7 +161,7 @@ final class RecurrentTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.
     }
 
     @Override
-    public KeptWeights keptWeights() {
+    public Twin.Weights keptWeights() {
         return passes.weights();
     }
 

@@ -14,7 +14,6 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * @param place one of them
  */
 record SequenceMemory(LayerWorkspaceMgr workspaceMgr, ArrayType place) {
-    /** Returns an array with arbitrary content. */
     INDArray create(DataType type, long... shape) {
         return Workspaces.dense(workspaceMgr, place, type, shape);
     }

@@ -11,7 +11,6 @@ import org.dl4jamp.onednn.memory.Resources;
 import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.memory.Slab;
 import org.dl4jamp.onednn.primitive.Copies;
-import org.dl4jamp.onednn.primitive.Copy;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.Multiplication;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -40,10 +39,10 @@ final class SequenceProducts implements AutoCloseable {
     private final Kernel recurrentWeightGradient;
     private final Kernel biasGradient;
 
-    private final Copy roundInputWeights;
-    private final Copy roundRecurrentWeights;
-    private final Copy roundInputWeightsBackward;
-    private final Copy roundRecurrentWeightsBackward;
+    private final Kernel roundInputWeights;
+    private final Kernel roundRecurrentWeights;
+    private final Kernel roundInputWeightsBackward;
+    private final Kernel roundRecurrentWeightsBackward;
     private final long inputWeightBytes;
     private final long recurrentWeightBytesBackward;
     private final INDArray ones;
@@ -156,16 +155,16 @@ final class SequenceProducts implements AutoCloseable {
         }
         for (int gate = 0; gate < shape.gates(); gate++) {
             Slab from = Slab.of(masters.inputWeights()).plus(gate * shape.nIn() * shape.units());
-            roundInputWeights.run(from.place(), inputWeights(gate));
+            roundInputWeights.copy(from.place(), inputWeights(gate));
         }
-        roundRecurrentWeights.run(Place.of(masters.recurrentWeights()), recurrentWeights());
+        roundRecurrentWeights.copy(Place.of(masters.recurrentWeights()), recurrentWeights());
         weights.made(this);
     }
 
     /** Takes them over for a backward pass, in place of those for a forward pass. */
     void takeWeightsBackward(RecurrentParameters masters) {
-        roundInputWeightsBackward.run(Place.of(masters.inputWeights()), inputWeightsBackward());
-        roundRecurrentWeightsBackward.run(Place.of(masters.recurrentWeights()), recurrentWeightsBackward());
+        roundInputWeightsBackward.copy(Place.of(masters.inputWeights()), inputWeightsBackward());
+        roundRecurrentWeightsBackward.copy(Place.of(masters.recurrentWeights()), recurrentWeightsBackward());
     }
 
     /**

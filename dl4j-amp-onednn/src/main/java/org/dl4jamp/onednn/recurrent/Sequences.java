@@ -55,7 +55,6 @@ record Sequences(INDArray input, INDArray mask, RecurrentState initial, Recurren
         }
     }
 
-    /** Checks the shape of the gradient of the outputs. */
     void requireFits(INDArray epsilon) {
         Rejection.ofEpsilon("of a recurrent layer", epsilon, input.size(0), units(), input.size(2));
     }

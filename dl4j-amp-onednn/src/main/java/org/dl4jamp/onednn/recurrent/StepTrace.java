@@ -34,7 +34,6 @@ record StepTrace(
         return at(sums, gate, time);
     }
 
-    /** Returns a gate's values at a time step. */
     Slab value(int gate, long time) {
         return at(values, gate, time);
     }
@@ -88,7 +87,6 @@ record StepTrace(
                 state);
     }
 
-    /** Returns the trace with values. */
     StepTrace with(INDArray newValues) {
         return new StepTrace(shape, sums, newValues, memories, activatedMemories, outputs, output, last);
     }

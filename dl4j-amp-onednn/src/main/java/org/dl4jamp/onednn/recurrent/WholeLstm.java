@@ -150,7 +150,6 @@ final class WholeLstm implements AutoCloseable {
                 .bind(dnnl.DNNL_ARG_WORKSPACE, trace.kept());
     }
 
-    /** Runs a backward pass. */
     void backward(Trace trace, RecurrentCell.Backward pass) {
         SequenceMemory memory = pass.memory();
         INDArray inputGradient = pass.inputGradient() == null

@@ -21,7 +21,6 @@ public final class GroupSum {
         this.function = function;
     }
 
-    /** Returns the function of the sum; null for none. */
     public Eltwise function() {
         return function;
     }

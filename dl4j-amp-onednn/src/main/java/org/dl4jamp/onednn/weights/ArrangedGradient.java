@@ -6,7 +6,6 @@ import org.bytedeco.dnnl.memory;
 import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.primitive.BlockOrder;
 import org.dl4jamp.onednn.primitive.Copies;
-import org.dl4jamp.onednn.primitive.Copy;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -17,9 +16,9 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  */
 public final class ArrangedGradient implements AutoCloseable {
     private final OneDnnContext context;
-    private final List<Copy> copies;
+    private final List<Kernel> copies;
 
-    private ArrangedGradient(OneDnnContext context, List<Copy> copies) {
+    private ArrangedGradient(OneDnnContext context, List<Kernel> copies) {
         this.context = context;
         this.copies = copies;
     }
@@ -67,14 +66,14 @@ public final class ArrangedGradient implements AutoCloseable {
         Place written = Place.kept(context.gradientMemory().address());
         Place columns = Place.kept(context.staging().address());
         boolean atOnce = copies.size() == 1;
-        copies.get(0).run(written, atOnce ? Place.of(networks) : columns);
+        copies.get(0).copy(written, atOnce ? Place.of(networks) : columns);
         if (!atOnce) {
-            copies.get(1).run(columns, Place.of(networks));
+            copies.get(1).copy(columns, Place.of(networks));
         }
     }
 
     @Override
     public void close() {
-        copies.forEach(Copy::close);
+        copies.forEach(Kernel::close);
     }
 }

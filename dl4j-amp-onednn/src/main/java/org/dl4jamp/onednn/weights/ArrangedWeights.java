@@ -3,7 +3,6 @@ package org.dl4jamp.onednn.weights;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.dl4jamp.onednn.memory.Place;
-import org.dl4jamp.onednn.primitive.Copy;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -14,10 +13,10 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  */
 public final class ArrangedWeights implements AutoCloseable {
     private final WeightCopy place;
-    private final Copy copy;
+    private final Kernel copy;
     private final ArrangedWeights source;
 
-    private ArrangedWeights(WeightCopy place, Copy copy, ArrangedWeights source) {
+    private ArrangedWeights(WeightCopy place, Kernel copy, ArrangedWeights source) {
         this.place = place;
         this.copy = copy;
         this.source = source;
@@ -101,7 +100,7 @@ public final class ArrangedWeights implements AutoCloseable {
             source.copy(networks);
         }
         place.takenBy(this);
-        copy.run(source == null ? Place.of(networks) : source.place.bytes(), place.bytes());
+        copy.copy(source == null ? Place.of(networks) : source.place.bytes(), place.bytes());
     }
 
     @Override

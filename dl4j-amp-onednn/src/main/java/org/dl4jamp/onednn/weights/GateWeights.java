@@ -7,7 +7,7 @@ import org.dl4jamp.onednn.memory.AlignedMemory;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.memory.Slab;
-import org.dl4jamp.onednn.primitive.Copy;
+import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -22,8 +22,8 @@ public final class GateWeights implements AutoCloseable {
 
     private final long gate;
     private final long bytes;
-    private final List<Copy> toPrimitive = new ArrayList<>();
-    private final List<Copy> fromPrimitive = new ArrayList<>();
+    private final List<Kernel> toPrimitive = new ArrayList<>();
+    private final List<Kernel> fromPrimitive = new ArrayList<>();
     private WeightCopy kept;
 
     /**
@@ -71,7 +71,7 @@ public final class GateWeights implements AutoCloseable {
      */
     public void take(INDArray masters, Place primitives) {
         for (int which = 0; which < GATES_OF_DL4J.length; which++) {
-            toPrimitive.get(which).run(ofDl4j(masters, which), primitives);
+            toPrimitive.get(which).copy(ofDl4j(masters, which), primitives);
         }
     }
 
@@ -89,7 +89,7 @@ public final class GateWeights implements AutoCloseable {
     /** Copies a gradient that the primitive has made. */
     public void give(Place primitives, INDArray gradients) {
         for (int which = 0; which < GATES_OF_DL4J.length; which++) {
-            fromPrimitive.get(which).run(primitives, ofDl4j(gradients, which));
+            fromPrimitive.get(which).copy(primitives, ofDl4j(gradients, which));
         }
     }
 
@@ -99,7 +99,7 @@ public final class GateWeights implements AutoCloseable {
 
     @Override
     public void close() {
-        toPrimitive.forEach(Copy::close);
-        fromPrimitive.forEach(Copy::close);
+        toPrimitive.forEach(Kernel::close);
+        fromPrimitive.forEach(Kernel::close);
     }
 }

@@ -3,40 +3,21 @@ package org.dl4jamp.onednn.weights;
 import org.dl4jamp.twin.Twin;
 
 /**
- * A twin's copies of its weights, which inference makes once: they count until the parameters change. In training
+ * A twin that copies its weights. Inference makes the copies once: they count until the parameters change. In training
  * they're made anew before each pass.
  */
-public interface KeptWeights extends Twin.Weights {
-    /** A twin that can keep them. */
-    interface Keeper {
-        KeptWeights keptWeights();
-    }
+public interface KeptWeights {
+    /** Returns the copies, which {@link Twin.Weights#refresh} marks as stale. */
+    Twin.Weights keptWeights();
 
     /** Returns the copies of two. */
-    static KeptWeights both(KeptWeights one, KeptWeights other) {
-        return new KeptWeights() {
+    static Twin.Weights both(Twin.Weights one, Twin.Weights other) {
+        return new Twin.Weights() {
             @Override
-            public void keep() {
-                one.keep();
-                other.keep();
-            }
-
-            @Override
-            public void outdate() {
-                one.outdate();
-                other.outdate();
+            public void refresh() {
+                one.refresh();
+                other.refresh();
             }
         };
-    }
-
-    /** Keeps them from now on. */
-    void keep();
-
-    /** Marks them as stale, after a change of parameters. */
-    void outdate();
-
-    @Override
-    default void refresh() {
-        outdate();
     }
 }

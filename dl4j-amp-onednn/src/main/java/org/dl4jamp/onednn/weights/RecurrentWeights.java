@@ -2,14 +2,20 @@ package org.dl4jamp.onednn.weights;
 
 import org.dl4jamp.onednn.memory.AlignedMemory;
 import org.dl4jamp.onednn.memory.Place;
+import org.dl4jamp.twin.Twin;
 
 /**
  * Memory for the copies that a recurrent layer's primitives read of its weights, those of one shape of input at a time.
  */
-public final class RecurrentWeights implements KeptWeights, AutoCloseable {
+public final class RecurrentWeights implements Twin.Weights, AutoCloseable {
     private final AlignedMemory memory = new AlignedMemory();
-    private boolean keeps;
+    private final boolean keeps;
     private Object reader;
+
+    /** @param keeps whether copies count until the parameters change */
+    public RecurrentWeights(boolean keeps) {
+        this.keeps = keeps;
+    }
 
     /** Enlarges the memory to a size, if it's smaller. */
     public void reserve(long atLeast) {
@@ -17,7 +23,6 @@ public final class RecurrentWeights implements KeptWeights, AutoCloseable {
         memory.reserve(atLeast);
     }
 
-    /** Returns the place at an offset. */
     public Place place(long offset) {
         return Place.kept(memory.address() + offset);
     }
@@ -33,18 +38,13 @@ public final class RecurrentWeights implements KeptWeights, AutoCloseable {
     }
 
     @Override
-    public void keep() {
-        keeps = true;
-    }
-
-    @Override
-    public void outdate() {
+    public void refresh() {
         reader = null;
     }
 
     @Override
     public void close() {
-        outdate();
+        reader = null;
         memory.close();
     }
 }

@@ -4,19 +4,25 @@ import java.util.ArrayList;
 import java.util.List;
 import org.bytedeco.dnnl.memory;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.twin.Twin;
 
 /**
  * One layer's copies of its weights, whatever the number of shapes of its input. In training there are two. In
  * inference there is one for each order in memory that a forward pass reads, which is valid until the parameters
  * change.
  */
-public final class WeightCopies implements KeptWeights, AutoCloseable {
+public final class WeightCopies implements Twin.Weights, AutoCloseable {
     private record Kept(memory.desc order, WeightCopy copy) {}
 
-    private final WeightCopy forward = WeightCopy.madeAnew();
-    private final WeightCopy backward = WeightCopy.madeAnew();
+    private final WeightCopy forward = new WeightCopy(false);
+    private final WeightCopy backward = new WeightCopy(false);
     private final List<Kept> kept = new ArrayList<>();
-    private boolean keeps;
+    private final boolean keeps;
+
+    /** @param keeps whether they're made once, and for forward passes alone */
+    public WeightCopies(boolean keeps) {
+        this.keeps = keeps;
+    }
 
     /** Returns the copy that forward passes read. */
     public WeightCopy forward() {
@@ -41,14 +47,9 @@ public final class WeightCopies implements KeptWeights, AutoCloseable {
     }
 
     private Kept add(memory.desc order) {
-        Kept added = new Kept(new memory.desc(order).retainReference(), WeightCopy.madeOnce());
+        Kept added = new Kept(new memory.desc(order).retainReference(), new WeightCopy(true));
         kept.add(added);
         return added;
-    }
-
-    @Override
-    public void keep() {
-        keeps = true;
     }
 
     /** Returns whether they're made once, and for forward passes alone. */
@@ -57,7 +58,7 @@ public final class WeightCopies implements KeptWeights, AutoCloseable {
     }
 
     @Override
-    public void outdate() {
+    public void refresh() {
         kept.forEach(known -> known.copy().outdate());
     }
 

@@ -15,18 +15,11 @@ final class WeightCopy implements AutoCloseable {
     private Object content;
     private boolean current;
 
-    private WeightCopy(boolean keeps) {
+    /**
+     * @param keeps whether only the first pass after a change of parameters makes it; its readers use one order then
+     */
+    WeightCopy(boolean keeps) {
         this.keeps = keeps;
-    }
-
-    /** Returns a copy that each pass makes anew. */
-    static WeightCopy madeAnew() {
-        return new WeightCopy(false);
-    }
-
-    /** Returns a copy that the first pass after a change of parameters makes. All its readers use one order. */
-    static WeightCopy madeOnce() {
-        return new WeightCopy(true);
     }
 
     /** Enlarges the memory for weights in an order, if it's smaller. The copy may be lost. */
@@ -54,7 +47,6 @@ final class WeightCopy implements AutoCloseable {
         return current;
     }
 
-    /** Marks it as stale, after a change of parameters. */
     void outdate() {
         current = false;
     }

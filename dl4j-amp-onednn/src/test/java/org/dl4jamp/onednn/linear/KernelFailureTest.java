@@ -28,9 +28,10 @@ class KernelFailureTest {
                 Layout.dense(DataType.FLOAT, 4, 5, 3, 3),
                 true,
                 Layout.channelsLast(DataType.BFLOAT16, 2, 4, 6, 7),
+                false,
                 null);
         try (OneDnnContext context = new OneDnnContext();
-                WeightCopies copies = new WeightCopies()) {
+                WeightCopies copies = new WeightCopies(false)) {
             String message = assertThrows(
                             AmpException.class,
                             () -> ProductKernels.make(

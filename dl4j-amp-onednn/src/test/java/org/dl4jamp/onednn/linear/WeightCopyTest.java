@@ -41,6 +41,7 @@ class WeightCopyTest {
                         Layout.dense(DataType.FLOAT, OUT, IN),
                         false,
                         Layout.dense(DataType.FLOAT, examples, OUT),
+                        false,
                         null));
     }
 
@@ -57,7 +58,7 @@ class WeightCopyTest {
         INDArray other = Nd4j.create(DataType.FLOAT, 5, OUT);
         DensePrimitives apart = wanting(IN + 16, 1);
         try (OneDnnContext context = new OneDnnContext();
-                WeightCopies copies = new WeightCopies();
+                WeightCopies copies = new WeightCopies(false);
                 ProductKernels one = kernels(context, copies, 3, wanting(1, OUT));
                 ProductKernels early = kernels(context, copies, 5, apart)) {
             one.takeWeights(weights, true);
