@@ -146,9 +146,10 @@ final class LayerOptions {
         }
     }
 
-    private static List<Regularization> regularization(Draw own) {
+    private List<Regularization> regularization(Draw own) {
         List<Regularization> terms = new ArrayList<>();
-        if (own.chance(0.5)) {
+        // Constraints leave numbers at zero, where rounding decides on the sign that L1 adds.
+        if (own.chance(0.5) && !scenario.has(Option.CONSTRAINTS)) {
             terms.add(new L1Regularization(own.real(0.001, 0.05)));
         }
         if (own.chance(0.5)) {
