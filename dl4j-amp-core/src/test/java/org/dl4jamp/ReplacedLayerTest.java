@@ -2,11 +2,14 @@ package org.dl4jamp;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertNull;
 
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.layer.TwinLayer;
+import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -54,5 +57,17 @@ class ReplacedLayerTest {
         Layer mixed = network.getOutputLayer();
         amp.close();
         assertReachesTheNetworksOwn(mixed);
+    }
+
+    /** Another pass that the network's own layers compute would take it for its own. */
+    @Test
+    void inputThatTheNetworksOwnHasDoesntWaitForAnotherPass() {
+        Layer mixed = network.getOutputLayer();
+        Layer other = MixedPrecision.master(network.getLayer(0));
+        try (Pause pause = amp.pause()) {
+            assertReachesTheNetworksOwn(mixed);
+        }
+        ((TwinLayer) StandIn.behind(mixed)).handOver(other);
+        assertNull(other.input());
     }
 }

@@ -49,6 +49,11 @@ final class KeptInput {
         }
     }
 
+    /** Called when the master has been given the input: a later pass mustn't find it waiting. */
+    void passedOn() {
+        passedOn = true;
+    }
+
     /** Returns the input as it's now; null if there is none. */
     INDArray array() {
         return array;

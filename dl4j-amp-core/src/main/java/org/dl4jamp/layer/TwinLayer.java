@@ -75,6 +75,9 @@ public class TwinLayer extends PairedLayer {
                 // A pass that was about to call this layer when it was replaced goes on with the network's own.
                 master().setInput(given, workspaceMgr);
             }
+            if (isReplaced()) {
+                input.passedOn();
+            }
         }
     }
 
