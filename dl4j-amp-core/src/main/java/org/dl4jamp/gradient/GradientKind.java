@@ -44,10 +44,11 @@ public enum GradientKind {
         return layer instanceof CenterLossOutputLayer && name.equals(CenterLossParamInitializer.CENTER_KEY);
     }
 
-    /** Layers may ignore the updater of biases, as {@code CenterLossOutputLayer} does. */
     private static boolean isSetToNoOp(BaseLayer layer, String name) {
-        return layer.getIUpdater() instanceof NoOp
-                || (layer.getBiasUpdater() instanceof NoOp
-                        && layer.initializer().isBiasParam(layer, name));
+        // Center loss has the updater of weights for its bias, too.
+        boolean ownOfBiases = layer.getBiasUpdater() != null
+                && layer.initializer().isBiasParam(layer, name)
+                && !(layer instanceof CenterLossOutputLayer);
+        return (ownOfBiases ? layer.getBiasUpdater() : layer.getIUpdater()) instanceof NoOp;
     }
 }
