@@ -92,9 +92,9 @@ final class Batches {
         return type instanceof InputType.InputTypeConvolutional images && images.getFormat() == CNN2DFormat.NCHW;
     }
 
-    /** A mask of whole images, or of pixels in all channels. */
-    private static INDArray maskOfPixels(Draw draw, InputType.InputTypeConvolutional type, int examples) {
-        INDArray mask = draw.chance(0.3)
+    /** A mask of whole images, for which stock DL4J's CnnLossLayer throws, or of pixels in all channels. */
+    private INDArray maskOfPixels(Draw draw, InputType.InputTypeConvolutional type, int examples) {
+        INDArray mask = draw.chance(0.3) && !network.names("CnnLossLayer")
                 ? draw.whole(0, 1, examples, 1, 1, 1)
                 : draw.whole(0, 1, examples, 1, type.getHeight(), type.getWidth());
         // There's nothing to divide by if all are masked.
