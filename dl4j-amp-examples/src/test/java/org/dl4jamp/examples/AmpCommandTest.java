@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import javax.imageio.ImageIO;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -165,6 +166,7 @@ class AmpCommandTest {
     }
 
     @Test
+    @Tag("long")
     void digitsWritesAccuracyOfBothNetworks() throws IOException {
         Path json = folder.resolve("digits.json");
         assertEquals(0, run("digits", "--precision=half", "--epochs=2", "--json=" + json), err.toString());
@@ -181,6 +183,7 @@ class AmpCommandTest {
     }
 
     @ParameterizedTest
+    @Tag("long")
     @CsvSource({"averaging, half", "shared_gradients, auto"})
     void parallelComparesReplicasInFp32AndInMixedPrecision(String mode, String precision) throws IOException {
         Path json = folder.resolve("parallel.json");

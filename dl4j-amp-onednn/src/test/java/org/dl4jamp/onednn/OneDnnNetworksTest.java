@@ -39,6 +39,7 @@ import org.dl4jamp.onednn.primitive.OneDnnLibrary;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.precision.OptLevel;
 import org.dl4jamp.precision.Precision;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -454,6 +455,7 @@ class OneDnnNetworksTest {
     }
 
     @Test
+    @Tag("long")
     void closingFreesWhatWasMade() {
         MultiLayerNetwork network = network(new NeuralNetConfiguration.Builder()
                 .list()
