@@ -20,10 +20,42 @@ import org.nd4j.linalg.factory.Nd4j;
  * <p>To be used by one thread at a time.
  */
 public final class ActivationMemory {
+    /** Arrays of different layouts that a place keeps. */
+    private static final int LAYOUTS = 64;
+
     /** The beginning of the names of workspaces that DL4J closes when the next layer is done. */
     private static final String OF_A_LAYER = "WS_LAYER_ACT_";
 
-    private final Map<Thread, List<Map<DataType, INDArray>>> places = new WeakHashMap<>();
+    /** The bytes of one place, as numbers of one type. */
+    private static final class Numbers {
+        private final Map<Layout, INDArray> arrays = new HashMap<>();
+        private INDArray all;
+
+        INDArray array(DataType type, Layout layout) {
+            INDArray known = arrays.get(layout);
+            if (known != null) {
+                return known;
+            }
+            if (all == null || all.length() < layout.length()) {
+                arrays.clear();
+                try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+                    all = Nd4j.createUninitialized(type, layout.length());
+                }
+            }
+            if (arrays.size() == LAYOUTS) {
+                arrays.clear();
+            }
+            INDArray array = ArrayShapes.array(all.data(), layout);
+            arrays.put(layout, array);
+            return array;
+        }
+
+        boolean holds(long address) {
+            return all != null && Workspaces.address(all) == address;
+        }
+    }
+
+    private final Map<Thread, List<Map<DataType, Numbers>>> places = new WeakHashMap<>();
 
     /**
      * Returns an array with arbitrary content: in a place if DL4J would close the workspace of activations, else in
@@ -35,21 +67,13 @@ public final class ActivationMemory {
         if (!closesEarly(workspaceMgr)) {
             return Workspaces.in(workspaceMgr, ArrayType.ACTIVATIONS, layout);
         }
-        List<Map<DataType, INDArray>> own = places.computeIfAbsent(Thread.currentThread(), thread -> new ArrayList<>());
+        List<Map<DataType, Numbers>> own = places.computeIfAbsent(Thread.currentThread(), thread -> new ArrayList<>());
         while (own.size() <= place) {
             own.add(new HashMap<>());
         }
-        INDArray numbers = own.get(place).compute(layout.type(), (type, known) -> enough(known, layout));
-        return ArrayShapes.array(numbers.data(), layout);
-    }
-
-    private static INDArray enough(INDArray known, Layout layout) {
-        if (known != null && known.length() >= layout.length()) {
-            return known;
-        }
-        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-            return Nd4j.createUninitialized(layout.type(), layout.length());
-        }
+        return own.get(place)
+                .computeIfAbsent(layout.type(), type -> new Numbers())
+                .array(layout.type(), layout);
     }
 
     private static boolean closesEarly(LayerWorkspaceMgr workspaceMgr) {
@@ -70,6 +94,6 @@ public final class ActivationMemory {
         long address = Workspaces.address(array);
         return places.getOrDefault(Thread.currentThread(), List.of()).stream()
                 .flatMap(place -> place.values().stream())
-                .anyMatch(numbers -> Workspaces.address(numbers) == address);
+                .anyMatch(numbers -> numbers.holds(address));
     }
 }
