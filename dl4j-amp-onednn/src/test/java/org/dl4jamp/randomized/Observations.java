@@ -28,6 +28,11 @@ final class Observations {
             this.failure = failure;
         }
 
+        /** Returns the number of the call, which its name begins with. */
+        private String call() {
+            return name.split(" ", 2)[0];
+        }
+
         /** Returns whether parameters, updater state or score aren't finite. */
         private boolean isRuined() {
             return name.contains(": ") && !Arrays.stream(values).allMatch(Double::isFinite);
@@ -96,10 +101,16 @@ final class Observations {
             }
             Optional<Difference> found = difference(i, expected, actual);
             if (found.isPresent()) {
-                return found;
+                return isRuinedBehind(i) ? Optional.empty() : found;
             }
         }
         return Optional.empty();
+    }
+
+    /** Returns whether parameters, updater state or score behind an observation of a call aren't finite. */
+    private boolean isRuinedBehind(int index) {
+        String call = all.get(index).call();
+        return all.stream().skip(index).anyMatch(seen -> seen.call().equals(call) && seen.isRuined());
     }
 
     private static Optional<Difference> difference(int index, Seen expected, Seen actual) {

@@ -56,6 +56,11 @@ abstract class Player implements AutoCloseable {
     /** Prepares the network for the calls. */
     abstract void begin();
 
+    /** Returns whether all steps so far had a score that mixed precision makes them with. */
+    boolean hasFiniteScores() {
+        return true;
+    }
+
     /** Closes workspaces that DL4J leaves open when it throws: the thread's next network would fail in them. */
     static void forgetWorkspaces() {
         Nd4j.getMemoryManager().setCurrentWorkspace(null);
@@ -63,6 +68,9 @@ abstract class Player implements AutoCloseable {
     }
 
     private void observe(String name) {
+        if (!hasFiniteScores()) {
+            seen.add(name + ": some score", Double.NaN);
+        }
         if (net.hasParameters()) {
             seen.add(name + ": parameters", net.model().params());
         }

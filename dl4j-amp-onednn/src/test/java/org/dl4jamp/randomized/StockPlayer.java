@@ -4,12 +4,15 @@ import java.io.File;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.deeplearning4j.optimize.api.TrainingListener;
 
 /** Stock DL4J: skips what fails, and trains with merged batches where mixed precision accumulates. */
 final class StockPlayer extends Player {
     private final List<Batch> waiting = new ArrayList<>();
     private boolean groupFails;
+    private boolean finiteScores = true;
     /** Calls of fit so far. DL4J counts each one in a network that accumulates or skips. */
     private int iterations;
 
@@ -23,9 +26,20 @@ final class StockPlayer extends Player {
         beginWithAnEpoch();
     }
 
-    /** Has gradients changed as mixed precision changes them. */
+    @Override
+    boolean hasFiniteScores() {
+        return finiteScores;
+    }
+
+    /** Has gradients changed as mixed precision changes them, and looks at the score of each step. */
     private void changeGradients() {
         List<TrainingListener> changes = new ArrayList<>();
+        changes.add(new BaseTrainingListener() {
+            @Override
+            public void iterationDone(Model model, int iteration, int epoch) {
+                finiteScores &= Double.isFinite(model.score());
+            }
+        });
         if (scenario().has(Option.PENALTY)) {
             changes.add(new NormPenalty(scenario()));
         }
