@@ -127,10 +127,10 @@ public final class SineCommand implements Callable<Integer> {
         out.printf(row, "time", seconds(fp32.seconds()), seconds(amp.seconds()));
         out.printf(row, "time per iteration", millis(fp32.secondsPerIteration()), millis(amp.secondsPerIteration()));
         out.printf(row, "peak memory", megabytes(fp32.peakBytes()), megabytes(amp.peakBytes()));
-        out.printf(row, "mean squared error", loss(fp32.loss()), loss(amp.loss()));
+        out.printf(row, "loss (MSE)", loss(fp32.loss()), loss(amp.loss()));
+        out.printf(row, "skipped steps", "", amp.stepsSkipped());
         boolean mixed = choice.precision().isHalf();
         if (mixed) {
-            out.printf(row, "skipped steps", "", amp.stepsSkipped());
             out.printf(row, "final loss scale", "", String.format(Locale.ROOT, "%.0f", amp.lossScale()));
         }
         out.println();
