@@ -220,18 +220,24 @@ final class LoopbackCluster implements AutoCloseable {
             List<ProcessHandle> orderly = all.stream()
                     .filter(process -> process.pid() != processes.get(0).pid())
                     .toList();
-            long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
-            while (orderly.stream().anyMatch(ProcessHandle::isAlive) && System.nanoTime() < deadline) {
-                try {
-                    Thread.sleep(20);
-                } catch (InterruptedException e) {
-                    Thread.currentThread().interrupt();
-                    break;
-                }
-            }
+            awaitEnd(orderly);
             all.forEach(ProcessHandle::destroyForcibly);
+            // Killed processes are there for a moment, and may still write into the folder.
+            awaitEnd(all);
             processes.clear();
         }
         Folders.remove(folder);
+    }
+
+    private static void awaitEnd(List<ProcessHandle> ending) {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
+        while (ending.stream().anyMatch(ProcessHandle::isAlive) && System.nanoTime() < deadline) {
+            try {
+                Thread.sleep(20);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return;
+            }
+        }
     }
 }
