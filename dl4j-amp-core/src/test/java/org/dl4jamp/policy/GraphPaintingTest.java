@@ -1,10 +1,10 @@
 package org.dl4jamp.policy;
 
-import static org.dl4jamp.precision.Precision.FLOAT;
-import static org.dl4jamp.precision.Precision.HALF;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration.GraphBuilder;
 import org.deeplearning4j.nn.conf.graph.AttentionVertex;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
@@ -15,35 +15,189 @@ import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.EmbeddingLayer;
 import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;
 
 class GraphPaintingTest {
-    @Test
-    void aResidualBlockKeepsItsSkipInHalf() {
-        PrecisionPlan plan = Plans.plan(
-                Plans.built(residualBlock(Plans.graph("x").addLayer("stem", Plans.conv(null), "x"), "b", "stem")
-                        .addLayer("out", Plans.output(null), "b_relu")
-                        .setOutputs("out")));
+    /** Claims, graphs, and what each layer or vertex computes in and returns: {@code name computes>returns}. */
+    static Stream<Arguments> graphs() {
+        return Stream.of(
+                Arguments.of(
+                        "A residual block keeps its skip in half",
+                        residualBlock(Plans.graph("x").addLayer("stem", Plans.conv(null), "x"), "b", "stem")
+                                .addLayer("out", Plans.output(null), "b_relu")
+                                .setOutputs("out"),
+                        "stem HALF>HALF, b_conv1 HALF>HALF, b_bn1 FLOAT>HALF, b_relu1 HALF>HALF, b_conv2 HALF>HALF,"
+                                + " b_bn2 FLOAT>HALF, b_add HALF>HALF, b_relu HALF>HALF, out FLOAT>FLOAT"),
+                Arguments.of(
+                        "A skip from the network's input makes the merge FP32, and casts before it",
+                        Plans.graph("x")
+                                .addLayer("down", Plans.conv(null), "x")
+                                .addLayer("up", Plans.conv(null), "down")
+                                .addVertex("merge", new MergeVertex(), "x", "up")
+                                .addLayer("last", Plans.conv(null), "merge")
+                                .addLayer("out", Plans.output(null), "last")
+                                .setOutputs("out"),
+                        "down HALF>HALF, up HALF>FLOAT, merge FLOAT>FLOAT, last HALF>HALF, out FLOAT>FLOAT"),
+                Arguments.of(
+                        "A U-Net's skips between layers stay in half",
+                        Plans.graph("x")
+                                .addLayer("enc", Plans.conv(null), "x")
+                                .addLayer("pool", maxPooling(), "enc")
+                                .addLayer("mid", Plans.conv(null), "pool")
+                                .addVertex("merge", new MergeVertex(), "enc", "mid")
+                                .addLayer("dec", Plans.conv(null), "merge")
+                                .addLayer("out", Plans.output(null), "dec")
+                                .setOutputs("out"),
+                        "enc HALF>HALF, pool HALF>HALF, mid HALF>HALF, merge HALF>HALF, dec HALF>HALF, out FLOAT>FLOAT"),
+                Arguments.of(
+                        "One array for a lowered and a full layer is half",
+                        Plans.graph("x")
+                                .addLayer("shared", Plans.dense(null), "x")
+                                .addLayer("bn", Plans.batchNorm(null), "shared")
+                                .addLayer("d", Plans.dense(null), "shared")
+                                .addVertex("merge", new MergeVertex(), "bn", "d")
+                                .addLayer("out", Plans.output(null), "merge")
+                                .setOutputs("out"),
+                        "shared HALF>HALF, bn FLOAT>HALF, d HALF>HALF, merge HALF>HALF, out FLOAT>FLOAT"),
+                Arguments.of(
+                        "A vertex with a norm forces FP32 on its inputs and its output",
+                        Plans.graph("x")
+                                .addLayer("a", Plans.dense(null), "x")
+                                .addVertex("norm", new L2NormalizeVertex(), "a")
+                                .addVertex("scale", new ScaleVertex(2), "norm")
+                                .addLayer("b", Plans.dense(null), "scale")
+                                .addLayer("out", Plans.output(null), "b")
+                                .setOutputs("out"),
+                        "a HALF>FLOAT, norm FLOAT>FLOAT, scale FLOAT>FLOAT, b HALF>HALF, out FLOAT>FLOAT"),
+                Arguments.of(
+                        "An attention vertex is given the network's type",
+                        Plans.graph("x")
+                                .addLayer("a", Plans.dense(null), "x")
+                                .addVertex("attention", attention(), "a", "a", "a")
+                                .addLayer("out", Plans.output(null), "attention")
+                                .setOutputs("out"),
+                        "a HALF>FLOAT, attention FLOAT>FLOAT, out FLOAT>FLOAT"),
+                Arguments.of(
+                        "A vertex of the user's is given FP32",
+                        Plans.graph("x")
+                                .addLayer("a", Plans.dense(null), "x")
+                                .addVertex("own", new LayerKindsTest.OwnLambdaVertex(), "a")
+                                .addLayer("out", Plans.output(null), "own")
+                                .setOutputs("out"),
+                        "a HALF>FLOAT, own FLOAT>FLOAT, out FLOAT>FLOAT"),
+                Arguments.of(
+                        "Indices for an embedding are never rounded",
+                        Plans.graph("x")
+                                .addLayer("before", Plans.dense(null), "x")
+                                .addLayer("words", embedding(), "before")
+                                .addLayer("after", Plans.dense(null), "words")
+                                .addLayer("out", Plans.output(null), "after")
+                                .setOutputs("out"),
+                        "before HALF>FLOAT, words HALF>HALF, after HALF>HALF, out FLOAT>FLOAT"),
+                Arguments.of(
+                        "What is compared with a masking value is never rounded",
+                        Plans.graph("x")
+                                .addLayer("before", lstm(), "x")
+                                .addLayer("masked", new MaskZeroLayer(lstm(), 0.1), "before")
+                                .addLayer("after", lstm(), "masked")
+                                .setOutputs("after"),
+                        "before HALF>FLOAT, masked HALF>HALF, after HALF>FLOAT"),
+                Arguments.of(
+                        "Two outputs end in FP32, and what they share is half",
+                        Plans.graph("x")
+                                .addLayer("shared", Plans.dense(null), "x")
+                                .addLayer("left", Plans.output(null), "shared")
+                                .addLayer("right", Plans.dense(null), "shared")
+                                .setOutputs("left", "right"),
+                        "shared HALF>HALF, left FLOAT>FLOAT, right HALF>FLOAT"),
+                Arguments.of(
+                        "A sum that is the network's output is FP32, and so are its summands",
+                        Plans.graph("x")
+                                .addLayer("a", Plans.dense(null), "x")
+                                .addLayer("b", Plans.dense(null), "a")
+                                .addVertex("sum", new ElementWiseVertex(ElementWiseVertex.Op.Add), "a", "b")
+                                .setOutputs("sum"),
+                        "a HALF>FLOAT, b HALF>FLOAT, sum FLOAT>FLOAT"),
+                Arguments.of(
+                        "An array that is a network output, too, is FP32",
+                        Plans.graph("x")
+                                .addLayer("a", Plans.dense(null), "x")
+                                .addLayer("b", Plans.dense(null), "a")
+                                .addLayer("out", Plans.output(null), "b")
+                                .setOutputs("out", "a"),
+                        "a HALF>FLOAT, b HALF>HALF, out FLOAT>FLOAT"),
+                Arguments.of(
+                        "A frozen layer is lowered like the one that it freezes",
+                        Plans.graph("x")
+                                .addLayer("frozen", new FrozenLayer(Plans.conv(null)), "x")
+                                .addLayer("relu", new ActivationLayer(Activation.RELU), "frozen")
+                                .addLayer("out", Plans.output(null), "relu")
+                                .setOutputs("out"),
+                        "frozen HALF>HALF, relu HALF>HALF, out FLOAT>FLOAT"));
+    }
 
-        assertEquals(HALF, plan.row("stem").output());
-        assertEquals(HALF, plan.row("b_add").precision());
-        assertEquals(HALF, plan.row("b_add").output());
-        assertEquals(HALF, plan.row("b_relu").output());
-        assertEquals(HALF, plan.row("b_bn2").output());
-        assertEquals(FLOAT, plan.row("b_bn2").precision());
-        assertEquals("dl4j", plan.row("b_add").engine());
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("graphs")
+    void arraysArePainted(String claim, GraphBuilder graph, String painted) {
+        PrecisionPlan plan = Plans.plan(Plans.built(graph));
+        String rows = plan.rows().stream()
+                .map(row -> row.name() + " " + row.precision() + ">" + row.output())
+                .collect(Collectors.joining(", "));
+        assertEquals(painted, rows, plan::toString);
+    }
+
+    /** Graphs up to a layer or vertex "row", and its reason. */
+    static Stream<Arguments> reasons() {
+        return Stream.of(
+                Arguments.of(
+                        Plans.graph("x")
+                                .addLayer("a", Plans.dense(null), "x")
+                                .addVertex("norm", new L2NormalizeVertex(), "a")
+                                .addVertex("row", new ScaleVertex(2), "norm"),
+                        "follows its input: \"norm\" computes in FP32 only"),
+                Arguments.of(
+                        Plans.graph("x")
+                                .addLayer("a", Plans.dense(null), "x")
+                                .addVertex("row", attention(), "a", "a", "a"),
+                        "DL4J computes it in the network's type only"),
+                Arguments.of(
+                        Plans.graph("x")
+                                .addLayer("a", Plans.dense(null), "x")
+                                .addVertex("row", new LayerKindsTest.OwnLambdaVertex(), "a"),
+                        "dl4j-amp doesn't know OwnLambdaVertex"),
+                Arguments.of(
+                        Plans.graph("x")
+                                .addLayer("a", Plans.conv(null), "x")
+                                .addVertex("row", new MergeVertex(), "x", "a"),
+                        "follows its input: network inputs are FP32"),
+                Arguments.of(
+                        Plans.graph("x")
+                                .addLayer("a", Plans.conv(null), "x")
+                                .addLayer("row", new GlobalPoolingLayer(PoolingType.AVG), "a"),
+                        "sums over many values in FP32, takes HALF"));
+    }
+
+    @ParameterizedTest(name = "{1}")
+    @MethodSource("reasons")
+    void aRowSaysWhyItIsFp32(GraphBuilder graph, String reason) {
+        PrecisionPlan plan = Plans.plan(
+                Plans.built(graph.addLayer("out", Plans.output(null), "row").setOutputs("out")));
+        assertEquals(reason, plan.row("row").reason(), plan::toString);
     }
 
     @Test
     void aChainOfResidualBlocksCastsOnlyAtItsEnds() {
-        GraphBuilder builder = Plans.graph("x")
-                .addLayer("stem", Plans.conv(null), "x")
-                .addLayer("pool", new SubsamplingLayer.Builder(PoolingType.MAX).build(), "stem");
+        GraphBuilder builder =
+                Plans.graph("x").addLayer("stem", Plans.conv(null), "x").addLayer("pool", maxPooling(), "stem");
         String last = "pool";
         for (int i = 0; i < 4; i++) {
             residualBlock(builder, "b" + i, last);
@@ -53,93 +207,28 @@ class GraphPaintingTest {
                 Plans.plan(Plans.built(builder.addLayer("global", new GlobalPoolingLayer(PoolingType.AVG), last)
                         .addLayer("out", Plans.output(null), "global")
                         .setOutputs("out")));
-
-        plan.rows().stream()
-                .filter(row -> !row.name().equals("out") && !row.name().equals("global"))
-                .forEach(row -> assertEquals(HALF, row.output(), row.name()));
-        assertEquals(FLOAT, plan.row("global").precision());
-        assertEquals(FLOAT, plan.row("global").output());
         assertEquals(
-                "sums over many values in FP32, takes HALF", plan.row("global").reason());
-        assertEquals(FLOAT, plan.row("out").output());
+                List.of("global", "out"),
+                plan.rows().stream()
+                        .filter(row -> !row.output().isHalf())
+                        .map(PrecisionPlan.Row::name)
+                        .toList());
     }
 
-    @Test
-    void aSkipFromTheNetworksInputMakesTheMergeFp32AndCastsBeforeIt() {
-        PrecisionPlan plan = Plans.plan(Plans.built(Plans.graph("x")
-                .addLayer("down", Plans.conv(null), "x")
-                .addLayer("up", Plans.conv(null), "down")
-                .addVertex("merge", new MergeVertex(), "x", "up")
-                .addLayer("last", Plans.conv(null), "merge")
-                .addLayer("out", Plans.output(null), "last")
-                .setOutputs("out")));
-
-        assertEquals(FLOAT, plan.row("merge").precision());
-        assertEquals(
-                "follows its input: network inputs are FP32", plan.row("merge").reason());
-        assertEquals(HALF, plan.row("up").precision());
-        assertEquals(FLOAT, plan.row("up").output());
-        assertTrue(
-                plan.row("up").reason().endsWith("output in FP32: network inputs are FP32"),
-                plan.row("up").reason());
-        assertEquals(HALF, plan.row("down").output());
-        assertEquals(HALF, plan.row("last").output());
+    private static Layer maxPooling() {
+        return new SubsamplingLayer.Builder(PoolingType.MAX).build();
     }
 
-    @Test
-    void aUNetsSkipsBetweenLayersStayInHalf() {
-        PrecisionPlan plan = Plans.plan(Plans.built(Plans.graph("x")
-                .addLayer("enc", Plans.conv(null), "x")
-                .addLayer("pool", new SubsamplingLayer.Builder(PoolingType.MAX).build(), "enc")
-                .addLayer("mid", Plans.conv(null), "pool")
-                .addVertex("merge", new MergeVertex(), "enc", "mid")
-                .addLayer("dec", Plans.conv(null), "merge")
-                .addLayer("out", Plans.output(null), "dec")
-                .setOutputs("out")));
-
-        assertEquals(HALF, plan.row("pool").precision());
-        assertEquals(HALF, plan.row("merge").output());
-        assertEquals(HALF, plan.row("dec").output());
+    private static Layer embedding() {
+        return new EmbeddingLayer.Builder().nIn(5000).nOut(4).build();
     }
 
-    @Test
-    void oneArrayForALoweredAndAFullLayerIsHalf() {
-        PrecisionPlan plan = Plans.plan(Plans.built(Plans.graph("x")
-                .addLayer("shared", Plans.dense(null), "x")
-                .addLayer("bn", Plans.batchNorm(null), "shared")
-                .addLayer("d", Plans.dense(null), "shared")
-                .addVertex("merge", new MergeVertex(), "bn", "d")
-                .addLayer("out", Plans.output(null), "merge")
-                .setOutputs("out")));
-
-        assertEquals(HALF, plan.row("shared").output());
-        assertEquals(HALF, plan.row("merge").output());
-        assertEquals(HALF, plan.row("bn").output());
+    private static LSTM lstm() {
+        return new LSTM.Builder().nIn(4).nOut(4).build();
     }
 
-    @Test
-    void aVertexWithANormForcesFp32OnItsInputsAndItsOutput() {
-        PrecisionPlan plan = Plans.plan(Plans.built(Plans.graph("x")
-                .addLayer("a", Plans.dense(null), "x")
-                .addVertex("norm", new L2NormalizeVertex(), "a")
-                .addVertex("scale", new ScaleVertex(2), "norm")
-                .addLayer("b", Plans.dense(null), "scale")
-                .addLayer("out", Plans.output(null), "b")
-                .setOutputs("out")));
-
-        assertEquals(HALF, plan.row("a").precision());
-        assertEquals(FLOAT, plan.row("a").output());
-        assertEquals(FLOAT, plan.row("norm").output());
-        assertEquals(FLOAT, plan.row("scale").precision());
-        assertEquals(
-                "follows its input: \"norm\" computes in FP32 only",
-                plan.row("scale").reason());
-        assertEquals(HALF, plan.row("b").output());
-    }
-
-    @Test
-    void anAttentionVertexIsGivenTheNetworksType() {
-        AttentionVertex attention = new AttentionVertex.Builder()
+    private static AttentionVertex attention() {
+        return new AttentionVertex.Builder()
                 .nHeads(1)
                 .headSize(4)
                 .nInQueries(4)
@@ -148,108 +237,6 @@ class GraphPaintingTest {
                 .nOut(4)
                 .projectInput(true)
                 .build();
-        PrecisionPlan plan = Plans.plan(Plans.built(Plans.graph("x")
-                .addLayer("a", Plans.dense(null), "x")
-                .addVertex("attention", attention, "a", "a", "a")
-                .addLayer("out", Plans.output(null), "attention")
-                .setOutputs("out")));
-
-        assertEquals(FLOAT, plan.row("attention").precision());
-        assertEquals(FLOAT, plan.row("a").output());
-        assertEquals(
-                "DL4J computes it in the network's type only",
-                plan.row("attention").reason());
-    }
-
-    @Test
-    void aVertexOfTheUsersIsGivenFp32() {
-        PrecisionPlan plan = Plans.plan(Plans.built(Plans.graph("x")
-                .addLayer("a", Plans.dense(null), "x")
-                .addVertex("own", new LayerKindsTest.OwnLambdaVertex(), "a")
-                .addLayer("out", Plans.output(null), "own")
-                .setOutputs("out")));
-
-        assertEquals(FLOAT, plan.row("a").output());
-        assertEquals("dl4j-amp doesn't know OwnLambdaVertex", plan.row("own").reason());
-    }
-
-    @Test
-    void indicesForAnEmbeddingAreNeverRounded() {
-        PrecisionPlan plan = Plans.plan(Plans.built(Plans.graph("x")
-                .addLayer("before", Plans.dense(null), "x")
-                .addLayer(
-                        "words", new EmbeddingLayer.Builder().nIn(5000).nOut(4).build(), "before")
-                .addLayer("after", Plans.dense(null), "words")
-                .addLayer("out", Plans.output(null), "after")
-                .setOutputs("out")));
-
-        assertEquals(FLOAT, plan.row("before").output());
-        assertEquals(HALF, plan.row("words").output());
-    }
-
-    @Test
-    void whatIsComparedWithAMaskingValueIsNeverRounded() {
-        LSTM lstm = new LSTM.Builder().nIn(4).nOut(4).build();
-        PrecisionPlan plan = Plans.plan(Plans.built(Plans.graph("x")
-                .addLayer("before", new LSTM.Builder().nIn(4).nOut(4).build(), "x")
-                .addLayer("masked", new MaskZeroLayer(lstm, 0.1), "before")
-                .addLayer("after", new LSTM.Builder().nIn(4).nOut(4).build(), "masked")
-                .setOutputs("after")));
-
-        assertEquals(FLOAT, plan.row("before").output());
-        assertEquals(HALF, plan.row("masked").output());
-    }
-
-    @Test
-    void twoOutputsEndInFp32AndWhatTheyShareIsHalf() {
-        PrecisionPlan plan = Plans.plan(Plans.built(Plans.graph("x")
-                .addLayer("shared", Plans.dense(null), "x")
-                .addLayer("left", Plans.output(null), "shared")
-                .addLayer("right", Plans.dense(null), "shared")
-                .setOutputs("left", "right")));
-
-        assertEquals(HALF, plan.row("shared").output());
-        assertEquals(FLOAT, plan.row("left").output());
-        assertEquals(HALF, plan.row("right").precision());
-        assertEquals(FLOAT, plan.row("right").output());
-    }
-
-    @Test
-    void aSumThatIsTheNetworksOutputIsFp32AndSoAreItsSummands() {
-        PrecisionPlan plan = Plans.plan(Plans.built(Plans.graph("x")
-                .addLayer("a", Plans.dense(null), "x")
-                .addLayer("b", Plans.dense(null), "a")
-                .addVertex("sum", new ElementWiseVertex(ElementWiseVertex.Op.Add), "a", "b")
-                .setOutputs("sum")));
-
-        assertEquals(FLOAT, plan.row("sum").output());
-        assertEquals(FLOAT, plan.row("a").output());
-        assertEquals(HALF, plan.row("a").precision());
-    }
-
-    @Test
-    void aHalfArrayThatIsANetworkOutputToo() {
-        PrecisionPlan plan = Plans.plan(Plans.built(Plans.graph("x")
-                .addLayer("a", Plans.dense(null), "x")
-                .addLayer("b", Plans.dense(null), "a")
-                .addLayer("out", Plans.output(null), "b")
-                .setOutputs("out", "a")));
-
-        assertEquals(HALF, plan.row("a").precision());
-        assertEquals(FLOAT, plan.row("a").output());
-        assertEquals(HALF, plan.row("b").output());
-    }
-
-    @Test
-    void aFrozenLayerIsLoweredLikeTheOneItFreezes() {
-        PrecisionPlan plan = Plans.plan(Plans.built(Plans.graph("x")
-                .addLayer("frozen", new FrozenLayer(Plans.conv(null)), "x")
-                .addLayer("relu", new ActivationLayer(Activation.RELU), "frozen")
-                .addLayer("out", Plans.output(null), "relu")
-                .setOutputs("out")));
-
-        assertEquals(HALF, plan.row("frozen").precision());
-        assertEquals(HALF, plan.row("relu").precision());
     }
 
     private static GraphBuilder residualBlock(GraphBuilder builder, String name, String input) {
