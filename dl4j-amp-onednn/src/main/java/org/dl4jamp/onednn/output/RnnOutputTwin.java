@@ -30,6 +30,8 @@ final class RnnOutputTwin extends RnnOutputLayer implements ScoringOutput, KeptW
     private static final long serialVersionUID = 1L;
 
     private final transient OutputPasses passes;
+    /** The examples by which the mask's rows are ordered; 0 if they are as they were set. */
+    private transient long examplesOfMask;
 
     RnnOutputTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
@@ -79,9 +81,32 @@ final class RnnOutputTwin extends RnnOutputLayer implements ScoringOutput, KeptW
     }
 
     private void maskPreOutput(INDArray sums) {
-        if (maskArray != null) {
+        if (mask() != null) {
             applyMask(sums);
         }
+    }
+
+    /**
+     * Returns the mask in the order of the input's rows. In networks with {@code miniBatch(false)} DL4J makes one long
+     * sequence of a batch behind {@code FeedForwardToRnnPreProcessor}, and leaves the mask as it is. Its own order of
+     * rows, by time first, is the same for both.
+     */
+    private INDArray mask() {
+        long examples = input.size(0);
+        if (maskArray != null && examplesOfMask > 0 && examplesOfMask != examples) {
+            try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+                maskArray = swapped(swapped(maskArray, examplesOfMask), maskArray.size(0) / examples);
+            }
+            examplesOfMask = examples;
+        }
+        return maskArray;
+    }
+
+    /** Returns rows that are ordered by one of two axes first, by the other first. */
+    private static INDArray swapped(INDArray rows, long first) {
+        INDArray turned =
+                rows.reshape('c', first, rows.size(0) / first, rows.size(1)).permute(1, 0, 2);
+        return turned.dup('c').reshape('c', rows.shape());
     }
 
     @Override
@@ -109,7 +134,7 @@ final class RnnOutputTwin extends RnnOutputLayer implements ScoringOutput, KeptW
                 params,
                 gradientViews,
                 getLabels2d(workspaceMgr, ArrayType.BP_WORKING_MEM),
-                maskArray,
+                mask(),
                 this::maskPreOutput,
                 workspaceMgr);
         return new Pair<>(OutputPasses.gradient(gradientViews), sequences(next, input.size(0)));
@@ -125,9 +150,11 @@ final class RnnOutputTwin extends RnnOutputLayer implements ScoringOutput, KeptW
         if (mask == null || mask.rank() < 2 || mask.rank() > 3) {
             // There is nothing to order, or DL4J's layer throws.
             super.setMaskArray(mask);
+            examplesOfMask = 0;
             return;
         }
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            examplesOfMask = mask.size(0);
             // DL4J takes masks of single outputs as [minibatch, nOut, time] in every format.
             this.maskArray = mask.rank() == 2
                     ? mask.dup('c').reshape('c', mask.length(), 1)
@@ -147,7 +174,7 @@ final class RnnOutputTwin extends RnnOutputLayer implements ScoringOutput, KeptW
                         getLabels2d(workspaceMgr, ArrayType.FF_WORKING_MEM),
                         preOutput2d(false, workspaceMgr),
                         layerConf().getActivationFn(),
-                        maskArray);
+                        mask());
         return scores.reshape('c', input.size(0), scores.length() / input.size(0))
                 .sum(true, 1)
                 .addi(fullNetRegTerm);

@@ -22,10 +22,10 @@ import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.deeplearning4j.util.TimeSeriesUtils;
+import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.onednn.Agreement;
-import org.dl4jamp.onednn.Layers;
 import org.dl4jamp.onednn.OneDnnEngine;
 import org.dl4jamp.onednn.Types;
 import org.dl4jamp.precision.Precision;
@@ -152,7 +152,7 @@ class OutputTwinTest {
     private static void agree(
             Random random, BaseOutputLayer conf, Head head, INDArray input, INDArray labels, INDArray mask) {
         INDArray params = gaussian(random, 0.3, conf.initializer().numParams(conf));
-        Answers expected = ask((IOutputLayer) Layers.dl4j(conf, params), input, labels, mask);
+        Answers expected = ask((IOutputLayer) SingleLayer.dl4j(conf, params), input, labels, mask);
         for (DataType type : Types.here()) {
             try (EngineSession session = new OneDnnEngine().session(params.length(), true)) {
                 IOutputLayer twin = twin(session, conf, params, type);
@@ -208,7 +208,7 @@ class OutputTwinTest {
             INDArray rowMask = mask == null || (!sequences && mask.rank() == 2)
                     ? mask
                     : mask.rank() == 3 ? rows(mask, false) : mask.dup('f').reshape('f', mask.length(), 1);
-            IOutputLayer layer = (IOutputLayer) Layers.dl4j(conf, params);
+            IOutputLayer layer = (IOutputLayer) SingleLayer.dl4j(conf, params);
             INDArray weights = layer.getParam("W");
             INDArray sums = x.mmul(weights);
             if (conf.hasBias()) {
@@ -232,7 +232,7 @@ class OutputTwinTest {
     }
 
     private static IOutputLayer twin(EngineSession session, BaseOutputLayer conf, INDArray params, DataType type) {
-        org.deeplearning4j.nn.api.Layer master = Layers.dl4j(conf, params);
+        org.deeplearning4j.nn.api.Layer master = SingleLayer.dl4j(conf, params);
         Precision precision = type == DataType.BFLOAT16 ? Precision.BFLOAT16 : Precision.FLOAT;
         org.deeplearning4j.nn.api.Layer twin =
                 session.twin(new TwinRequest("output", master, precision, type)).compute();
@@ -272,7 +272,7 @@ class OutputTwinTest {
 
     private static void answersAlike(BaseOutputLayer conf, INDArray input, INDArray labels) {
         INDArray params = gaussian(new Random(1), 1, conf.initializer().numParams(conf));
-        String expected = complaint((IOutputLayer) Layers.dl4j(conf, params), input, labels);
+        String expected = complaint((IOutputLayer) SingleLayer.dl4j(conf, params), input, labels);
         try (EngineSession session = new OneDnnEngine().session(params.length(), true)) {
             assertEquals(
                     expected,
