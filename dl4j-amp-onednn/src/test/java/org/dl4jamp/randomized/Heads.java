@@ -23,6 +23,7 @@ import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 import org.nd4j.linalg.lossfunctions.impl.LossBinaryXENT;
 import org.nd4j.linalg.lossfunctions.impl.LossCosineProximity;
 import org.nd4j.linalg.lossfunctions.impl.LossFMeasure;
+import org.nd4j.linalg.lossfunctions.impl.LossL1;
 import org.nd4j.linalg.lossfunctions.impl.LossMCXENT;
 import org.nd4j.linalg.lossfunctions.impl.LossMSE;
 
@@ -113,22 +114,26 @@ final class Heads {
     /**
      * Draws an output or loss layer.
      *
-     * @param separable whether its loss has to be a mean over examples
      * @param parameters whether it needs some
      */
-    static Head make(Draw draw, InputType type, boolean separable, boolean parameters) {
+    static Head make(Draw draw, InputType type, Scenario scenario, boolean parameters) {
         if (!parameters && hasRoomForBoxes(type) && draw.chance(0.5)) {
             return yolo((InputType.InputTypeConvolutional) type);
         }
         Objective drawn = Objective.draw(draw);
+        // Its loss has to be a mean over examples.
+        boolean separable = scenario.has(Option.ACCUMULATION);
         // A loss of all examples together, of one output.
         boolean together = drawn.loss() instanceof LossFMeasure;
         // The cosine of a single number is its sign, which rounding decides around zero.
         boolean sign = drawn.loss() instanceof LossCosineProximity;
         boolean single = type.arrayElementsPerExample() == 1;
-        Objective objective = (together && (separable || Family.of(type) != Family.VECTORS)) || (sign && single)
-                ? Objective.of(LossFunction.XENT, Activation.SIGMOID, Labels.BINARY)
-                : drawn;
+        // Signs add up to zero but for rounding, of which AdaMax makes a whole step.
+        boolean cancels = drawn.loss() instanceof LossL1 && scenario.updater() == Updaters.ADA_MAX;
+        Objective objective =
+                (together && (separable || Family.of(type) != Family.VECTORS)) || (sign && single) || cancels
+                        ? Objective.of(LossFunction.XENT, Activation.SIGMOID, Labels.BINARY)
+                        : drawn;
         int outputs = objective.loss() instanceof LossFMeasure ? 1 : draw.between(1, 4);
         if (objective.loss() instanceof LossCosineProximity
                 || objective.function().getClass()

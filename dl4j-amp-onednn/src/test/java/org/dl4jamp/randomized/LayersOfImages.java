@@ -180,8 +180,8 @@ final class LayersOfImages {
                 .n(((InputType.InputTypeConvolutional) type).getChannels() > 2 ? draw.of(3, 5) : 3)
                 .k(draw.real(1, 2))
                 // Stock DL4J divides its neighbours' parts of the gradient by the wrong sum, which shows with a large
-                // one.
-                .alpha(1e-4)
+                // one, and in networks that diverge.
+                .alpha(1e-9)
                 .beta(0.75)
                 .dataFormat(format(type))
                 .build();

@@ -188,7 +188,7 @@ final class NetworkAssembly {
             return Heads.withoutLoss(draw, steps > 0 ? InputType.recurrent(1, steps) : type);
         }
         InputType labelled = steps > 0 ? InputType.recurrent(1, steps) : type;
-        return Heads.make(draw, labelled, scenario.has(Option.ACCUMULATION), parameters);
+        return Heads.make(draw, labelled, scenario, parameters);
     }
 
     /** Gives an output or loss layer its settings. DL4J can't train with frozen ones. */

@@ -35,7 +35,8 @@ final class Observations {
 
         /** Returns whether parameters, updater state or score aren't finite. */
         private boolean isRuined() {
-            return name.contains(": ") && !Arrays.stream(values).allMatch(Double::isFinite);
+            return (name.contains(": ") || name.endsWith(" score"))
+                    && !Arrays.stream(values).allMatch(Double::isFinite);
         }
 
         @Override

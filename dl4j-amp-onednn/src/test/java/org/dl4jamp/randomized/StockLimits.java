@@ -22,10 +22,14 @@ final class StockLimits {
     private static final Set<String> WITHOUT_MASKS = Set.of(
             "upsampling1d", "zeroPadding1d", "cropping1d", "locallyConnected1d", "variationalAutoencoder", "prelu");
 
-    /** These don't carry their state from one segment to the next, or have other steps behind them. */
+    /**
+     * These don't carry their state from one segment to the next, or have other steps behind them. The mask of zeros is
+     * that of an earlier batch there.
+     */
     private static final Set<String> NOT_TRUNCATED = Set.of(
             "gravesBidirectionalLstm",
             "bidirectional",
+            "maskZero",
             "convolution1d",
             "subsampling1d",
             "upsampling1d",
@@ -65,12 +69,19 @@ final class StockLimits {
         if (first && leavesWorkspace) {
             return false;
         }
+        // Frozen, it writes over the features, which the next epoch has, too.
+        if (scenario.has(Option.FROZEN) && name.equals("activation") && (first || scenario.graph())) {
+            return false;
+        }
         // Nothing but a graph's vertices makes one example of several again.
         if (name.equals("spaceToBatch") && !scenario.graph()) {
             return false;
         }
         if (type instanceof InputType.InputTypeConvolutional images) {
             return allowImages(name, images, scenario);
+        }
+        if (type instanceof InputType.InputTypeConvolutionalFlat flat) {
+            return allowImages(name, (InputType.InputTypeConvolutional) flat.getUnflattenedType(), scenario);
         }
         if (type instanceof InputType.InputTypeConvolutional3D volumes) {
             // They pad and crop as if the channels were in front.
