@@ -68,7 +68,7 @@ public final class InferenceMode implements AutoCloseable {
         this.config = config;
         this.engine = Engines.choose(config.engine(), config.precision());
         Precision precision = config.optLevel() == OptLevel.O0 ? Precision.FLOAT : engine.precision();
-        NetworkGraph graph = network.graph();
+        NetworkGraph graph = network.graphOfInstances();
         PrecisionPlan layers = PrecisionPlanner.plan(
                 graph, precision, config.optLevel(), config.rules(), engine.engine(), engine.reason());
         InferencePlan inference = InferencePlanner.groups(

@@ -3,12 +3,7 @@ package org.dl4jamp;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.lang.ref.Reference;
-import java.lang.reflect.Field;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.inputs.InputType;
@@ -17,8 +12,6 @@ import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
-import org.nd4j.linalg.api.buffer.DataBuffer;
-import org.nd4j.linalg.api.memory.deallocation.DeallocatorService;
 import org.nd4j.linalg.api.ops.executioner.OpExecutioner.ProfilingMode;
 import org.nd4j.linalg.api.ops.impl.reduce.floating.Norm1;
 import org.nd4j.linalg.api.ops.impl.reduce.floating.Norm2;
@@ -150,20 +143,11 @@ class BookkeepingTest {
                         .build());
         warmUp(each, DATA);
         network.fit(DATA);
-        long first = arraysOf(network.numParams());
+        long first = MemoryOutsideWorkspaces.arraysOf(network.numParams());
         warmUp(network, DATA);
-        assertEquals(first, arraysOf(network.numParams()), "arrays of the parameters' size");
+        assertEquals(first, MemoryOutsideWorkspaces.arraysOf(network.numParams()), "arrays of the parameters' size");
         long actual = bytesOutsideWorkspaces(network, DATA);
         assertTrue(actual <= expected, () -> actual + " bytes outside workspaces, without accumulation " + expected);
-    }
-
-    private static long arraysOf(long length) throws ReflectiveOperationException {
-        return buffers().values().stream()
-                .map(reference -> ((Reference<?>) reference).get())
-                .filter(buffer -> buffer instanceof DataBuffer numbers
-                        && numbers.length() == length
-                        && numbers.underlyingDataBuffer() == null)
-                .count();
     }
 
     private static void assertAllocatesNoMore(MultiLayerNetwork fp32, DataSet data)
@@ -175,35 +159,9 @@ class BookkeepingTest {
         assertTrue(actual <= expected, () -> actual + " bytes outside workspaces, of which DL4J " + expected);
     }
 
-    /**
-     * The most that one of several steps allocated: what the garbage collector takes away meanwhile would be missing.
-     * ND4J's shape descriptors and the single numbers of its scalar operations don't count: they live outside
-     * workspaces always.
-     */
     private static long bytesOutsideWorkspaces(MultiLayerNetwork network, DataSet data)
             throws ReflectiveOperationException {
         warmUp(network, data);
-        long most = 0;
-        for (int i = 0; i < 3; i++) {
-            Set<Object> before = new HashSet<>(buffers().keySet());
-            network.fit(data);
-            long bytes = 0;
-            for (Map.Entry<?, ?> entry : buffers().entrySet()) {
-                if (!before.contains(entry.getKey())
-                        && ((Reference<?>) entry.getValue()).get() instanceof DataBuffer buffer) {
-                    boolean array = buffer.dataType().isFPType() && buffer.length() > 1;
-                    boolean owner = buffer.underlyingDataBuffer() == null && !buffer.isAttached();
-                    bytes += array && owner ? buffer.length() * buffer.getElementSize() : 0;
-                }
-            }
-            most = Math.max(most, bytes);
-        }
-        return most;
-    }
-
-    private static Map<?, ?> buffers() throws ReflectiveOperationException {
-        Field map = DeallocatorService.class.getDeclaredField("referenceMap");
-        map.setAccessible(true);
-        return (Map<?, ?>) map.get(Nd4j.getDeallocatorService());
+        return MemoryOutsideWorkspaces.bytesOf(() -> network.fit(data));
     }
 }

@@ -2,7 +2,6 @@ package org.dl4jamp;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
-import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
@@ -12,6 +11,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.lang.ref.WeakReference;
 import java.util.Collection;
+import java.util.List;
 import java.util.Map;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
@@ -73,51 +73,77 @@ class OwnLayerClassesTest {
         }
     }
 
-    /** Has what a class can have beside the methods of DL4J's interfaces. */
+    /** Has the methods that a class can have beside those of DL4J's interfaces, and no state. */
     public static class OwnLayer extends DenseLayer {
         private static final long serialVersionUID = 1L;
 
-        public double factor = 1;
         protected final long made = System.nanoTime();
-        int passes;
-        private String note = "new";
-        private INDArray weights;
 
         public OwnLayer(NeuralNetConfiguration conf, DataType type) {
             super(conf, type);
         }
 
+        double factor() {
+            return -0.5;
+        }
+
+        @Override
+        public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
+            return super.activate(training, workspaceMgr).muli(factor());
+        }
+
+        public String note() {
+            return "note";
+        }
+
+        protected String noteOfSubclasses() {
+            return "of subclasses";
+        }
+
+        String noteInPackage() {
+            return "in package";
+        }
+
+        public final String noteOfFinalMethod() {
+            return note() + " of " + made;
+        }
+    }
+
+    public static class StatefulConf extends OwnConf {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        protected DenseLayer layer(NeuralNetConfiguration conf, DataType type) {
+            return new StatefulLayer(conf, type);
+        }
+    }
+
+    public static class StatefulLayer extends OwnLayer {
+        private static final long serialVersionUID = 1L;
+
+        public double factor = 1;
+        int passes;
+        private INDArray weights;
+
+        public StatefulLayer(NeuralNetConfiguration conf, DataType type) {
+            super(conf, type);
+        }
+
+        @Override
+        double factor() {
+            return factor;
+        }
+
         @Override
         public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
             passes++;
-            note = "activated " + passes + " times";
-            return super.activate(training, workspaceMgr).muli(factor);
+            return super.activate(training, workspaceMgr);
         }
 
         @Override
         public void setParamTable(Map<String, INDArray> params) {
             super.setParamTable(params);
             weights = params.get("W");
-        }
-
-        public INDArray weights() {
-            return weights;
-        }
-
-        public int passes() {
-            return passes;
-        }
-
-        protected String note() {
-            return note;
-        }
-
-        String noteInPackage() {
-            return note;
-        }
-
-        public final String noteOfFinalMethod() {
-            return note + " by " + made;
         }
     }
 
@@ -137,8 +163,8 @@ class OwnLayerClassesTest {
             super(conf, type);
         }
 
-        int passesSquared() {
-            return passes * passes;
+        String hiddenNote() {
+            return "hidden";
         }
     }
 
@@ -173,7 +199,7 @@ class OwnLayerClassesTest {
 
     @ParameterizedTest
     @MethodSource("configs")
-    void anOwnLayerIsCastAndAskedWhatOnlyItKnows(AmpConfig config) {
+    void anOwnLayerIsCastAndHasItsMethods(AmpConfig config) {
         MultiLayerNetwork network = network(new OwnConf());
         OwnLayer own = (OwnLayer) network.getLayer(1);
         String summary = network.summary();
@@ -183,52 +209,89 @@ class OwnLayerClassesTest {
                 config == HALF ? Precision.HALF : Precision.FLOAT,
                 amp.plan().row("layer1").precision());
         OwnLayer layer = assertInstanceOf(OwnLayer.class, network.getLayer(1));
-        network.output(vectors.getFeatures());
-        network.output(vectors.getFeatures());
-        assertEquals(2, layer.passes());
-        assertEquals("activated 2 times", layer.note());
-        assertEquals("activated 2 times", layer.noteInPackage());
+        assertEquals("note", layer.note());
+        assertEquals("of subclasses", layer.noteOfSubclasses());
+        assertEquals("in package", layer.noteInPackage());
         assertEquals(own.noteOfFinalMethod(), layer.noteOfFinalMethod());
         assertEquals(summary, network.summary());
         amp.close();
         assertSame(own, network.getLayer(1));
-        assertEquals(2, own.passes());
     }
 
+    /** A second object of the class, for half precision, would have fields of its own. */
     @ParameterizedTest
     @MethodSource("configs")
-    void fieldsOfAnOwnLayerAreReadAndWrittenAsEver(AmpConfig config) {
-        MultiLayerNetwork stock = network(new OwnConf());
+    void aLayerWithStateInItsFieldsComputesItself(AmpConfig config) {
+        MultiLayerNetwork stock = network(new StatefulConf());
         MultiLayerNetwork network = stock.clone();
+        StatefulLayer own = (StatefulLayer) network.getLayer(1);
         MixedPrecision amp = MixedPrecision.enable(network, config);
-        for (MultiLayerNetwork one : new MultiLayerNetwork[] {stock, network}) {
-            OwnLayer layer = (OwnLayer) one.getLayer(1);
+        assertEquals(Precision.HALF, amp.plan().row("layer0").precision());
+        assertEquals(Precision.FLOAT, amp.plan().row("layer1").precision());
+        assertTrue(
+                config != HALF || amp.plan().row("layer1").reason().contains("keeps state in fields of its own"),
+                amp.plan().toString());
+        assertSame(own, MixedPrecision.master(network.getLayer(1)));
+        for (StatefulLayer layer : List.of((StatefulLayer) stock.getLayer(1), own)) {
             layer.factor = -3;
             layer.passes = 40;
         }
         Comparison.assertClose(
                 stock.output(vectors.getFeatures()), network.output(vectors.getFeatures()), 0.01, "output");
-        OwnLayer layer = (OwnLayer) network.getLayer(1);
-        assertEquals(41, layer.passes);
-        assertEquals(-3, layer.factor);
+        assertEquals(41, own.passes);
+        assertSame(own.getParam("W"), own.weights);
         amp.close();
-        assertEquals(41, ((OwnLayer) network.getLayer(1)).passes);
-        assertEquals(-3, ((OwnLayer) network.getLayer(1)).factor);
+        assertSame(own, network.getLayer(1));
+        assertEquals(41, own.passes);
+    }
+
+    @Test
+    void aRuleThatLowersALayerWithStateSaysWhyItCant() {
+        MultiLayerNetwork network = network(new StatefulConf());
+        AmpConfig lowering = AmpConfig.builder()
+                .precision(Precision.HALF)
+                .engine("nd4j")
+                .lower("layer1")
+                .build();
+        try (MixedPrecision amp = MixedPrecision.enable(network, lowering)) {
+            assertEquals(Precision.FLOAT, amp.plan().row("layer1").precision());
+            assertTrue(
+                    amp.plan().row("layer1").reason().contains("keeps state in fields of its own"),
+                    amp.plan().toString());
+        }
+    }
+
+    @Test
+    void inferenceModeLeavesALayerWithStateToItself() {
+        MultiLayerNetwork network = network(new StatefulConf());
+        StatefulLayer own = (StatefulLayer) network.getLayer(1);
+        INDArray expected = network.output(vectors.getFeatures());
+        try (InferenceMode mode = MixedPrecision.inference(network, HALF)) {
+            Comparison.assertClose(expected, network.output(vectors.getFeatures()), 0.01, "output");
+            assertEquals(Precision.FLOAT, mode.plan().row("layer1").precision());
+        }
+        assertEquals(2, own.passes);
     }
 
     @ParameterizedTest
     @MethodSource("configs")
     void trainingWithAnOwnLayerFollowsFp32(AmpConfig config) {
-        MultiLayerNetwork stock = network(new OwnConf());
-        MultiLayerNetwork network = stock.clone();
-        MixedPrecision amp = MixedPrecision.enable(network, config);
-        for (int i = 0; i < 5; i++) {
-            stock.fit(vectors);
-            network.fit(vectors);
+        for (OwnConf own : List.of(new OwnConf(), new StatefulConf())) {
+            MultiLayerNetwork stock = network(own);
+            MultiLayerNetwork network = stock.clone();
+            try (MixedPrecision amp = MixedPrecision.enable(network, config)) {
+                for (int i = 0; i < 5; i++) {
+                    stock.fit(vectors);
+                    network.fit(vectors);
+                }
+                assertEquals(5, amp.stepsTaken());
+            }
+            Comparison.assertClose(stock.params(), network.params(), 0.01, "parameters");
+            if (stock.getLayer(1) instanceof StatefulLayer layer) {
+                assertEquals(layer.passes, ((StatefulLayer) network.getLayer(1)).passes);
+                assertSame(network.getLayer(1).getParam("W"), ((StatefulLayer) network.getLayer(1)).weights);
+            }
         }
-        assertEquals(5, amp.stepsTaken());
-        assertEquals(((OwnLayer) stock.getLayer(1)).passes(), ((OwnLayer) network.getLayer(1)).passes());
-        Comparison.assertClose(stock.params(), network.params(), 0.01, "parameters");
     }
 
     @ParameterizedTest
@@ -240,29 +303,10 @@ class OwnLayerClassesTest {
                 HiddenLayer layer = assertInstanceOf(HiddenLayer.class, network.getLayer(1));
                 network.fit(vectors);
                 assertEquals(1, amp.stepsTaken());
-                assertEquals(layer.passes() * layer.passes(), layer.passesSquared());
-                assertNotEquals(0, layer.passes());
-                assertEquals("activated " + layer.passes + " times", layer.note());
+                assertEquals("hidden", layer.hiddenNote());
+                assertEquals("in package", layer.noteInPackage());
             }
         }
-    }
-
-    /** A layer that computes in half precision has rounded ones of its own. */
-    @ParameterizedTest
-    @MethodSource("configs")
-    void weightsThatAnOwnLayerKeepsAreTheMasterWeights(AmpConfig config) {
-        MultiLayerNetwork network = network(new OwnConf());
-        OwnLayer own = (OwnLayer) network.getLayer(1);
-        try (MixedPrecision amp = MixedPrecision.enable(network, config)) {
-            INDArray before = own.weights().dup();
-            network.fit(vectors);
-            assertEquals(1, amp.stepsTaken());
-            OwnLayer layer = (OwnLayer) network.getLayer(1);
-            assertSame(own.getParam("W"), layer.weights());
-            assertSame(own.getParam("W"), own.weights());
-            assertNotEquals(before, layer.weights());
-        }
-        assertSame(own.getParam("W"), own.weights());
     }
 
     @Test
@@ -325,7 +369,7 @@ class OwnLayerClassesTest {
             Layer layer = network.getLayer(1);
             assertNotNull(type.cast(layer));
             assertTrue(!(layer instanceof OwnLayer), "of the other loader");
-            assertNotEquals(0, type.getMethod("passes").invoke(layer));
+            assertEquals("note", type.getMethod("note").invoke(layer));
         }
         return type;
     }

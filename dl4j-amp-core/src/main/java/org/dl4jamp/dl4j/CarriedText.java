@@ -51,11 +51,9 @@ public final class CarriedText {
      */
     public static ComputationGraphConfiguration attach(ComputationGraphConfiguration configuration, String text) {
         ComputationGraphConfiguration copy = configuration.clone();
-        // Its clone() forgets these, and that of attention vertices what the graph's defaults had filled in.
-        configuration
-                .getVertices()
-                .forEach((name, vertex) ->
-                        copyDefaults(vertex, copy.getVertices().get(name)));
+        // Its clone() forgets these, and what is in its vertices.
+        copy.getVertices()
+                .replaceAll((name, vertex) -> whole(configuration.getVertices().get(name), vertex));
         copy.setIterationCount(configuration.getIterationCount());
         copy.setEpochCount(configuration.getEpochCount());
         copy.setTopologicalOrder(configuration.getTopologicalOrder());
@@ -64,8 +62,13 @@ public final class CarriedText {
         return copy;
     }
 
-    private static void copyDefaults(GraphVertex from, GraphVertex to) {
-        if (from instanceof SameDiffVertex source && to instanceof SameDiffVertex target) {
+    /**
+     * Returns the copy of a vertex. DL4J's clone() of an attention vertex forgets what the graph's defaults had filled
+     * in. That of others forgets the axis of a merge and the order of a reshape: the copied graph has the vertex
+     * itself.
+     */
+    private static GraphVertex whole(GraphVertex from, GraphVertex clone) {
+        if (from instanceof SameDiffVertex source && clone instanceof SameDiffVertex target) {
             target.setRegularization(source.getRegularization());
             target.setRegularizationBias(source.getRegularizationBias());
             target.setUpdater(copy(source.getUpdater()));
@@ -74,6 +77,7 @@ public final class CarriedText {
             target.setGradientNormalizationThreshold(source.getGradientNormalizationThreshold());
             target.setDataType(source.getDataType());
         }
+        return clone instanceof LayerVertex || clone instanceof SameDiffVertex ? clone : from;
     }
 
     private static IUpdater copy(IUpdater updater) {

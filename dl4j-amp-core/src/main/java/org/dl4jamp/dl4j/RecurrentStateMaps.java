@@ -1,15 +1,11 @@
 package org.dl4jamp.dl4j;
 
 import java.lang.invoke.VarHandle;
-import java.lang.reflect.Field;
 import java.util.Map;
-import java.util.Set;
 import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
 
 /** The maps that DL4J's recurrent layers keep their state in, between sequences and between the pieces of one. */
 public final class RecurrentStateMaps {
-    private static final Set<String> MAPS = Set.of("stateMap", "tBpttStateMap");
-
     private static final VarHandle BETWEEN_CALLS = map("stateMap");
     private static final VarHandle BETWEEN_SEGMENTS = map("tBpttStateMap");
 
@@ -32,10 +28,5 @@ public final class RecurrentStateMaps {
     public static boolean isShared(BaseRecurrentLayer<?> one, BaseRecurrentLayer<?> other) {
         return BETWEEN_CALLS.get(one) == BETWEEN_CALLS.get(other)
                 && BETWEEN_SEGMENTS.get(one) == BETWEEN_SEGMENTS.get(other);
-    }
-
-    /** Returns whether a field holds one. */
-    public static boolean isIn(Field field) {
-        return field.getDeclaringClass() == BaseRecurrentLayer.class && MAPS.contains(field.getName());
     }
 }

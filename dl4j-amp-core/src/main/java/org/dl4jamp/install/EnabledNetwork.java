@@ -27,7 +27,7 @@ public final class EnabledNetwork {
      */
     public EnabledNetwork(Object owner, AmpNetwork network, AmpConfig config) {
         Preconditions.check(network);
-        this.settings = ResolvedConfig.of(config, network.graph());
+        this.settings = ResolvedConfig.of(config, network.graphOfInstances());
         ScaleUpdates scale = settings.scaleUpdates(network);
         this.step = new TrainingStep(
                 owner, network, scale, config.maxConsecutiveSkips(), settings.gradientTerms(network.model()));

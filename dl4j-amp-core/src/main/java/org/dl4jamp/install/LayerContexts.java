@@ -18,6 +18,7 @@ import org.deeplearning4j.nn.conf.layers.LossLayer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.RnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
+import org.deeplearning4j.nn.conf.layers.recurrent.LastTimeStep;
 import org.deeplearning4j.nn.conf.ocnn.OCNNOutputLayer;
 import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.engine.ComputeEngine;
@@ -88,12 +89,14 @@ final class LayerContexts {
                 && node.inputs().stream().anyMatch(input -> plan.fusion(input)
                         .filter(fusion -> fusion.then().equals(input))
                         .isPresent());
+        boolean foreignConsumer = consumers.get(name).stream().anyMatch(this::isForeign);
         return new LayerContext(
                 inputGradient(node, shared),
                 shared,
                 fused,
                 foreignProducer,
-                consumers.get(name).stream().anyMatch(this::isForeign),
+                foreignConsumer,
+                foreignConsumer && node.layers().stream().noneMatch(LastTimeStep.class::isInstance),
                 node.networkOutput() || consumers.get(name).stream().anyMatch(this::mayWrite),
                 checks.get(name),
                 turns.get(name));

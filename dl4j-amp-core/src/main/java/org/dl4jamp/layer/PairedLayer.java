@@ -61,11 +61,6 @@ abstract class PairedLayer extends BaseWrapperLayer implements Substitute<Layer>
         return twin.compute();
     }
 
-    @Override
-    public final Layer computing() {
-        return compute();
-    }
-
     private void forTwin(Consumer<Layer> call) {
         if (compute() != master()) {
             call.accept(compute());

@@ -63,7 +63,7 @@ final class TwinPasses {
     INDArray forward(boolean training, LayerWorkspaceMgr workspaceMgr, Forward computation) {
         LayerWorkspaceMgr inner = begin(training, workspaceMgr, output != twin.outputType());
         INDArray activations = twin.casting().cast(computation.run(inner), output, workspaceMgr, ArrayType.ACTIVATIONS);
-        return surroundings.foreignConsumer()
+        return surroundings.readInUsualOrder()
                 ? twin.casting().usualOrder(activations, workspaceMgr, ArrayType.ACTIVATIONS)
                 : activations;
     }

@@ -4,6 +4,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.BackpropType;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -13,6 +14,7 @@ import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.dl4jamp.dl4j.HookedUpdater;
 import org.dl4jamp.dl4j.ListenerLists;
+import org.dl4jamp.dl4j.OwnFields;
 import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -46,6 +48,14 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
 
     /** Its layers and vertices as its configuration has them. */
     NetworkGraph graph();
+
+    /** Returns its graph for a plan: the layers that keep state in their class's own fields are marked. */
+    default NetworkGraph graphOfInstances() {
+        return graph().keepingState(layers().stream()
+                .filter(place -> OwnFields.holdState(place.current().get().getClass()))
+                .map(LayerPlace::name)
+                .collect(Collectors.toSet()));
+    }
 
     /** Returns how gradients flow back through time. */
     BackpropType backpropType();

@@ -39,6 +39,8 @@ public record NetworkGraph(List<Node> nodes) {
      * @param inputs names of the nodes whose outputs are this node's inputs, in order
      * @param networkInput whether it's an input of the network
      * @param networkOutput whether its output is one of the network's
+     * @param keepsState whether the network's own layer is the only one that can compute: its class, of a user's, keeps
+     *     state in its fields
      */
     public record Node(
             String name,
@@ -48,9 +50,14 @@ public record NetworkGraph(List<Node> nodes) {
             InputPreProcessor preProcessor,
             List<String> inputs,
             boolean networkInput,
-            boolean networkOutput) {
+            boolean networkOutput,
+            boolean keepsState) {
         public Node {
             inputs = List.copyOf(inputs);
+        }
+
+        private Node keepingState() {
+            return new Node(name, index, layer, vertex, preProcessor, inputs, networkInput, networkOutput, true);
         }
 
         /** Returns whether a layer, rather than a network input or a vertex without a layer. */
@@ -93,12 +100,20 @@ public record NetworkGraph(List<Node> nodes) {
         List<String> names = names(configuration);
         String previous = unused("input", names);
         List<Node> nodes = new ArrayList<>();
-        nodes.add(new Node(previous, -1, null, null, null, List.of(), true, false));
+        nodes.add(new Node(previous, -1, null, null, null, List.of(), true, false, false));
         for (int i = 0; i < names.size(); i++) {
             boolean last = i == names.size() - 1;
             Layer layer = configuration.getConf(i).getLayer();
             nodes.add(new Node(
-                    names.get(i), i, layer, null, configuration.getInputPreProcess(i), List.of(previous), false, last));
+                    names.get(i),
+                    i,
+                    layer,
+                    null,
+                    configuration.getInputPreProcess(i),
+                    List.of(previous),
+                    false,
+                    last,
+                    false));
             previous = names.get(i);
         }
         return new NetworkGraph(nodes);
@@ -129,9 +144,17 @@ public record NetworkGraph(List<Node> nodes) {
                     layerVertex == null ? null : layerVertex.getPreProcessor(),
                     inputs.get(name),
                     vertex == null,
-                    outputs.contains(name)));
+                    outputs.contains(name),
+                    false));
         }
         return new NetworkGraph(nodes);
+    }
+
+    /** Returns the graph with some layers marked as {@linkplain Node#keepsState keeping state}. */
+    public NetworkGraph keepingState(Set<String> names) {
+        return new NetworkGraph(nodes.stream()
+                .map(node -> names.contains(node.name()) ? node.keepingState() : node)
+                .toList());
     }
 
     /**

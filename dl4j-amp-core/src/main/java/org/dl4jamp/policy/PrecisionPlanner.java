@@ -102,7 +102,7 @@ public final class PrecisionPlanner {
                     ? floatRow(node, ability.name(), "FP32")
                     : floatRow(node, UNTOUCHED, reason);
         }
-        return ability.cannot(node.layer(), Precision.FLOAT)
+        return cannot(node, Precision.FLOAT)
                 .map(why -> floatRow(node, UNTOUCHED, ability.name() + " can't: " + why))
                 .orElseGet(() -> floatRow(node, ability.name(), ability.how(node.layer(), Precision.FLOAT)));
     }
@@ -149,9 +149,15 @@ public final class PrecisionPlanner {
         if (!node.isLayer()) {
             return ability.computes(node.vertex(), Precision.FLOAT) ? row.on(ability.name(), row.reason()) : row;
         }
-        return ability.cannot(node.layer(), Precision.FLOAT).isPresent()
+        return cannot(node, Precision.FLOAT).isPresent()
                 ? row
                 : row.on(ability.name(), row.reason() + "; " + ability.how(node.layer(), Precision.FLOAT));
+    }
+
+    private Optional<String> cannot(NetworkGraph.Node node, Precision wanted) {
+        return node.keepsState()
+                ? Optional.of("its class keeps state in fields of its own")
+                : ability.cannot(node.layer(), wanted);
     }
 
     // Casting costs a pass over the activations; only products save more than that for sure.
@@ -181,19 +187,19 @@ public final class PrecisionPlanner {
         }
         Optional<PrecisionRule> rule = rules.ruleFor(node);
         LayerKinds.Verdict verdict =
-                rule.map(r -> new LayerKinds.Verdict(r.kind(), reason(r))).orElseGet(() -> byLevel(node.layer()));
-        Optional<String> cannot =
-                verdict.kind() == LayerKind.FULL ? Optional.empty() : ability.cannot(node.layer(), precision);
+                rule.map(r -> new LayerKinds.Verdict(r.kind(), reason(r))).orElseGet(() -> byLevel(node));
+        Optional<String> cannot = verdict.kind() == LayerKind.FULL ? Optional.empty() : cannot(node, precision);
         LayerKind role = cannot.isPresent() ? LayerKind.FULL : verdict.kind();
         return new Choice(node, verdict.kind(), role, reason(verdict, rule, cannot, node), rule.isPresent());
     }
 
     // What has to be FP32 in an output layer is its loss.
-    private LayerKinds.Verdict byLevel(Layer layer) {
+    private LayerKinds.Verdict byLevel(NetworkGraph.Node node) {
+        Layer layer = node.layer();
         LayerKinds.Verdict verdict = LayerKinds.verdict(optLevel, layer);
         boolean lossApart = verdict.kind() == LayerKind.FULL
                 && LayerKinds.family(layer) == LayerFamily.OUTPUT
-                && ability.cannot(layer, precision).isEmpty()
+                && cannot(node, precision).isEmpty()
                 && ability.keepsLossInFloat(layer, precision);
         return lossApart ? new LayerKinds.Verdict(LayerKind.LOWER, verdict.reason()) : verdict;
     }

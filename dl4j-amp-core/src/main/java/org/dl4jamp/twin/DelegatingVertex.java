@@ -18,11 +18,6 @@ public abstract class DelegatingVertex extends BaseWrapperVertex implements Subs
     }
 
     @Override
-    public final GraphVertex computing() {
-        return underlying;
-    }
-
-    @Override
     public final GraphVertex informedMaster() {
         return underlying;
     }

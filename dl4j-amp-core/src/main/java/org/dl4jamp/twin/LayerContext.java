@@ -10,6 +10,7 @@ package org.dl4jamp.twin;
  * @param foreignProducer whether the input's producer isn't the engine's: DL4J's own code is slow on any order in
  *     memory but its own
  * @param foreignConsumer whether any consumer of the output isn't the engine's
+ * @param readInUsualOrder whether such a consumer reads the output itself, rather than its last time step
  * @param outputMayChange whether the output may be written to between forward and backward pass: by a layer that may
  *     change its input, or a program that gets the network's outputs
  * @param check decides which passes are left to DL4J
@@ -21,12 +22,13 @@ public record LayerContext(
         boolean inputFused,
         boolean foreignProducer,
         boolean foreignConsumer,
+        boolean readInUsualOrder,
         boolean outputMayChange,
         PassCheck check,
         int turn) {
     /** Only layers of the same engine, in a chain. */
     public static final LayerContext CHAIN =
-            new LayerContext(InputGradient.READ, false, false, false, false, false, PassCheck.NONE, 0);
+            new LayerContext(InputGradient.READ, false, false, false, false, false, false, PassCheck.NONE, 0);
 
     /** Returns the same context for a wrapper that always computes, whether wrappers or layers compute the pass. */
     public LayerContext withoutTurn() {
@@ -36,6 +38,7 @@ public record LayerContext(
                 inputFused,
                 foreignProducer,
                 foreignConsumer,
+                readInUsualOrder,
                 outputMayChange,
                 check,
                 Gate.NO_TURN);

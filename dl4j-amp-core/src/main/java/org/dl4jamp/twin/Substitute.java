@@ -9,9 +9,6 @@ public interface Substitute<T> {
     /** Returns the network's own layer or vertex, for everything that isn't in the interface. */
     T master();
 
-    /** Returns the layer or vertex that computes in the master's place if there is one, else the master. */
-    T computing();
-
     /** Returns the master for calls of methods that read the input or the labels: both have been set. */
     T informedMaster();
 }

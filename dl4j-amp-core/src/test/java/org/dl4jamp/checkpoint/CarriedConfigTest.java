@@ -12,7 +12,9 @@ import java.util.Optional;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
+import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.graph.AttentionVertex;
+import org.deeplearning4j.nn.conf.graph.MergeVertex;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
@@ -32,6 +34,7 @@ import org.dl4jamp.scale.StaticLossScaler;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
@@ -89,6 +92,24 @@ class CarriedConfigTest {
         expected.fit(sequences);
         graph.fit(sequences);
         assertEquals(expected.params(), graph.params());
+    }
+
+    /** DL4J's clone() of a merge forgets its axis, which is that of time without this. */
+    @Test
+    void aMergeOfSequencesWithChannelsLastKeepsItsAxis() {
+        ComputationGraphConfiguration plain = Networks.builder(new Adam(0.03))
+                .graphBuilder()
+                .addInputs("a", "b")
+                .setInputTypes(InputType.recurrent(2, 5, RNNFormat.NWC), InputType.recurrent(3, 5, RNNFormat.NWC))
+                .addVertex("merge", new MergeVertex(), "a", "b")
+                .addLayer("out", Networks.rnnSoftmax(3), "merge")
+                .setOutputs("out")
+                .build();
+        ComputationGraph expected = Networks.init(ComputationGraphConfiguration.fromJson(plain.toJson()));
+        ComputationGraph graph = Networks.init(CarriedConfig.attach(plain, CONFIG));
+        INDArray first = Nd4j.rand(DataType.FLOAT, 4, 5, 2);
+        INDArray second = Nd4j.rand(DataType.FLOAT, 4, 5, 3);
+        assertEquals(expected.outputSingle(first, second), graph.outputSingle(first, second));
     }
 
     static Stream<AmpConfig> settings() {

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.twin.Gate;
+import org.dl4jamp.SingleLayer;
 import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.ScoringOutput;
 import org.dl4jamp.twin.Twin;
@@ -35,23 +35,6 @@ class ScoreOfBackwardPassTest {
             return KEPT;
         }
     }
-
-    private static final StepGuard NO_STEP = new StepGuard() {
-        private final Gate gate = new Gate();
-
-        @Override
-        public void backwardBegins(LossScalingLayer output, INDArray labels) {}
-
-        @Override
-        public boolean skippedLastStep() {
-            return false;
-        }
-
-        @Override
-        public Gate gate() {
-            return gate;
-        }
-    };
 
     private final WorkspaceConfiguration workspace =
             WorkspaceConfiguration.builder().initialSize(1 << 20).build();
@@ -87,7 +70,7 @@ class ScoreOfBackwardPassTest {
                 DataType.FLOAT,
                 LayerContext.CHAIN,
                 new GradientScale(() -> 1, false),
-                NO_STEP);
+                SingleLayer.NO_STEP);
     }
 
     private void backward(LayerWorkspaceMgr manager) {

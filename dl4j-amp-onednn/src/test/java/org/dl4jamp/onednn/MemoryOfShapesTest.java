@@ -29,6 +29,7 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Networks;
+import org.dl4jamp.SingleLayer;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.layer.TwinLayer;
@@ -201,7 +202,7 @@ class MemoryOfShapesTest {
             long made = OneDnnContext.made();
             twin.activate(input, false, LayerWorkspaceMgr.noWorkspaces());
             assertEquals(made, OneDnnContext.made());
-            Layers.run(twin, input, gaussian(random, 1, 2, 4, 6, 6));
+            SingleLayer.run(twin, input, gaussian(random, 1, 2, 4, 6, 6));
             assertEquals(made + 2, OneDnnContext.made(), "for the gradients of weights and input");
         }
     }

@@ -10,6 +10,7 @@ import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.FeedForwardLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.layer.TwinLayer;
 import org.nd4j.linalg.activations.IActivation;
@@ -72,18 +73,18 @@ public final class TwinCheck {
 
     public void agrees(INDArray input) {
         INDArray params = params();
-        Layer dl4j = Layers.dl4j(conf, params);
+        Layer dl4j = SingleLayer.dl4j(conf, params);
         dl4j.setMaskArray(mask);
         INDArray epsilon =
                 gaussian(random, 1, dl4j.activate(input.dup(), true, NONE).shape());
-        Layers.Result expected = Layers.run(dl4j, input.dup(), epsilon);
-        Layers.Result magnitudes = deltaRoundings == 0 ? null : magnitudes(params, input, epsilon);
+        SingleLayer.Result expected = SingleLayer.run(dl4j, input.dup(), epsilon);
+        SingleLayer.Result magnitudes = deltaRoundings == 0 ? null : magnitudes(params, input, epsilon);
         for (DataType type : types) {
             try (EngineSession session = new OneDnnEngine().session(params == null ? 0 : params.length(), true)) {
                 TwinLayer twin = Layers.twin(session, conf, params, type);
                 twin.setMaskArray(mask);
                 assertInstanceOf(expectedTwin, twin.twin().compute());
-                compare(type, expected, magnitudes, Layers.run(twin, input.castTo(type), epsilon.castTo(type)));
+                compare(type, expected, magnitudes, SingleLayer.run(twin, input.castTo(type), epsilon.castTo(type)));
             }
         }
     }
@@ -99,19 +100,21 @@ public final class TwinCheck {
     }
 
     /** Gradients with all terms of their sums positive: of the absolute values of what is multiplied. */
-    private Layers.Result magnitudes(INDArray params, INDArray input, INDArray epsilon) {
+    private SingleLayer.Result magnitudes(INDArray params, INDArray input, INDArray epsilon) {
         if (params == null) {
-            return Layers.run(Layers.dl4j(conf, null), input.dup(), Transforms.abs(epsilon));
+            return SingleLayer.run(SingleLayer.dl4j(conf, null), input.dup(), Transforms.abs(epsilon));
         }
         BaseLayer linear = (BaseLayer) conf.clone();
         IActivation function = linear.getActivationFn();
         linear.setActivationFn(new ActivationIdentity());
-        INDArray sums = Layers.dl4j(linear, params).activate(input.dup(), true, NONE);
+        INDArray sums = SingleLayer.dl4j(linear, params).activate(input.dup(), true, NONE);
         INDArray delta = function.backprop(sums.dup(), epsilon.dup()).getFirst();
-        return Layers.run(Layers.dl4j(linear, Transforms.abs(params)), Transforms.abs(input), Transforms.abs(delta));
+        return SingleLayer.run(
+                SingleLayer.dl4j(linear, Transforms.abs(params)), Transforms.abs(input), Transforms.abs(delta));
     }
 
-    private void compare(DataType type, Layers.Result expected, Layers.Result magnitudes, Layers.Result actual) {
+    private void compare(
+            DataType type, SingleLayer.Result expected, SingleLayer.Result magnitudes, SingleLayer.Result actual) {
         assertEquals(type, actual.output().dataType());
         assertEquals(type, actual.inputGradient().dataType());
         double rounding = type == DataType.FLOAT ? 0 : Agreement.ROUNDING;

@@ -4,7 +4,6 @@ import java.lang.invoke.CallSite;
 import java.lang.invoke.ConstantCallSite;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
-import net.bytebuddy.asm.Advice;
 import org.dl4jamp.twin.Substitute;
 
 /** Methods that a stand-in's methods call besides the wrapper. Public because classes made at run time refer to it. */
@@ -39,20 +38,5 @@ public final class Calls {
 
     private static Object master(Object handedOut) {
         return handedOut instanceof StandIn standIn ? standIn.mixedPrecisionMaster() : handedOut;
-    }
-
-    /** Copied around calls into classes whose fields are shared. */
-    static final class TellingFields {
-        private TellingFields() {}
-
-        @Advice.OnMethodEnter
-        static void enter(@Advice.This StandIn standIn) {
-            standIn.mixedPrecisionFields().settle();
-        }
-
-        @Advice.OnMethodExit(onThrowable = Throwable.class)
-        static void exit(@Advice.This StandIn standIn) {
-            standIn.mixedPrecisionFields().settle();
-        }
     }
 }

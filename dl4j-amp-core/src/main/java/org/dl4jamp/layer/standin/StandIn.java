@@ -11,9 +11,6 @@ public interface StandIn {
     /** Returns the network's own layer or vertex. */
     Object mixedPrecisionMaster();
 
-    /** Returns the fields of the layer's class that it shares with the network's own. */
-    SharedFields mixedPrecisionFields();
-
     /**
      * Returns the object that works in a network in this place: the wrapper if it's a stand-in, else the object itself.
      *

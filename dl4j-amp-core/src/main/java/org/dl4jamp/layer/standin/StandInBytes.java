@@ -18,7 +18,6 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import net.bytebuddy.ByteBuddy;
 import net.bytebuddy.ClassFileVersion;
-import net.bytebuddy.asm.Advice;
 import net.bytebuddy.description.method.MethodDescription;
 import net.bytebuddy.description.modifier.Visibility;
 import net.bytebuddy.dynamic.DynamicType;
@@ -39,24 +38,20 @@ import org.deeplearning4j.nn.api.Layer;
 final class StandInBytes {
     static final String WRAPPER = "mixedPrecisionWrapper";
     static final String MASTER = "mixedPrecisionMaster";
-    static final String FIELDS = "mixedPrecisionFields";
 
     /** Methods of DL4J's layers that aren't in its interfaces and read the input that was set. */
     private static final ElementMatcher<MethodDescription> READS_INPUT = namedOneOf("assertInputSet", "preOutput");
 
     private final Class<?> type;
     private final Class<?> role;
-    private final boolean tellsFields;
 
     /**
      * @param type the layer's class
      * @param role the interface that the wrapper has in common with it
-     * @param tellsFields whether each call notifies its {@link SharedFields}
      */
-    StandInBytes(Class<?> type, Class<?> role, boolean tellsFields) {
+    StandInBytes(Class<?> type, Class<?> role) {
         this.type = type;
         this.role = role;
-        this.tellsFields = tellsFields;
     }
 
     /** Returns the class's bytes. A rule that comes later has precedence. */
@@ -69,13 +64,12 @@ final class StandInBytes {
                 .name(name)
                 .defineField(WRAPPER, role, Visibility.PUBLIC)
                 .defineField(MASTER, type, Visibility.PUBLIC)
-                .defineField(FIELDS, SharedFields.class, Visibility.PUBLIC)
                 .method(layers.and(not(isPublic())))
-                .intercept(told(ofMasterUnseen()))
+                .intercept(ofMasterUnseen())
                 .method(layers.and(isPublic()).or(isHashCode()).or(isToString()))
-                .intercept(told(MethodCall.invokeSelf().onField(MASTER).withAllArguments()))
+                .intercept(MethodCall.invokeSelf().onField(MASTER).withAllArguments())
                 .method(layers.and(isPublic()).and(READS_INPUT))
-                .intercept(told(ofInformedMaster()))
+                .intercept(ofInformedMaster())
                 .method(isEquals())
                 .intercept(MethodCall.invoke(Calls.class.getMethod("equal", Object.class, Object.class))
                         .withThis()
@@ -83,7 +77,7 @@ final class StandInBytes {
         for (Method method : role.getMethods()) {
             if (!Modifier.isStatic(method.getModifiers())) {
                 builder = builder.method(named(method.getName()).and(takesArguments(method.getParameterTypes())))
-                        .intercept(told(ofWrapper(method).withAllArguments()));
+                        .intercept(ofWrapper(method).withAllArguments());
             }
         }
         if (Layer.class.isAssignableFrom(role)) {
@@ -113,9 +107,5 @@ final class StandInBytes {
                         Calls.class.getMethod("link", MethodHandles.Lookup.class, String.class, MethodType.class))
                 .withField(MASTER)
                 .withMethodArguments();
-    }
-
-    private Implementation told(Implementation call) {
-        return tellsFields ? Advice.to(Calls.TellingFields.class).wrap(call) : call;
     }
 }

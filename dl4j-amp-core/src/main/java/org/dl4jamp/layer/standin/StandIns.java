@@ -10,6 +10,7 @@ import org.deeplearning4j.nn.api.layers.RecurrentLayer;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.dl4j.OwnFields;
 import org.dl4jamp.twin.Substitute;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,6 +39,8 @@ public final class StandIns {
      *
      * <ul>
      *   <li>for a final class,
+     *   <li>for a user's class that {@linkplain OwnFields keeps state in its fields}, which can't be read through
+     *       another object,
      *   <li>for DL4J's {@link BaseWrapperLayer}, because networks look through that class at the layer inside,
      *   <li>for a layer with interfaces that the wrapper doesn't have.
      * </ul>
@@ -66,6 +69,7 @@ public final class StandIns {
     public static boolean isSuitable(Class<?> type) {
         return !Modifier.isFinal(type.getModifiers())
                 && !type.isSealed()
+                && !OwnFields.holdState(type)
                 && !BaseWrapperLayer.class.isAssignableFrom(type)
                 && !MultiLayerNetwork.class.isAssignableFrom(type)
                 && !(IOutputLayer.class.isAssignableFrom(type) && RecurrentLayer.class.isAssignableFrom(type));
@@ -94,8 +98,7 @@ public final class StandIns {
     // An unforeseen class mustn't keep a network from training.
     private static Optional<StandInClass> make(Class<?> type) {
         try {
-            SharedFields.OfClass fields = new SharedFields.OfClass(type);
-            return Optional.of(new StandInClass(define(type, fields.isTold()), fields));
+            return Optional.of(new StandInClass(define(type), type));
         } catch (ReflectiveOperationException | RuntimeException | LinkageError e) {
             LOG.warn(
                     "No subclass of {} could be made: while mixed precision is enabled, networks hand out its"
@@ -106,8 +109,8 @@ public final class StandIns {
         }
     }
 
-    private static Class<?> define(Class<?> type, boolean tellsFields) throws ReflectiveOperationException {
-        StandInBytes bytes = new StandInBytes(type, role(type), tellsFields);
+    private static Class<?> define(Class<?> type) throws ReflectiveOperationException {
+        StandInBytes bytes = new StandInBytes(type, role(type));
         if (Modifier.isPublic(type.getModifiers())) {
             // In a package of its own, it can have the very name that DL4J's summaries show.
             String name = PACKAGE + type.getName();

@@ -15,8 +15,9 @@ import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.dl4jamp.SingleLayer;
+import org.dl4jamp.SingleLayer.Result;
 import org.dl4jamp.engine.TwinRequest;
-import org.dl4jamp.engine.nd4j.TwinHarness.Result;
 import org.dl4jamp.engine.nd4j.TwinHarness.Way;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.precision.Precision;
@@ -86,7 +87,7 @@ class ConvolutionTwinTest {
         ConvolutionLayer conf = builder.build();
         INDArray params = gaussian(RANDOM, 0.5, TwinHarness.numberOfParams(conf));
         INDArray input = inMemory(memory, gaussian(RANDOM, 1, minibatch, nIn, height, width));
-        org.deeplearning4j.nn.api.Layer dl4j = TwinHarness.dl4j(conf, params);
+        org.deeplearning4j.nn.api.Layer dl4j = SingleLayer.dl4j(conf, params);
         INDArray epsilon = inMemory(
                 memory,
                 gaussian(
@@ -97,9 +98,9 @@ class ConvolutionTwinTest {
         TwinLayer twin = TwinHarness.twin(Way.HALF_PRODUCTS, conf, params);
         assertInstanceOf(ConvolutionTwin.class, twin.twin().compute());
 
-        Result expected = TwinHarness.run(dl4j, input.dup('c'), epsilon.dup('c'));
+        Result expected = SingleLayer.run(dl4j, input.dup('c'), epsilon.dup('c'));
         INDArray halfInput = inMemory(memory, TestArrays.half(input));
-        Result actual = TwinHarness.run(twin, halfInput, inMemory(memory, TestArrays.half(epsilon)));
+        Result actual = SingleLayer.run(twin, halfInput, inMemory(memory, TestArrays.half(epsilon)));
         assertEquals(DataType.HALF, actual.output().dataType());
         assertEquals(DataType.HALF, actual.inputGradient().dataType());
 
@@ -161,11 +162,11 @@ class ConvolutionTwinTest {
             }
             TwinHarness.Way.HALF_PRODUCTS.products().orElseThrow().multiply(a, b, result, kept, memory);
         };
-        Result whole = TwinHarness.run(sliced(conf, params, watched, Long.MAX_VALUE), input.dup(), epsilon.dup());
+        Result whole = SingleLayer.run(sliced(conf, params, watched, Long.MAX_VALUE), input.dup(), epsilon.dup());
         assertEquals(minibatch * rows * columns, largest[0]);
         largest[0] = 0;
         long bytes = atOnce * rows * columns * 6 + 5;
-        Result slices = TwinHarness.run(sliced(conf, params, watched, bytes), input.dup(), epsilon.dup());
+        Result slices = SingleLayer.run(sliced(conf, params, watched, bytes), input.dup(), epsilon.dup());
         assertEquals(atOnce * rows * columns, largest[0], "the largest matrix");
         // Each example's numbers are the same sums; those of parameters are added up in another order.
         assertEquals(whole.output(), slices.output());
@@ -178,7 +179,7 @@ class ConvolutionTwinTest {
 
     private static org.deeplearning4j.nn.api.Layer sliced(
             ConvolutionLayer conf, INDArray params, Products products, long sliceBytes) {
-        org.deeplearning4j.nn.api.Layer master = TwinHarness.dl4j(conf, params);
+        org.deeplearning4j.nn.api.Layer master = SingleLayer.dl4j(conf, params);
         ConvolutionTwin twin = new ConvolutionTwin(master.conf(), products, sliceBytes);
         INDArray rounded = TestArrays.half(params).reshape(1, params.length());
         twin.setParamsViewArray(rounded);
@@ -196,7 +197,7 @@ class ConvolutionTwinTest {
                 .activation(Activation.TANH)
                 .build();
         INDArray params = gaussian(new Random(1), 1, TwinHarness.numberOfParams(conf));
-        org.deeplearning4j.nn.api.Layer master = TwinHarness.dl4j(conf, params);
+        org.deeplearning4j.nn.api.Layer master = SingleLayer.dl4j(conf, params);
         Nd4jSession session = new Nd4jSession(params.length(), true, Way.HALF_PRODUCTS.products());
         assertSame(
                 master,

@@ -12,7 +12,8 @@ import java.util.stream.IntStream;
 import org.deeplearning4j.exception.DL4JInvalidInputException;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.weightnoise.DropConnect;
-import org.dl4jamp.engine.nd4j.TwinHarness.Result;
+import org.dl4jamp.SingleLayer;
+import org.dl4jamp.SingleLayer.Result;
 import org.dl4jamp.engine.nd4j.TwinHarness.Way;
 import org.dl4jamp.layer.TwinLayer;
 import org.junit.jupiter.api.Test;
@@ -49,7 +50,7 @@ class DenseTwinTest {
         INDArray params = gaussian(RANDOM, 0.5, TwinHarness.numberOfParams(conf));
         INDArray input = gaussian(RANDOM, 1, minibatch, nIn);
         INDArray epsilon = gaussian(RANDOM, 1, minibatch, nOut);
-        org.deeplearning4j.nn.api.Layer dl4j = TwinHarness.dl4j(conf, params);
+        org.deeplearning4j.nn.api.Layer dl4j = SingleLayer.dl4j(conf, params);
         TwinLayer twin = TwinHarness.twin(Way.HALF_PRODUCTS, conf, params);
         assertInstanceOf(DenseTwin.class, twin.twin().compute());
         INDArray mask = masked ? Nd4j.create(DataType.FLOAT, minibatch, 1) : null;
@@ -60,7 +61,7 @@ class DenseTwinTest {
             dl4j.setMaskArray(mask);
             twin.setMaskArray(mask);
         }
-        Result expected = TwinHarness.run(dl4j, input, epsilon);
+        Result expected = SingleLayer.run(dl4j, input, epsilon);
         Result actual = TwinHarness.runHalf(twin, input, epsilon);
         assertEquals(DataType.HALF, actual.output().dataType());
         assertEquals(DataType.HALF, actual.inputGradient().dataType());

@@ -22,6 +22,8 @@ import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.MemoryOutsideWorkspaces;
+import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.engine.nd4j.TwinHarness.Way;
 import org.dl4jamp.layer.GradientScale;
@@ -279,12 +281,12 @@ class HalfProductNetworksTest {
         Twin twin = session.twin(new TwinRequest("layer", master, precision, DataType.HALF));
         if (master instanceof IOutputLayer) {
             return new LossScalingLayer(
-                    master, twin, DataType.HALF, DataType.FLOAT, LayerContext.CHAIN, scale, TwinHarness.NO_STEP);
+                    master, twin, DataType.HALF, DataType.FLOAT, LayerContext.CHAIN, scale, SingleLayer.NO_STEP);
         }
         return RecurrentTwinLayer.isRecurrent(master)
                 ? new RecurrentTwinLayer(
-                        master, twin, DataType.HALF, DataType.HALF, LayerContext.CHAIN, scale, TwinHarness.NO_STEP)
+                        master, twin, DataType.HALF, DataType.HALF, LayerContext.CHAIN, scale, SingleLayer.NO_STEP)
                 : new TwinLayer(
-                        master, twin, DataType.HALF, DataType.HALF, LayerContext.CHAIN, scale, TwinHarness.NO_STEP);
+                        master, twin, DataType.HALF, DataType.HALF, LayerContext.CHAIN, scale, SingleLayer.NO_STEP);
     }
 }

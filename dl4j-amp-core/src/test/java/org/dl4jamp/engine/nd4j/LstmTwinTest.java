@@ -15,6 +15,7 @@ import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.layers.GravesLSTM;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.gradient.Gradient;
+import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.nd4j.TwinHarness.Way;
 import org.dl4jamp.layer.RecurrentTwinLayer;
 import org.junit.jupiter.api.Test;
@@ -48,7 +49,7 @@ class LstmTwinTest {
                     .dataFormat(format)
                     .build();
             INDArray params = gaussian(random, 0.4, TwinHarness.numberOfParams(conf));
-            dl4j = TwinHarness.dl4j(conf, params);
+            dl4j = SingleLayer.dl4j(conf, params);
             twin = (RecurrentTwinLayer) TwinHarness.twin(Way.HALF_PRODUCTS, conf, params);
             assertInstanceOf(LstmTwin.class, twin.twin().compute());
         }
@@ -174,9 +175,9 @@ class LstmTwinTest {
         }
         INDArray input = gaussian(random, 1, minibatch, nIn, steps);
         INDArray epsilon = gaussian(random, 1, minibatch, units, steps);
-        TwinHarness.Result expected = TwinHarness.run(
+        SingleLayer.Result expected = SingleLayer.run(
                 both.dl4j, both.inFormat(input).dup(), both.inFormat(epsilon).dup());
-        TwinHarness.Result actual = TwinHarness.runHalf(both.twin, both.inFormat(input), both.inFormat(epsilon));
+        SingleLayer.Result actual = TwinHarness.runHalf(both.twin, both.inFormat(input), both.inFormat(epsilon));
         Map<String, INDArray> none = Map.of();
         both.checkOutput(input, none, expected.output(), actual.output());
         both.checkGradients(

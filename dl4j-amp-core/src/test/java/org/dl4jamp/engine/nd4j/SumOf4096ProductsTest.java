@@ -12,7 +12,7 @@ import java.util.Random;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
-import org.dl4jamp.engine.nd4j.TwinHarness.Result;
+import org.dl4jamp.SingleLayer.Result;
 import org.dl4jamp.engine.nd4j.TwinHarness.Way;
 import org.dl4jamp.layer.TwinLayer;
 import org.junit.jupiter.api.Test;

@@ -11,6 +11,7 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.Gradients;
 import org.dl4jamp.Networks;
+import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.RecurrentTwinLayer;
@@ -70,7 +71,7 @@ class UnscaledTwinsTest {
                 .muli(weights);
         INDArray input = one.input.mul(0.01);
         INDArray epsilon = one.output.mul(size);
-        Pair<Gradient, INDArray> expected = run(TwinHarness.dl4j(one.conf, params), input, epsilon);
+        Pair<Gradient, INDArray> expected = run(SingleLayer.dl4j(one.conf, params), input, epsilon);
         Pair<Gradient, INDArray> actual = run(twin(one.conf, params), input.castTo(DataType.HALF), epsilon);
         assertEquals(DataType.FLOAT, actual.getSecond().dataType());
         expected.getFirst()
@@ -100,7 +101,7 @@ class UnscaledTwinsTest {
     }
 
     private static TwinLayer twin(Layer conf, INDArray params) {
-        org.deeplearning4j.nn.api.Layer master = TwinHarness.dl4j(conf, params);
+        org.deeplearning4j.nn.api.Layer master = SingleLayer.dl4j(conf, params);
         Nd4jSession session = new Nd4jSession(
                 params.length(), true, Optional.of(Products.fast().orElse(Products.CAST)));
         Twin twin = session.twin(new TwinRequest("layer", master, Precision.HALF, DataType.HALF));
@@ -108,9 +109,9 @@ class UnscaledTwinsTest {
         GradientScale scale = new GradientScale(() -> 65536, true);
         return RecurrentTwinLayer.isRecurrent(master)
                 ? new RecurrentTwinLayer(
-                        master, twin, DataType.HALF, DataType.HALF, LayerContext.CHAIN, scale, TwinHarness.NO_STEP)
+                        master, twin, DataType.HALF, DataType.HALF, LayerContext.CHAIN, scale, SingleLayer.NO_STEP)
                 : new TwinLayer(
-                        master, twin, DataType.HALF, DataType.HALF, LayerContext.CHAIN, scale, TwinHarness.NO_STEP);
+                        master, twin, DataType.HALF, DataType.HALF, LayerContext.CHAIN, scale, SingleLayer.NO_STEP);
     }
 
     private static Pair<Gradient, INDArray> run(

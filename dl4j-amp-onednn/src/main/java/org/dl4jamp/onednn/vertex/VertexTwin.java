@@ -116,7 +116,7 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
     }
 
     private INDArray inOrder(INDArray output, LayerWorkspaceMgr workspaceMgr) {
-        return request.surroundings().foreignConsumer()
+        return request.surroundings().readInUsualOrder()
                 ? context.copies().dense(output, workspaceMgr, ArrayType.ACTIVATIONS)
                 : output;
     }

@@ -18,10 +18,10 @@ import org.deeplearning4j.nn.conf.layers.EmbeddingLayer;
 import org.deeplearning4j.nn.conf.layers.EmbeddingSequenceLayer;
 import org.deeplearning4j.nn.conf.layers.FeedForwardLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.onednn.Agreement;
-import org.dl4jamp.onednn.Layers;
 import org.dl4jamp.onednn.OneDnnEngine;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.twin.Twin;
@@ -54,22 +54,22 @@ class EmbeddingTwinTest {
     /** FP32, whatever the precision: the output is cast outside. */
     private static void assertAgrees(FeedForwardLayer conf, INDArray input, INDArray mask, INDArray epsilon) {
         INDArray params = gaussian(new Random(3), 1, conf.initializer().numParams(conf));
-        org.deeplearning4j.nn.api.Layer dl4j = Layers.dl4j(conf, params);
+        org.deeplearning4j.nn.api.Layer dl4j = SingleLayer.dl4j(conf, params);
         // Nothing is computed but sums with a bias, in DL4J's order, unless there is a function.
         double error = conf.getActivationFn() instanceof ActivationIdentity ? 0 : 1e-5;
         dl4j.setMaskArray(mask);
-        Layers.Result expected = Layers.run(dl4j, input, epsilon);
+        SingleLayer.Result expected = SingleLayer.run(dl4j, input, epsilon);
         // Derivatives are no larger than 2 here, so gradients are summed up from terms of these magnitudes.
         FeedForwardLayer linear = (FeedForwardLayer) conf.clone();
         linear.setActivationFn(new ActivationIdentity());
-        org.deeplearning4j.nn.api.Layer other = Layers.dl4j(linear, params);
+        org.deeplearning4j.nn.api.Layer other = SingleLayer.dl4j(linear, params);
         other.setMaskArray(mask);
-        Layers.Result magnitudes = Layers.run(other, input, Transforms.abs(epsilon, true));
+        SingleLayer.Result magnitudes = SingleLayer.run(other, input, Transforms.abs(epsilon, true));
         for (Precision precision : new Precision[] {Precision.FLOAT, Precision.BFLOAT16}) {
             try (EngineSession session = new OneDnnEngine().session(params.length(), true)) {
                 Twin twin = twin(session, conf, params, precision);
                 twin.compute().setMaskArray(mask);
-                Layers.Result actual = Layers.run(twin.compute(), input, epsilon);
+                SingleLayer.Result actual = SingleLayer.run(twin.compute(), input, epsilon);
                 assertEquals(DataType.FLOAT, twin.dataType());
                 Agreement.assertWithin("output", expected.output(), actual.output(), error);
                 assertNull(actual.inputGradient());
@@ -89,7 +89,7 @@ class EmbeddingTwinTest {
     }
 
     private static Twin twin(EngineSession session, FeedForwardLayer conf, INDArray params, Precision precision) {
-        org.deeplearning4j.nn.api.Layer master = Layers.dl4j(conf, params);
+        org.deeplearning4j.nn.api.Layer master = SingleLayer.dl4j(conf, params);
         Twin twin = session.twin(new TwinRequest("embedding", master, precision, DataType.BFLOAT16));
         assertInstanceOf(AutoCloseable.class, twin.compute());
         twin.compute().setBackpropGradientsViewArray(master.getGradientsViewArray());
@@ -178,7 +178,7 @@ class EmbeddingTwinTest {
         INDArray params = gaussian(new Random(3), 1, conf.getNIn() * conf.getNOut());
         try (EngineSession session = new OneDnnEngine().session(params.length(), true)) {
             assertEquals(
-                    messageOf(Layers.dl4j(conf, params), input),
+                    messageOf(SingleLayer.dl4j(conf, params), input),
                     messageOf(twin(session, conf, params, Precision.BFLOAT16).compute(), input));
         }
     }

@@ -13,7 +13,7 @@ import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
 import org.deeplearning4j.nn.conf.layers.Deconvolution3D;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.onednn.Layers;
+import org.dl4jamp.SingleLayer;
 import org.dl4jamp.onednn.OneDnnEngine;
 import org.dl4jamp.onednn.TwinCheck;
 import org.dl4jamp.onednn.memory.Workspaces;
@@ -108,9 +108,9 @@ class ConvolutionFuzz {
     /** DL4J rejects some that would fit, for it takes one axis for another. */
     private static boolean dl4jComputes(Case drawn) {
         try {
-            org.deeplearning4j.nn.api.Layer layer = Layers.dl4j(drawn.layer(), drawn.params());
+            org.deeplearning4j.nn.api.Layer layer = SingleLayer.dl4j(drawn.layer(), drawn.params());
             INDArray output = layer.activate(drawn.input().dup(), true, LayerWorkspaceMgr.noWorkspaces());
-            Layers.run(layer, drawn.input().dup(), output.dup());
+            SingleLayer.run(layer, drawn.input().dup(), output.dup());
             return true;
         } catch (RuntimeException e) {
             LOG.debug("DL4J rejects {}: {}", drawn, e.getMessage());

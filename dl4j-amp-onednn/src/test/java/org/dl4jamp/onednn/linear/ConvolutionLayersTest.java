@@ -25,6 +25,7 @@ import org.deeplearning4j.nn.conf.layers.Deconvolution3D;
 import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
 import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.onednn.Agreement;
@@ -280,17 +281,17 @@ public class ConvolutionLayersTest {
             assertTrue(new OneDnnEngine().cannot(conf, Precision.FLOAT).isEmpty());
             INDArray params = gaussian(new Random(1), 0.3, conf.initializer().numParams(conf));
             INDArray input = gaussian(new Random(2), 1, 2, 5, 3, 4, 5);
-            Layer dl4j = Layers.dl4j(conf, params);
+            Layer dl4j = SingleLayer.dl4j(conf, params);
             INDArray epsilon = gaussian(
                     new Random(3),
                     1,
                     dl4j.activate(input.dup(), true, LayerWorkspaceMgr.noWorkspaces())
                             .shape());
-            Layers.Result expected = Layers.run(dl4j, input.dup(), epsilon);
+            SingleLayer.Result expected = SingleLayer.run(dl4j, input.dup(), epsilon);
             try (EngineSession session = new OneDnnEngine().session(params.length(), true)) {
                 TwinLayer twin = Layers.twin(session, conf, params, DataType.FLOAT);
                 assertInstanceOf(ConvolutionTwin.class, twin.twin().compute());
-                Layers.Result actual = Layers.run(twin, input.dup(), epsilon);
+                SingleLayer.Result actual = SingleLayer.run(twin, input.dup(), epsilon);
                 Agreement.assertWithin(
                         "W",
                         expected.gradient().getGradientFor("W"),

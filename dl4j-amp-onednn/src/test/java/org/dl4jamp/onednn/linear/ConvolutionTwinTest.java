@@ -10,6 +10,7 @@ import org.deeplearning4j.exception.DL4JInvalidInputException;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.onednn.Agreement;
@@ -101,10 +102,10 @@ class ConvolutionTwinTest {
 
     private static void check(ConvolutionLayer conf, INDArray input, Random random) {
         INDArray params = gaussian(random, 0.5, conf.initializer().numParams(conf));
-        org.deeplearning4j.nn.api.Layer dl4j = Layers.dl4j(conf, params);
+        org.deeplearning4j.nn.api.Layer dl4j = SingleLayer.dl4j(conf, params);
         INDArray epsilon =
                 gaussian(random, 1, dl4j.activate(input.dup(), true, NONE).shape());
-        Layers.Result expected = Layers.run(dl4j, input, epsilon);
+        SingleLayer.Result expected = SingleLayer.run(dl4j, input, epsilon);
         for (DataType type : Types.here()) {
             compare(conf, params, input, epsilon, expected, type);
         }
@@ -115,12 +116,12 @@ class ConvolutionTwinTest {
             INDArray params,
             INDArray input,
             INDArray epsilon,
-            Layers.Result expected,
+            SingleLayer.Result expected,
             DataType type) {
         try (EngineSession session = new OneDnnEngine().session(params.length(), true)) {
             TwinLayer twin = Layers.twin(session, conf, params, type);
             assertInstanceOf(ConvolutionTwin.class, twin.twin().compute());
-            Layers.Result actual = Layers.run(twin, input.castTo(type), epsilon.castTo(type));
+            SingleLayer.Result actual = SingleLayer.run(twin, input.castTo(type), epsilon.castTo(type));
             assertEquals(type, actual.output().dataType());
             assertEquals(type, actual.inputGradient().dataType());
             Agreement.assertRoundedOnce(type + " output", expected.output(), actual.output());
@@ -170,7 +171,7 @@ class ConvolutionTwinTest {
         INDArray params = gaussian(new Random(1), 1, conf.initializer().numParams(conf));
         for (long[] shape : new long[][] {{2, 3, 6, 6}, {2, 12}, {2, 2, 2, 2}}) {
             INDArray input = gaussian(new Random(2), 1, shape);
-            String expected = messageOf(Layers.dl4j(conf, params), input);
+            String expected = messageOf(SingleLayer.dl4j(conf, params), input);
             try (EngineSession session = new OneDnnEngine().session(1, true)) {
                 String actual = messageOf(Layers.twin(session, conf, params, DataType.FLOAT), input);
                 assertEquals(expected, actual);

@@ -13,6 +13,7 @@ import net.jqwik.api.constraints.IntRange;
 import org.deeplearning4j.exception.DL4JInvalidInputException;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.onednn.Agreement;
@@ -66,7 +67,7 @@ class DenseTwinTest {
         INDArray params = gaussian(random, 0.5, conf.initializer().numParams(conf));
         INDArray input = gaussian(random, 1, batch, nIn);
         INDArray epsilon = gaussian(random, 1, batch, nOut);
-        Layers.Result expected = Layers.run(Layers.dl4j(conf, params), input, epsilon);
+        SingleLayer.Result expected = SingleLayer.run(SingleLayer.dl4j(conf, params), input, epsilon);
         INDArray weights =
                 params.get(NDArrayIndex.interval(0, nIn * (long) nOut)).reshape('f', nIn, nOut);
         INDArray delta = Transforms.abs(delta(conf, choice, params, input.mmul(weights), epsilon));
@@ -74,7 +75,7 @@ class DenseTwinTest {
             try (EngineSession session = new OneDnnEngine().session(params.length(), true)) {
                 TwinLayer twin = Layers.twin(session, conf, params, type);
                 assertInstanceOf(NormalizedDenseTwin.class, twin.twin().compute());
-                Layers.Result actual = Layers.run(twin, input.castTo(type), epsilon.castTo(type));
+                SingleLayer.Result actual = SingleLayer.run(twin, input.castTo(type), epsilon.castTo(type));
                 double rounding = type == DataType.FLOAT ? 0 : Agreement.ROUNDING;
                 Agreement.assertRoundedOnce(type + " output", expected.output(), actual.output());
                 Agreement.assertSummedOfRounded(
@@ -116,7 +117,7 @@ class DenseTwinTest {
         INDArray others = params.get(NDArrayIndex.interval(conf.getNIn() * nOut, params.length()));
         INDArray ones = Nd4j.eye(nOut).castTo(DataType.FLOAT).reshape((long) nOut * nOut);
         DenseLayer passing = normalized(nOut, nOut, conf.hasBias(), choice);
-        return Layers.run(Layers.dl4j(passing, Nd4j.concat(0, ones, others)), sums, epsilon)
+        return SingleLayer.run(SingleLayer.dl4j(passing, Nd4j.concat(0, ones, others)), sums, epsilon)
                 .inputGradient();
     }
 
@@ -132,14 +133,15 @@ class DenseTwinTest {
         INDArray input = gaussian(random, 1, 4, 5);
         INDArray epsilon = gaussian(random, 1, 4, 3);
         try (EngineSession session = new OneDnnEngine().session(params.length(), true)) {
-            Layers.Result c = Layers.run(Layers.twin(session, conf, params, DataType.FLOAT), input, epsilon);
+            SingleLayer.Result c = SingleLayer.run(Layers.twin(session, conf, params, DataType.FLOAT), input, epsilon);
             INDArray view = gaussian(random, 1, 4, 9)
                     .assign(0)
                     .get(
                             org.nd4j.linalg.indexing.NDArrayIndex.all(),
                             org.nd4j.linalg.indexing.NDArrayIndex.interval(2, 7));
             view.assign(input);
-            Layers.Result f = Layers.run(Layers.twin(session, conf, params, DataType.FLOAT), view, epsilon.dup('f'));
+            SingleLayer.Result f =
+                    SingleLayer.run(Layers.twin(session, conf, params, DataType.FLOAT), view, epsilon.dup('f'));
             assertEquals(c.output(), f.output());
             assertEquals(c.inputGradient(), f.inputGradient());
             assertEquals(c.gradient().gradient(), f.gradient().gradient());
@@ -152,7 +154,7 @@ class DenseTwinTest {
         INDArray params = gaussian(new Random(1), 1, conf.initializer().numParams(conf));
         for (long[] shape : new long[][] {{2, 3}, {2, 5, 3}}) {
             INDArray input = gaussian(new Random(2), 1, shape);
-            String expected = messageOf(Layers.dl4j(conf, params), input);
+            String expected = messageOf(SingleLayer.dl4j(conf, params), input);
             try (EngineSession session = new OneDnnEngine().session(1, true)) {
                 assertEquals(expected, messageOf(Layers.twin(session, conf, params, DataType.FLOAT), input));
             }

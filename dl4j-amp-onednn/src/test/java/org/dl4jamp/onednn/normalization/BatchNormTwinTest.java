@@ -9,6 +9,7 @@ import java.util.Random;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.onednn.Agreement;
@@ -55,26 +56,27 @@ class BatchNormTwinTest {
         long[] shape = rank == 4 ? images : new long[] {minibatch, channels};
         INDArray input = gaussian(random, 2, shape);
         INDArray epsilon = gaussian(random, 1, shape);
-        Layer dl4j = Layers.dl4j(conf, params);
-        Layers.Result expected = Layers.run(dl4j, input, epsilon);
+        Layer dl4j = SingleLayer.dl4j(conf, params);
+        SingleLayer.Result expected = SingleLayer.run(dl4j, input, epsilon);
         Map<String, INDArray> expectedGradients = copy(expected, dl4j);
-        Layers.Result inference = Layers.run(dl4j, input, epsilon, false);
+        SingleLayer.Result inference = SingleLayer.run(dl4j, input, epsilon, false);
         for (DataType type : Types.here()) {
             try (EngineSession session = new OneDnnEngine().session(params.length(), true)) {
                 TwinLayer twin = Layers.twin(session, conf, params, type);
                 assertInstanceOf(BatchNormTwin.class, twin.twin().compute());
-                Layers.Result actual = Layers.run(twin, input.castTo(type), epsilon.castTo(type));
+                SingleLayer.Result actual = SingleLayer.run(twin, input.castTo(type), epsilon.castTo(type));
                 assertAgree(type + " in training", expected, expectedGradients, actual);
-                Layers.Result afterInference = Layers.run(twin, input.castTo(type), epsilon.castTo(type), false);
+                SingleLayer.Result afterInference =
+                        SingleLayer.run(twin, input.castTo(type), epsilon.castTo(type), false);
                 assertAgree(type + " in inference", inference, copy(inference, dl4j), afterInference);
-                Layers.Result again = Layers.run(twin, input.castTo(type), epsilon.castTo(type));
+                SingleLayer.Result again = SingleLayer.run(twin, input.castTo(type), epsilon.castTo(type));
                 assertAgree(type + " in training again", expected, expectedGradients, again);
             }
         }
     }
 
     private static void assertAgree(
-            String what, Layers.Result expected, Map<String, INDArray> gradients, Layers.Result actual) {
+            String what, SingleLayer.Result expected, Map<String, INDArray> gradients, SingleLayer.Result actual) {
         Agreement.assertRoundedOnce(what + " output", expected.output(), actual.output());
         Agreement.assertRoundedOnce(what + " input", expected.inputGradient(), actual.inputGradient());
         gradients.forEach((parameter, gradient) -> Agreement.assertWithin(
@@ -82,7 +84,7 @@ class BatchNormTwinTest {
     }
 
     /** The names of the gradients to compare: DL4J's layer also returns those of locked parameters. */
-    private static Map<String, INDArray> copy(Layers.Result result, Layer layer) {
+    private static Map<String, INDArray> copy(SingleLayer.Result result, Layer layer) {
         Map<String, INDArray> copy = new LinkedHashMap<>();
         for (String parameter : layer.paramTable().keySet()) {
             copy.put(parameter, result.gradient().getGradientFor(parameter).dup());

@@ -19,6 +19,7 @@ import org.deeplearning4j.nn.conf.layers.RnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.onednn.Agreement;
@@ -59,12 +60,12 @@ class BidirectionalTwinTest {
         }
         org.deeplearning4j.nn.api.Layer dl4j = bidirectional(conf, params);
         dl4j.setMaskArray(mask);
-        Layers.Result expected = Layers.run(dl4j, input, epsilon);
+        SingleLayer.Result expected = SingleLayer.run(dl4j, input, epsilon);
         try (EngineSession session = new OneDnnEngine().session(params.length(), true)) {
             TwinLayer twin = Layers.twin(session, bidirectional(conf, params), DataType.FLOAT);
             assertInstanceOf(BidirectionalTwin.class, twin.twin().compute());
             twin.setMaskArray(mask);
-            Layers.Result actual = Layers.run(twin, input, epsilon);
+            SingleLayer.Result actual = SingleLayer.run(twin, input, epsilon);
             Agreement.assertWithin("output", expected.output(), actual.output(), FLOAT_ERROR);
             Agreement.assertWithin("input gradient", expected.inputGradient(), actual.inputGradient(), FLOAT_ERROR);
             Agreement.assertWithin(
@@ -128,7 +129,7 @@ class BidirectionalTwinTest {
         RecurrentReference.Result ofOther = backwards.run(reversed(input), reversed(toOther));
         try (EngineSession session = new OneDnnEngine().session(params.length(), true)) {
             TwinLayer twin = Layers.twin(session, bidirectional(conf, params), type);
-            Layers.Result actual = Layers.run(twin, input.castTo(type), epsilon.castTo(type));
+            SingleLayer.Result actual = SingleLayer.run(twin, input.castTo(type), epsilon.castTo(type));
             double rounding = Agreement.rounding(type);
             double slack = rounding / 4 + FLOAT_ERROR;
             Agreement.assertWithin("output", output, actual.output(), rounding + slack);

@@ -18,6 +18,7 @@ import org.deeplearning4j.nn.api.layers.RecurrentLayer;
 import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.onednn.Agreement;
@@ -71,7 +72,7 @@ class LstmInferenceTest {
         LSTM conf = lstm(nIn, units, nwc ? RNNFormat.NWC : RNNFormat.NCW);
         INDArray params = params(random, conf);
         INDArray input = nwc ? gaussian(random, 1, minibatch, steps, nIn) : gaussian(random, 1, minibatch, nIn, steps);
-        INDArray expected = Layers.dl4j(conf, params).activate(input, false, NONE);
+        INDArray expected = SingleLayer.dl4j(conf, params).activate(input, false, NONE);
         try (EngineSession session = session()) {
             TwinLayer twin = Layers.twin(session, conf, params, DataType.FLOAT);
             for (int i = 0; i < 2; i++) {
@@ -109,7 +110,7 @@ class LstmInferenceTest {
         INDArray params = params(random, conf);
         INDArray input = gaussian(random, 1, 5, 9, 8);
         for (DataType type : Types.here()) {
-            RecurrentLayer dl4j = (RecurrentLayer) Layers.dl4j(conf, params);
+            RecurrentLayer dl4j = (RecurrentLayer) SingleLayer.dl4j(conf, params);
             double bound = 2 * Agreement.rounding(type) + FLOAT_ERROR;
             try (EngineSession session = session()) {
                 RecurrentLayer twin = (RecurrentLayer)
@@ -147,7 +148,7 @@ class LstmInferenceTest {
         INDArray params = params(random, conf);
         INDArray input = gaussian(random, 1, 3, 6, 4);
         INDArray mask = Nd4j.createFromArray(new float[][] {{1, 1, 1, 1}, {1, 1, 0, 0}, {1, 0, 0, 0}});
-        org.deeplearning4j.nn.api.Layer dl4j = Layers.dl4j(conf, params);
+        org.deeplearning4j.nn.api.Layer dl4j = SingleLayer.dl4j(conf, params);
         dl4j.setMaskArray(mask);
         INDArray expected = dl4j.activate(input, false, NONE);
         dl4j.setMaskArray(null);
@@ -212,7 +213,7 @@ class LstmInferenceTest {
         try (EngineSession session = session()) {
             TwinLayer twin = Layers.twin(session, conf, params, DataType.FLOAT);
             INDArray input = gaussian(new Random(2), 1, 2, 4, 3);
-            String expected = assertThrows(DL4JInvalidInputException.class, () -> Layers.dl4j(conf, params)
+            String expected = assertThrows(DL4JInvalidInputException.class, () -> SingleLayer.dl4j(conf, params)
                             .activate(input, false, NONE))
                     .getMessage();
             assertEquals(

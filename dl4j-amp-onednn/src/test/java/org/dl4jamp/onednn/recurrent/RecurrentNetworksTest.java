@@ -10,7 +10,9 @@ import org.deeplearning4j.nn.conf.BackpropType;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.RNNFormat;
+import org.deeplearning4j.nn.conf.graph.UnstackVertex;
 import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.EmbeddingSequenceLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
@@ -19,6 +21,7 @@ import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.recurrent.LastTimeStep;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
+import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.util.ModelSerializer;
 import org.dl4jamp.MixedPrecision;
@@ -126,6 +129,64 @@ class RecurrentNetworksTest {
             assertEquals(0, amp.stepsSkipped());
         }
         return network;
+    }
+
+    /** ND4J's {@code get} returns an empty array for rows of a last step that lies scattered in its sequence. */
+    @ParameterizedTest
+    @MethodSource("org.dl4jamp.onednn.Types#precisions")
+    void verticesTakeRowsOfTheLastStepOfAnLstm(Precision precision) {
+        ComputationGraph stock = new ComputationGraph(new NeuralNetConfiguration.Builder()
+                .seed(7)
+                .activation(Activation.TANH)
+                .graphBuilder()
+                .addInputs("in")
+                .setInputTypes(InputType.recurrent(CHARACTERS))
+                .addLayer("last", new LastTimeStep(lstm(12)), "in")
+                .addVertex("rows", new UnstackVertex(1, 2), "last")
+                .addLayer("out", new OutputLayer.Builder().nOut(3).build(), "rows")
+                .setOutputs("out")
+                .build());
+        stock.init();
+        INDArray features = text(4, 9, false).getFeatures();
+        INDArray expected = stock.outputSingle(true, features);
+        ComputationGraph graph = stock.clone();
+        try (MixedPrecision amp = MixedPrecision.enable(graph, onOneDnn(precision))) {
+            assertEquals(
+                    precision, amp.plan().row("last").precision(), amp.plan().toString());
+            INDArray actual = graph.outputSingle(true, features);
+            assertTrue(expected.equalsWithEps(actual, precision == Precision.FLOAT ? 1e-5 : 0.02), actual.toString());
+        }
+    }
+
+    /** DL4J makes one sequence of the whole batch behind a dense layer then, and leaves the mask as it is. */
+    @ParameterizedTest
+    @MethodSource("org.dl4jamp.onednn.Types#precisions")
+    void masksOfNetworksWithoutMinibatchesAreThoseOfStock(Precision precision) {
+        MultiLayerNetwork stock = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+                .seed(7)
+                .miniBatch(false)
+                .activation(Activation.TANH)
+                .list()
+                .layer(new DenseLayer.Builder().nOut(6).build())
+                .layer(new RnnOutputLayer.Builder(LossFunction.MSE)
+                        .nOut(2)
+                        .activation(Activation.SOFTPLUS)
+                        .build())
+                .setInputType(InputType.recurrent(CHARACTERS))
+                .build());
+        stock.init();
+        DataSet batch = text(4, 9, true);
+        INDArray mask = batch.getFeaturesMaskArray();
+        INDArray expected = stock.output(batch.getFeatures(), false, mask, mask);
+        MultiLayerNetwork network = stock.clone();
+        try (MixedPrecision amp = MixedPrecision.enable(network, onOneDnn(precision))) {
+            assertEquals("onednn", amp.plan().rows().get(1).engine());
+            for (int i = 0; i < 2; i++) {
+                INDArray actual = network.output(batch.getFeatures(), false, mask, mask);
+                assertTrue(
+                        expected.equalsWithEps(actual, precision == Precision.FLOAT ? 1e-5 : 0.02), actual.toString());
+            }
+        }
     }
 
     @ParameterizedTest

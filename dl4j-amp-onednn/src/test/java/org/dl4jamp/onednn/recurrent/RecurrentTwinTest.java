@@ -25,6 +25,7 @@ import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.onednn.Agreement;
@@ -119,14 +120,14 @@ class RecurrentTwinTest {
         INDArray epsilon =
                 nwc ? gaussian(random, 1, minibatch, steps, units) : gaussian(random, 1, minibatch, units, steps);
         INDArray mask = masked ? mask(random, minibatch, steps) : null;
-        org.deeplearning4j.nn.api.Layer dl4j = Layers.dl4j(conf, params);
+        org.deeplearning4j.nn.api.Layer dl4j = SingleLayer.dl4j(conf, params);
         dl4j.setMaskArray(mask);
-        Layers.Result expected = Layers.run(dl4j, input, epsilon);
+        SingleLayer.Result expected = SingleLayer.run(dl4j, input, epsilon);
         try (EngineSession session = new OneDnnEngine().session(params.length(), true)) {
             TwinLayer twin = Layers.twin(session, conf, params, DataType.FLOAT);
             assertTrue(twin.twin().compute() instanceof AutoCloseable);
             twin.setMaskArray(mask);
-            Layers.Result actual = Layers.run(twin, input, epsilon);
+            SingleLayer.Result actual = SingleLayer.run(twin, input, epsilon);
             Agreement.assertWithin("output", expected.output(), actual.output(), FLOAT_ERROR);
             Agreement.assertWithin("input gradient", expected.inputGradient(), actual.inputGradient(), FLOAT_ERROR);
             assertEquals(
@@ -164,13 +165,13 @@ class RecurrentTwinTest {
         RecurrentReference.Result expected = new RecurrentReference(
                         type, lstm, SMOOTH.get(activation), params, nIn, units)
                 .run(input, epsilon, mask);
-        org.deeplearning4j.nn.api.Layer dl4j = Layers.dl4j(conf, params);
+        org.deeplearning4j.nn.api.Layer dl4j = SingleLayer.dl4j(conf, params);
         dl4j.setMaskArray(mask);
-        Layers.Result full = Layers.run(dl4j, input, epsilon);
+        SingleLayer.Result full = SingleLayer.run(dl4j, input, epsilon);
         try (EngineSession session = new OneDnnEngine().session(params.length(), true)) {
             TwinLayer twin = Layers.twin(session, conf, params, type);
             twin.setMaskArray(mask);
-            Layers.Result actual = Layers.run(twin, input.castTo(type), epsilon.castTo(type));
+            SingleLayer.Result actual = SingleLayer.run(twin, input.castTo(type), epsilon.castTo(type));
             INDArray gradient = twin.getGradientsViewArray().reshape(params.length());
             double rounding = Agreement.rounding(type);
             double other = rounding / 4 + FLOAT_ERROR;
@@ -197,7 +198,7 @@ class RecurrentTwinTest {
                 ? lstm(nIn, units, RNNFormat.NCW, Activation.TANH, Activation.SIGMOID)
                 : simpleRnn(nIn, units, RNNFormat.NCW, Activation.TANH);
         INDArray params = params(random, conf);
-        RecurrentLayer dl4j = (RecurrentLayer) Layers.dl4j(conf, params);
+        RecurrentLayer dl4j = (RecurrentLayer) SingleLayer.dl4j(conf, params);
         try (EngineSession session = new OneDnnEngine().session(params.length(), true)) {
             TwinLayer wrapper = Layers.twin(session, conf, params, DataType.FLOAT);
             RecurrentLayer twin = (RecurrentLayer) wrapper.twin().compute();
@@ -211,8 +212,8 @@ class RecurrentTwinTest {
             for (int segment = 0; segment < 3; segment++) {
                 INDArray input = gaussian(random, 1, minibatch, nIn, steps);
                 INDArray epsilon = gaussian(random, 1, minibatch, units, steps);
-                Layers.Result expected = segment(dl4j, input, epsilon, back);
-                Layers.Result actual = segment(twin, input, epsilon, back);
+                SingleLayer.Result expected = segment(dl4j, input, epsilon, back);
+                SingleLayer.Result actual = segment(twin, input, epsilon, back);
                 Agreement.assertWithin("output", expected.output(), actual.output(), FLOAT_ERROR);
                 if (lstm || back >= steps) {
                     // DL4J's simple RNN leaves the gradients of earlier inputs as it finds them in memory.
@@ -228,12 +229,12 @@ class RecurrentTwinTest {
     }
 
     /** Runs the passes as networks do for truncated BPTT. */
-    private static Layers.Result segment(RecurrentLayer layer, INDArray input, INDArray epsilon, int back) {
+    private static SingleLayer.Result segment(RecurrentLayer layer, INDArray input, INDArray epsilon, int back) {
         INDArray output =
                 layer.rnnActivateUsingStoredState(input, true, true, NONE).dup();
         Pair<Gradient, INDArray> result = layer.tbpttBackpropGradient(epsilon.dup(), back, NONE);
         layer.rnnSetPreviousState(layer.rnnGetTBPTTState());
-        return new Layers.Result(output, result.getFirst(), result.getSecond());
+        return new SingleLayer.Result(output, result.getFirst(), result.getSecond());
     }
 
     @Test
@@ -271,7 +272,7 @@ class RecurrentTwinTest {
         INDArray input = gaussian(new Random(2), 1, 2, 4, 3);
         try (EngineSession session = new OneDnnEngine().session(1, true)) {
             assertEquals(
-                    messageOf(Layers.dl4j(conf, params), input),
+                    messageOf(SingleLayer.dl4j(conf, params), input),
                     messageOf(Layers.twin(session, conf, params, DataType.FLOAT), input));
         }
     }

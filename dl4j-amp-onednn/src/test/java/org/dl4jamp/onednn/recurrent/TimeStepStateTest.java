@@ -16,6 +16,7 @@ import org.deeplearning4j.nn.conf.layers.BaseRecurrentLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.onednn.Layers;
@@ -98,7 +99,7 @@ class TimeStepStateTest {
     void statesThatAProgramHasAskedForStayAsTheyAre(String kind, String mode) throws ReflectiveOperationException {
         BaseRecurrentLayer conf = layer(kind);
         INDArray params = gaussian(random, 0.3, conf.initializer().numParams(conf));
-        RecurrentLayer dl4j = (RecurrentLayer) Layers.dl4j(conf, params);
+        RecurrentLayer dl4j = (RecurrentLayer) SingleLayer.dl4j(conf, params);
         try (EngineSession session = session(mode)) {
             RecurrentLayer twin = (RecurrentLayer)
                     Layers.twin(session, conf, params, DataType.FLOAT).twin().compute();

@@ -26,6 +26,7 @@ import org.deeplearning4j.nn.conf.layers.convolutional.Cropping2D;
 import org.deeplearning4j.nn.conf.layers.convolutional.Cropping3D;
 import org.deeplearning4j.nn.conf.layers.misc.RepeatVector;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.onednn.Layers;
 import org.dl4jamp.onednn.OneDnnEngine;
@@ -144,7 +145,7 @@ class ShapeLayersTest {
         INDArray input = gaussian(new Random(1), 1, 6);
         LayerWorkspaceMgr none = LayerWorkspaceMgr.noWorkspaces();
         RuntimeException expected = assertThrows(
-                RuntimeException.class, () -> Layers.dl4j(conf, null).activate(input, false, none));
+                RuntimeException.class, () -> SingleLayer.dl4j(conf, null).activate(input, false, none));
         try (EngineSession session = new OneDnnEngine().session(0, true)) {
             RuntimeException actual =
                     assertThrows(RuntimeException.class, () -> Layers.twin(session, conf, null, DataType.FLOAT)

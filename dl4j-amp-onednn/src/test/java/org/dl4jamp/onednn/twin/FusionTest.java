@@ -30,9 +30,9 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.SingleLayer;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.onednn.Agreement;
-import org.dl4jamp.onednn.Layers;
 import org.dl4jamp.onednn.Passes;
 import org.dl4jamp.onednn.Types;
 import org.dl4jamp.onednn.memory.Layout;
@@ -294,7 +294,7 @@ class FusionTest {
         INDArray x = gaussian(random, 2, 3, 5, 4, 6);
         INDArray epsilon = gaussian(random, 1, 3, 5, 4, 6);
 
-        org.deeplearning4j.nn.api.Layer norm = Layers.dl4j(conf, params);
+        org.deeplearning4j.nn.api.Layer norm = SingleLayer.dl4j(conf, params);
         INDArray between = norm.activate(x.dup(), true, none);
         // Rounding to BFLOAT16 leaves signs as they are.
         INDArray expected = norm.backpropGradient(epsilon.mul(between.gt(0).castTo(DataType.FLOAT)), none)
@@ -303,7 +303,8 @@ class FusionTest {
         try (OneDnnContext context = new OneDnnContext()) {
             FusedRelu fused = new FusedRelu();
             BatchNormTwin first = new BatchNormTwin(norm.conf(), type, context);
-            ActivationTwin then = new ActivationTwin(Layers.dl4j(relu, null).conf(), type, context);
+            ActivationTwin then =
+                    new ActivationTwin(SingleLayer.dl4j(relu, null).conf(), type, context);
             first.fuse(fused);
             then.fuse(fused);
             then.outputStays();

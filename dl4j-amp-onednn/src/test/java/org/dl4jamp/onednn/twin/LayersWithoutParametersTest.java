@@ -23,6 +23,7 @@ import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.onednn.Agreement;
@@ -54,8 +55,8 @@ class LayersWithoutParametersTest {
             for (double alpha : new double[] {0.5, 1, 2}) {
                 org.deeplearning4j.nn.api.Layer twin =
                         Layers.twin(session, new ActivationLayer(new ActivationELU(alpha)), null, DataType.FLOAT);
-                INDArray gradient =
-                        Layers.run(twin, input, Nd4j.ones(DataType.FLOAT, 4, 5)).inputGradient();
+                INDArray gradient = SingleLayer.run(twin, input, Nd4j.ones(DataType.FLOAT, 4, 5))
+                        .inputGradient();
                 for (long i = 0; i < input.length(); i++) {
                     double x = input.getDouble(i);
                     assertEquals(x > 0 ? 1 : alpha * Math.exp(x), gradient.getDouble(i), 1e-5, "alpha " + alpha);
@@ -156,7 +157,7 @@ class LayersWithoutParametersTest {
                 try (EngineSession session = new OneDnnEngine().session(0, true)) {
                     TwinLayer twin = Layers.twin(session, conf, null, DataType.FLOAT);
                     assertInstanceOf(LrnTwin.class, twin.twin().compute());
-                    Layers.Result actual = Layers.run(twin, input, epsilon);
+                    SingleLayer.Result actual = SingleLayer.run(twin, input, epsilon);
                     INDArray[] expected = normalized(input, epsilon, neighbours / 2);
                     Agreement.assertWithin("output", expected[0], actual.output(), 1e-5);
                     Agreement.assertWithin("input gradient", expected[1], actual.inputGradient(), 1e-5);
@@ -216,13 +217,13 @@ class LayersWithoutParametersTest {
                 INDArray input = gaussian(new Random(1), 1, 4, 7, 3, 3);
                 INDArray epsilon = gaussian(new Random(2), 1, 4, 7, 3, 3);
                 Nd4j.getRandom().setSeed(7);
-                org.deeplearning4j.nn.api.Layer dl4j = Layers.dl4j(conf, null);
-                Layers.Result expected = Layers.run(dl4j, input.dup(), epsilon);
+                org.deeplearning4j.nn.api.Layer dl4j = SingleLayer.dl4j(conf, null);
+                SingleLayer.Result expected = SingleLayer.run(dl4j, input.dup(), epsilon);
                 Nd4j.getRandom().setSeed(7);
                 try (EngineSession session = new OneDnnEngine().session(0, true)) {
                     TwinLayer twin = Layers.twin(session, conf, null, type);
                     assertInstanceOf(DropoutTwin.class, twin.twin().compute());
-                    Layers.Result actual = Layers.run(twin, input.castTo(type), epsilon.castTo(type));
+                    SingleLayer.Result actual = SingleLayer.run(twin, input.castTo(type), epsilon.castTo(type));
                     Agreement.assertRoundedOnce(type + " output", expected.output(), actual.output());
                     Agreement.assertRoundedOnce(type + " input", expected.inputGradient(), actual.inputGradient());
                 }
@@ -232,15 +233,15 @@ class LayersWithoutParametersTest {
 
     private static void check(Layer conf, long[] shape, Random random) {
         INDArray input = distinct(gaussian(random, 1, shape));
-        org.deeplearning4j.nn.api.Layer dl4j = Layers.dl4j(conf, null);
+        org.deeplearning4j.nn.api.Layer dl4j = SingleLayer.dl4j(conf, null);
         long[] output = dl4j.activate(input.dup(), true, LayerWorkspaceMgr.noWorkspaces())
                 .shape();
         INDArray epsilon = gaussian(random, 1, output);
-        Layers.Result expected = Layers.run(dl4j, input, epsilon);
+        SingleLayer.Result expected = SingleLayer.run(dl4j, input, epsilon);
         for (DataType type : Types.here()) {
             try (EngineSession session = new OneDnnEngine().session(0, true)) {
-                Layers.Result actual =
-                        Layers.run(Layers.twin(session, conf, null, type), input.castTo(type), epsilon.castTo(type));
+                SingleLayer.Result actual = SingleLayer.run(
+                        Layers.twin(session, conf, null, type), input.castTo(type), epsilon.castTo(type));
                 Agreement.assertRoundedOnce(type + " output", expected.output(), actual.output());
                 Agreement.assertRoundedOnce(type + " input", expected.inputGradient(), actual.inputGradient());
             }
