@@ -63,7 +63,10 @@ final class DifferentialCheck {
             boolean leavesOtherMasks =
                     scenario.has(Option.MASKS) && scenario.makesOtherSteps() && description.hasAVertexThatKeepsMasks();
             // Mixed precision refuses a network without parameters, with that reason.
-            if (!net.hasParameters() || description.isOverwrittenByStock() || leavesOtherMasks) {
+            if (!net.hasParameters()
+                    || description.isOverwrittenByStock()
+                    || leavesOtherMasks
+                    || description.overflowsInStock()) {
                 return Optional.empty();
             }
             Batch batch = new Batches(description, scenario.has(Option.MASKS), 0).of(new Draw(scenario.seed()), 3);

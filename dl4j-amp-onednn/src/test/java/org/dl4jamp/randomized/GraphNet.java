@@ -76,7 +76,10 @@ record GraphNet(ComputationGraph model) implements Net {
 
     @Override
     public double score(Batch batch, boolean training) {
-        return model.score(batch.multiDataSet(), training);
+        double score = model.score(batch.multiDataSet(), training);
+        // Stock graphs keep the masks up to the next step, which is another one where a step fails.
+        model.clearLayerMaskArrays();
+        return score;
     }
 
     @Override

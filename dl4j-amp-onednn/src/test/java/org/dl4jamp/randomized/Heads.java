@@ -23,6 +23,7 @@ import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 import org.nd4j.linalg.lossfunctions.impl.LossBinaryXENT;
 import org.nd4j.linalg.lossfunctions.impl.LossCosineProximity;
 import org.nd4j.linalg.lossfunctions.impl.LossFMeasure;
+import org.nd4j.linalg.lossfunctions.impl.LossKLD;
 import org.nd4j.linalg.lossfunctions.impl.LossL1;
 import org.nd4j.linalg.lossfunctions.impl.LossMCXENT;
 import org.nd4j.linalg.lossfunctions.impl.LossMSE;
@@ -130,8 +131,10 @@ final class Heads {
         boolean single = type.arrayElementsPerExample() == 1;
         // Signs add up to zero but for rounding, of which AdaMax makes a whole step.
         boolean cancels = drawn.loss() instanceof LossL1 && scenario.updater() == Updaters.ADA_MAX;
+        // It clips labels of NaN to ordinary ones: a step fails by its gradients, which only parameters have.
+        boolean clips = drawn.loss() instanceof LossKLD && scenario.has(Option.FAILURES) && !parameters;
         Objective objective =
-                (together && (separable || Family.of(type) != Family.VECTORS)) || (sign && single) || cancels
+                (together && (separable || Family.of(type) != Family.VECTORS)) || (sign && single) || cancels || clips
                         ? Objective.of(LossFunction.XENT, Activation.SIGMOID, Labels.BINARY)
                         : drawn;
         int outputs = objective.loss() instanceof LossFMeasure ? 1 : draw.between(1, 4);
