@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.DatagramSocket;
 import java.net.InetAddress;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.api.java.JavaSparkContext;
@@ -58,12 +59,30 @@ class SharedFailuresOnAClusterTest {
 
     @AfterEach
     void stop() throws InterruptedException {
-        // The driver's thread waits ten seconds for an executor that can't be reached. DL4J's next master in this JVM
-        // would unmap the memory that it goes on with.
-        Thread.sleep(12_000);
+        awaitConnections();
         context.close();
         cluster.close();
         taken.close();
+    }
+
+    /**
+     * Waits until the driver connects to nobody. For each attempt of an executor that can't be reached its thread waits
+     * ten seconds, and DL4J's next master in this JVM would unmap the memory that it goes on with.
+     */
+    private static void awaitConnections() throws InterruptedException {
+        for (int quiet = 0; quiet < 20; quiet++) {
+            Thread.sleep(100);
+            if (isConnecting()) {
+                quiet = 0;
+            }
+        }
+    }
+
+    private static boolean isConnecting() {
+        return Thread.getAllStackTraces().values().stream()
+                .flatMap(Arrays::stream)
+                .anyMatch(call -> call.getClassName().endsWith(".AeronUdpTransport")
+                        && call.getMethodName().equals("addConnection"));
     }
 
     @Test
