@@ -11,20 +11,34 @@ final class Differences {
     static final String INTRODUCTION = """
             # What a program may expect while mixed precision is on
 
-            Every public method of DL4J 1.0.0-M2.1's networks, called on a stock network and on one with mixed precision. *Same* means: what it returns or throws, and parameters, updater
-            state, score, counters, output, recurrent state and the next training step after it, are those of the stock network: up to 2 % of their norm in HALF on ND4J's engine, and up to
-            FP32 rounding where `AmpConfig` says `FLOAT`. Each row is a test, which also fails if something that is listed as different isn't, or if DL4J has a method that isn't here.
-            Networks with an autoencoder and a dense layer are called in HALF and FLOAT, networks of LSTMs with masks in HALF. *Same: throws* are calls that DL4J rejects on both.
+            Every public method of DL4J 1.0.0-M2.1's networks is called on a stock network and on one with mixed
+            precision. *Same* means that the results, and everything that the call can change, are those of the stock
+            network:
+
+            - what the method returns or throws,
+            - parameters, updater state, score, counters, output and recurrent state after it,
+            - the next training step after it.
+
+            Numbers may differ by up to 2 % of their norm in HALF on ND4J's engine, and by FP32 rounding where
+            `AmpConfig` says `FLOAT`. Networks with an autoencoder and a dense layer are called in HALF and FLOAT,
+            networks of LSTMs with masks in HALF. *Same: throws* are calls that DL4J rejects on both.
+
+            Each row is a test. It also fails if something that is listed as different isn't, or if DL4J has a method
+            that isn't here.
 
             Two differences have no row, in FP32 on the engine `onednn`:
 
-            - Dropout usually drops the positions that stock DL4J drops for the same seed of ND4J's random generator. They may
-              differ where an array has another order in memory, as behind embeddings, `RepeatVector`, `Upsampling1D`,
-              `ZeroPadding1DLayer` and `GravesLSTM`. The distribution is the same.
-            - `FrozenLayerWithBackprop` around an `ActivationLayer` passes the gradient of that function on. Stock DL4J overwrites
-              the layer's input before, and computes the gradient for wrong arguments.
+            - Dropout usually drops the positions that stock DL4J drops for the same seed of ND4J's random generator.
+              They may differ where an array has another order in memory, as behind embeddings, `RepeatVector`,
+              `Upsampling1D`, `ZeroPadding1DLayer` and `GravesLSTM`. The distribution is the same.
+            - `FrozenLayerWithBackprop` around an `ActivationLayer` passes the gradient of that function on. Stock
+              DL4J overwrites the layer's input before, and computes the gradient for wrong arguments.
 
-            This page is written by `mvn -Plong -pl dl4j-amp-core test -Dtest=TransparencyTableTest -Ddl4jamp.transparency.write=true` from `Differences.java` beside that test.
+            This command writes the page from `Differences.java` beside that test:
+
+            ```
+            mvn -Plong -pl dl4j-amp-core test -Dtest=TransparencyTableTest -Ddl4jamp.transparency.write=true
+            ```
             """;
 
     private static final String LAYERS = "MultiLayerNetwork";
