@@ -38,6 +38,7 @@ import org.deeplearning4j.nn.conf.layers.convolutional.Cropping3D;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
 import org.deeplearning4j.nn.weights.WeightInitDistribution;
 import org.dl4jamp.precision.Precision;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;
@@ -282,6 +283,7 @@ class ConvolutionalLayersTest {
         layer.runsWhenForced();
     }
 
+    @Tag("long")
     @ParameterizedTest
     @MethodSource({"images", "capsules", "volumes"})
     void runsInAGraph(LayerCase layer) {

@@ -32,6 +32,7 @@ import org.deeplearning4j.nn.conf.layers.util.MaskLayer;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.deeplearning4j.nn.conf.weightnoise.DropConnect;
 import org.dl4jamp.precision.Precision;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;
@@ -269,12 +270,14 @@ class RecurrentLayersTest {
         layer.runsByDefault(Precision.BFLOAT16);
     }
 
+    @Tag("long")
     @ParameterizedTest
     @MethodSource({"recurrent", "toVectors", "oneDimensional", "sequencesOfWordsAndCopies"})
     void runsWhenForced(LayerCase layer) {
         layer.runsWhenForced();
     }
 
+    @Tag("long")
     @ParameterizedTest
     @MethodSource({"recurrent", "toVectors", "oneDimensional", "sequencesOfWordsAndCopies"})
     void runsInAGraph(LayerCase layer) {

@@ -148,6 +148,7 @@ class AmpCommandTest {
         assertTrue(List.of("BFLOAT16", "FLOAT").contains(precision), precision);
     }
 
+    @Tag("long")
     @ParameterizedTest
     @CsvSource({"sine --size=8 --hidden=8 --iterations=3", "digits --epochs=1"})
     void whereNoLayerIsHalfNothingIsSaidOfMixedPrecision(String command) {
@@ -214,12 +215,25 @@ class AmpCommandTest {
     @CsvSource({
         "sine --size=8 --hidden=8 --iterations=3 --json=/dev/full, --json, Speed-up",
         "sine --size=8 --hidden=8 --iterations=3 --image=/dev/full, --image, Speed-up",
-        "digits --epochs=1 --json=/dev/full, --json, residual",
-        "parallel --epochs=1 --json=/dev/full, --json, replica 1",
         "example one-line --json=/dev/full, --json, one-line",
     })
     @EnabledOnOs(value = OS.LINUX, disabledReason = "/dev/full is Linux's")
     void aFileThatFillsItsDiskIsSaidInOneLineAfterTheFigures(String command, String option, String figure) {
+        assertSaidAfterTheFigures(command, option, figure);
+    }
+
+    @Tag("long")
+    @ParameterizedTest
+    @CsvSource({
+        "digits --epochs=1 --json=/dev/full, --json, residual",
+        "parallel --epochs=1 --json=/dev/full, --json, replica 1",
+    })
+    @EnabledOnOs(value = OS.LINUX, disabledReason = "/dev/full is Linux's")
+    void soIsOneOfALongTraining(String command, String option, String figure) {
+        assertSaidAfterTheFigures(command, option, figure);
+    }
+
+    private void assertSaidAfterTheFigures(String command, String option, String figure) {
         List<String> arguments = new ArrayList<>(List.of(command.split(" ")));
         if (command.startsWith("sine") && !command.contains("--image")) {
             arguments.add("--image=" + folder.resolve("s.png"));

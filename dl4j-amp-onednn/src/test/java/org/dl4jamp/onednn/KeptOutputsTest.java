@@ -39,6 +39,7 @@ import org.deeplearning4j.optimize.api.TrainingListener;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.Precision;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -186,16 +187,39 @@ class KeptOutputsTest {
     }
 
     static Stream<Arguments> losses() {
-        return Stream.of("onednn", "nd4j").flatMap(engine -> Stream.of(WorkspaceMode.ENABLED, WorkspaceMode.NONE)
-                .flatMap(workspaces -> Stream.of(Shape.values()).flatMap(shape -> Stream.of(Front.values())
-                        .filter(shape::has)
-                        .map(front -> Arguments.of(engine, workspaces, shape, front)))));
+        return losses("onednn", WorkspaceMode.ENABLED);
+    }
+
+    static Stream<Arguments> lossesOtherwise() {
+        return Stream.of(
+                        losses("onednn", WorkspaceMode.NONE),
+                        losses("nd4j", WorkspaceMode.ENABLED),
+                        losses("nd4j", WorkspaceMode.NONE))
+                .flatMap(each -> each);
+    }
+
+    private static Stream<Arguments> losses(String engine, WorkspaceMode workspaces) {
+        return Stream.of(Shape.values()).flatMap(shape -> Stream.of(Front.values())
+                .filter(shape::has)
+                .map(front -> Arguments.of(engine, workspaces, shape, front)));
     }
 
     @ParameterizedTest
     @MethodSource("losses")
     void behindReluEachLossLayerTrainsAsInDl4jWithEachActivationFunction(
             String engine, WorkspaceMode workspaces, Shape shape, Front front) {
+        assertLossesTrainAsInDl4j(engine, workspaces, shape, front);
+    }
+
+    @Tag("long")
+    @ParameterizedTest
+    @MethodSource("lossesOtherwise")
+    void behindReluEachLossLayerTrainsAsInDl4jWithoutWorkspacesAndOnThePortableEngine(
+            String engine, WorkspaceMode workspaces, Shape shape, Front front) {
+        assertLossesTrainAsInDl4j(engine, workspaces, shape, front);
+    }
+
+    private static void assertLossesTrainAsInDl4j(String engine, WorkspaceMode workspaces, Shape shape, Front front) {
         for (Activation activation : EnumSet.complementOf(EnumSet.copyOf(NOT_COMPARED))) {
             GraphBuilder graph = builder(workspaces, shape);
             String last = front.add(graph, shape);

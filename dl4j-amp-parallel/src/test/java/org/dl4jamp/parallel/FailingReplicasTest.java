@@ -20,6 +20,7 @@ import org.deeplearning4j.parallelism.ParallelWrapper.TrainingMode;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.precision.Precision;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -178,6 +179,7 @@ class FailingReplicasTest {
         });
     }
 
+    @Tag("long")
     @ParameterizedTest
     @EnumSource(value = TrainingMode.class, names = "CUSTOM", mode = EnumSource.Mode.EXCLUDE)
     void aSlowStepOfTheNetworkItselfIsWaitedForAfterAFailure(TrainingMode mode) {
@@ -223,6 +225,7 @@ class FailingReplicasTest {
         }
     }
 
+    @Tag("long")
     @Test
     void aReplicaThatWaitsForeverInAnAccumulatorOfTheUsersIsLeftBehindAndTheFailureSaysSo() {
         Model net = Replicas.initialized(false);

@@ -9,6 +9,7 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.parallelism.ParallelWrapper;
 import org.deeplearning4j.parallelism.ParallelWrapper.TrainingMode;
 import org.dl4jamp.config.AmpConfig;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -17,6 +18,7 @@ import org.nd4j.linalg.dataset.DataSet;
 
 /** Replicas in mixed precision learn what those of stock DL4J learn. */
 // In a thread of its own: DL4J's waiting can't be interrupted.
+@Tag("long")
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class LearningTest {
     private final List<DataSet> train = Replicas.batches(60, 32, 1);

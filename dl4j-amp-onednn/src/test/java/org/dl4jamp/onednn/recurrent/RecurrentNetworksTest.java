@@ -29,6 +29,7 @@ import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.onednn.Types;
 import org.dl4jamp.precision.Precision;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -216,6 +217,7 @@ class RecurrentNetworksTest {
     }
 
     /** At the first forward pass it's unknown that the backward pass ends within the sequence. */
+    @Tag("long")
     @ParameterizedTest
     @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void truncatedBpttOfLstmsNeedsNoMask(Precision precision) {
@@ -259,6 +261,7 @@ class RecurrentNetworksTest {
         assertTrue(network.rnnGetPreviousState(0).containsKey("prevMem"));
     }
 
+    @Tag("long")
     @ParameterizedTest
     @EnumSource(Bidirectional.Mode.class)
     void bidirectionalLayersLearn(Bidirectional.Mode mode) {
@@ -266,6 +269,7 @@ class RecurrentNetworksTest {
                 characters(new Bidirectional(mode, lstm(32))), Types.halfPrecision(), 30, text(8, STEPS, true));
     }
 
+    @Tag("long")
     @Test
     void embeddedCharactersAreLearntToo() {
         MultiLayerConfiguration configuration = builder(
@@ -315,6 +319,7 @@ class RecurrentNetworksTest {
         assertTrainsToFp32sLoss(configuration, Types.halfPrecision(), 12, classes(12));
     }
 
+    @Tag("long")
     @Test
     void savesAndRestoresWhatItTrained() throws IOException {
         DataSet text = text(8, STEPS, false);
