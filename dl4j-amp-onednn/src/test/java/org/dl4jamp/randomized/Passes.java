@@ -116,16 +116,20 @@ final class Passes {
         player.net().clearState();
     }
 
-    /** Returns whether stock DL4J has no state from step to step, or takes another array for it. */
+    /**
+     * Returns whether stock DL4J has no state from step to step, takes another array for it, or masks with what an
+     * earlier pass has left: networks call the layer inside MaskZeroLayer.
+     */
     private static boolean keepsNoState(Player player) {
         boolean takesSteps = player.scenario().has(Option.CHANNELS_LAST)
                 && player.description().names("SimpleRnn");
-        return takesSteps || player.description().hasBidirectionalLayers();
+        return takesSteps
+                || player.description().hasBidirectionalLayers()
+                || player.description().names("MaskZeroLayer");
     }
 
     static void storedState(Player player, Draw draw, String name) {
-        // Networks then call the layer inside MaskZeroLayer, which has the mask of an earlier pass.
-        if (keepsNoState(player) || player.description().names("MaskZeroLayer")) {
+        if (keepsNoState(player)) {
             return;
         }
         Map<String, INDArray> all = player.net().storedState(player.batches().of(draw, 3), draw.chance(0.5));

@@ -60,6 +60,10 @@ final class StockLimits {
         if (scenario.truncates() && NOT_TRUNCATED.contains(name)) {
             return false;
         }
+        // Of one channel and one example its gradient of the input lacks all steps but the first.
+        if (name.equals("locallyConnected1d") && scenario.makesOtherSteps() && channels(type) == 1) {
+            return false;
+        }
         // It carries the last channel of all steps to the next segment, and not all channels of the last step.
         if (scenario.truncates() && scenario.has(Option.CHANNELS_LAST) && name.equals("simpleRnn")) {
             return false;
@@ -93,12 +97,16 @@ final class StockLimits {
                 || !CHANNELS_FIRST_ONLY.contains(name);
     }
 
+    private static long channels(InputType type) {
+        return type instanceof InputType.InputTypeRecurrent sequence ? sequence.getSize() : 0;
+    }
+
     private static boolean allowImages(String name, InputType.InputTypeConvolutional images, Scenario scenario) {
         return switch (name) {
             // Of one channel ND4J leaves the weights of the second product out.
             case "separable" -> images.getChannels() > 1;
             // Of one channel ND4J throws for one example, and not for the whole batch that micro-batches make.
-            case "depthwise" -> images.getChannels() > 1 || !scenario.makesOtherSteps();
+            case "depthwise", "locallyConnected" -> images.getChannels() > 1 || !scenario.makesOtherSteps();
             case "spaceToDepth" -> images.getHeight() % 2 == 0 && images.getWidth() % 2 == 0;
             // Half of its window has to be less than the channels.
             case "localResponseNormalization" -> images.getChannels() > 1;
