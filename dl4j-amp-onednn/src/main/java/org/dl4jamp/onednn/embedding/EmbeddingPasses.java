@@ -23,7 +23,6 @@ final class EmbeddingPasses implements AutoCloseable {
     private final ActivationFunction function;
     private final Supplier<String> layer;
 
-    /** @param layer its name for error messages */
     EmbeddingPasses(OneDnnContext context, IActivation activation, Supplier<String> layer) {
         this.context = context;
         this.function = new ActivationFunction(context, activation);

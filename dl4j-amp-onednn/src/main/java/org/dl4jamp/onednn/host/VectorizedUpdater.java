@@ -23,11 +23,7 @@ import org.nd4j.linalg.learning.config.Adam;
 record VectorizedUpdater(List<INDArray> state, Rule rule) {
     /** The arithmetic of all steps. */
     interface Rule {
-        /**
-         * Returns the arithmetic of a step.
-         *
-         * @param divisor the divisor of the gradients
-         */
+        /** Returns the arithmetic of a step, which divides the gradients by a divisor. */
         Step of(int iteration, int epoch, float divisor);
     }
 

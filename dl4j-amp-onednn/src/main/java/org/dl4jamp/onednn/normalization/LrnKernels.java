@@ -58,15 +58,8 @@ final class LrnKernels implements AutoCloseable {
                 false);
         workspace = context.staging();
         workspace.reserve(first.workspace_desc().get_size());
-        forward = new Kernel(context, what, first, new lrn_forward(first))
-                .argument(dnnl.DNNL_ARG_SRC, array)
-                .argument(dnnl.DNNL_ARG_DST, array)
-                .argument(dnnl.DNNL_ARG_WORKSPACE, first.workspace_desc());
-        backward = new Kernel(context, what + ", backward", back, new lrn_backward(back))
-                .argument(dnnl.DNNL_ARG_SRC, array)
-                .argument(dnnl.DNNL_ARG_DIFF_DST, array)
-                .argument(dnnl.DNNL_ARG_DIFF_SRC, array)
-                .argument(dnnl.DNNL_ARG_WORKSPACE, first.workspace_desc());
+        forward = new Kernel(context, what, first);
+        backward = new Kernel(context, what + ", backward", back);
     }
 
     static LrnKernels make(OneDnnContext context, String layer, Formula formula, Layout layout) {

@@ -6,7 +6,7 @@ import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.memory.Slab;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.TimeStepKernels;
-import org.dl4jamp.onednn.weights.RecurrentWeights;
+import org.dl4jamp.onednn.weights.WeightCopy;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -30,7 +30,7 @@ abstract class RecurrentCell implements AutoCloseable {
      * @param type the type of its arrays
      * @param weights memory for copies of its weights
      */
-    record Setup(OneDnnContext context, String layer, DataType type, SequenceShape shape, RecurrentWeights weights) {}
+    record Setup(OneDnnContext context, String layer, DataType type, SequenceShape shape, WeightCopy weights) {}
 
     RecurrentCell(Setup setup, FeedForwardLayer conf) {
         this.context = setup.context();
