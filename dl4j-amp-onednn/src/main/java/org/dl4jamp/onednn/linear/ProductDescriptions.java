@@ -14,8 +14,6 @@ import org.nd4j.linalg.api.buffer.DataType;
  * is to be used within {@link OneDnnContext#make}, and made anew for each primitive, which takes little time and no
  * memory.
  *
- * @param primitives which they are
- * @param task the layer and shapes that they are made for
  * @param samples the positions of the input that are multiplied
  */
 record ProductDescriptions<F extends primitive_desc>(

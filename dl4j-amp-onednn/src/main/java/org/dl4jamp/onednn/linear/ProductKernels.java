@@ -4,7 +4,6 @@ import java.util.EnumMap;
 import java.util.Map;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
-import org.bytedeco.dnnl.primitive;
 import org.bytedeco.dnnl.primitive_desc;
 import org.dl4jamp.onednn.linear.ProductDescriptions.Pass;
 import org.dl4jamp.onednn.memory.Layout;
@@ -34,12 +33,8 @@ public final class ProductKernels implements AutoCloseable {
     /**
      * The layer and the shapes that kernels are made for.
      *
-     * @param layer for error messages
-     * @param input the layout of the input
      * @param weights the layout of the master weights and their gradients, {@code [nOut, nIn, ...]} or {@code [groups,
      *     nOut, nIn, ...]}
-     * @param hasBias whether there is a bias
-     * @param output the layout of the output
      * @param sum whether another array may be added before the activation function is applied
      * @param function the activation function that is applied to the output; null if there is none
      */

@@ -192,7 +192,6 @@ public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<
      * Returns the gradient of the sums before the activation function, in the type and order of the kernels.
      *
      * @param x the input in the type and order of the kernels
-     * @param epsilon the gradient of the output
      */
     final INDArray delta(
             ProductKernels kernels,

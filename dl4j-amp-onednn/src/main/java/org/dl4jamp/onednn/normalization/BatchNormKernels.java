@@ -111,7 +111,6 @@ final class BatchNormKernels implements AutoCloseable {
     /**
      * Runs the backward pass.
      *
-     * @param channels those of the forward pass
      * @param mask that of the forward pass, if ReLU was applied
      */
     void backward(

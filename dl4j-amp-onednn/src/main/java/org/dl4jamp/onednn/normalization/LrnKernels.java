@@ -18,9 +18,6 @@ final class LrnKernels implements AutoCloseable {
      * {@code y = x * (k + alpha * sum of squares of neighbours)^-beta}.
      *
      * @param neighbours how many channels are summed up, the channel itself among them
-     * @param alpha factor of the sum
-     * @param beta exponent
-     * @param k bias
      */
     record Formula(long neighbours, float alpha, float beta, float k) {}
 

@@ -24,9 +24,7 @@ public final class Combination implements AutoCloseable {
      * The operation to compute.
      *
      * @param operation applied to the first two arrays, then to the result and the third, and so on
-     * @param arrays how many there are
      * @param after functions applied to the result
-     * @param layout of the arrays and the result
      */
     public record Task(dnnl.algorithm operation, int arrays, List<Eltwise> after, Layout layout) {}
 

@@ -26,11 +26,8 @@ public final class Window {
     /**
      * @param axes number of axes along which it moves; DL4J's one-dimensional layers have a second number, which is
      *     ignored
-     * @param kernel its size
-     * @param strides its steps
      * @param padding on both sides, which counts in the modes Strict and Truncate
      * @param dilation the distance of two numbers that it covers
-     * @param mode the treatment of borders
      */
     public Window(int axes, int[] kernel, int[] strides, int[] padding, int[] dilation, ConvolutionMode mode) {
         this.kernel = longs(axes, kernel);

@@ -14,11 +14,9 @@ public record WindowGeometry(List<Axis> axes, boolean exceedsArray) {
     /**
      * The geometry along one axis.
      *
-     * @param kernel the size of the window
      * @param gap how many numbers are between two that the window covers: DL4J's dilation less one
      * @param before the padding before the array's first number
      * @param after the padding after its last
-     * @param output the size of the primitive's output
      */
     public record Axis(long kernel, long stride, long gap, long before, long after, long output) {}
 

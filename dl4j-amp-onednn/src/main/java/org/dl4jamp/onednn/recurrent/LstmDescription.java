@@ -17,15 +17,13 @@ import org.nd4j.linalg.api.buffer.DataType;
 final class LstmDescription {
     private static final dnnl.rnn_direction ONWARD = dnnl.rnn_direction.unidirectional_left2right;
 
-    /** Input and outputs of all time steps. */
-    final memory.desc input;
-
-    final memory.desc outputs;
     /** The state at one end of the sequences: h in the layer's type, and c. */
     final memory.desc output;
 
     final memory.desc memories;
-    final memory.desc biases;
+    private final memory.desc input;
+    private final memory.desc outputs;
+    private final memory.desc biases;
     private final memory.desc ofInput;
     private final memory.desc ofOutput;
 

@@ -63,7 +63,6 @@ final class LstmInference implements Twin.Weights, AutoCloseable {
      *
      * @param x the input, {@code [steps, minibatch, nIn]}
      * @param lastState takes the state after it, outside workspaces; null if unused
-     * @param place where the outputs go
      * @return {@code [steps, minibatch, units]}
      */
     INDArray outputs(Sequences sequences, INDArray x, LastState lastState, SequenceMemory place) {

@@ -184,12 +184,9 @@ final class RecurrentPasses implements AutoCloseable {
     /**
      * Runs a backward pass.
      *
-     * @param sequences of the forward pass
      * @param epsilon {@code [minibatch, units, time]}
      * @param backSteps how many time steps gradients flow back; all if it isn't positive
-     * @param gradients views that take the parameters' gradients
      * @param lastState takes the state after the last time step; null if unused
-     * @param destination where the result goes
      * @return the gradient of the input, {@code [minibatch, nIn, time]}; null if unused
      */
     INDArray backward(

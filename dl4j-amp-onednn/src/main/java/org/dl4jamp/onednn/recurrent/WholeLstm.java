@@ -88,7 +88,6 @@ final class WholeLstm implements AutoCloseable {
      * @param x {@code [steps, minibatch, nIn]}
      * @param outputs {@code [steps + 1, minibatch, units]}, with the state before in front
      * @param memories {@code [2, minibatch, units]}, with the state before in front
-     * @param memory memory for the trace
      */
     Trace forward(
             INDArray x, RecurrentParameters parameters, INDArray outputs, INDArray memories, SequenceMemory memory) {

@@ -14,13 +14,9 @@ import org.nd4j.linalg.api.buffer.DataType;
 /**
  * This engine's kernels for one of DL4J's layer classes.
  *
- * @param <L> the class
- * @param type the class
  * @param limits why a layer of the class has no twin
- * @param maker makes the twin
  * @param dropsInput whether DL4J's layer applies input dropout; the wrapper applies it for the twin
  * @param channels the axis of a layer's arrays that holds the channels
- * @param arrays the type of the twin's arrays
  */
 public record LayerKernels<L extends Layer>(
         Class<L> type,

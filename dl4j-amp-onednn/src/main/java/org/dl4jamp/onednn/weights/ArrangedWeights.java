@@ -25,7 +25,6 @@ public final class ArrangedWeights implements AutoCloseable {
     /**
      * Makes weights that a primitive reads; to be called within {@link OneDnnContext#make}.
      *
-     * @param place where a copy goes
      * @param network the layout of the network's weights
      * @param wanted the layout that the primitive reads
      */
@@ -40,7 +39,6 @@ public final class ArrangedWeights implements AutoCloseable {
      * Returns the same weights for another primitive: these if they're in its order, else a copy. Copying the copy
      * takes a fraction of the time: the network's weights are so far apart that each takes a cache line.
      *
-     * @param other where a copy goes
      * @param network the layout of the network's weights
      * @param current the layout of these
      * @param wanted the layout that the other primitive reads

@@ -63,12 +63,7 @@ public final class GateWeights implements AutoCloseable {
         return bytes;
     }
 
-    /**
-     * Copies weights.
-     *
-     * @param masters DL4J's
-     * @param primitives where the primitive's go
-     */
+    /** Copies DL4J's weights into the primitive's order. */
     public void take(INDArray masters, Place primitives) {
         for (int which = 0; which < GATES_OF_DL4J.length; which++) {
             toPrimitive.get(which).copy(ofDl4j(masters, which), primitives);

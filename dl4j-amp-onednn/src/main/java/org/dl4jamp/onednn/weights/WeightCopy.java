@@ -12,7 +12,7 @@ import org.dl4jamp.twin.Twin;
 public final class WeightCopy implements Twin.Weights, AutoCloseable {
     private final AlignedMemory bytes = new AlignedMemory();
     private final boolean keeps;
-    private Object content;
+    private Object reader;
     private boolean current;
 
     /** @param keeps whether only the first pass after a change of parameters makes it */
@@ -22,7 +22,7 @@ public final class WeightCopy implements Twin.Weights, AutoCloseable {
 
     /** Enlarges the memory, if it's smaller. The copy may be lost. */
     public void reserve(long atLeast) {
-        content = null;
+        reader = null;
         bytes.reserve(atLeast);
     }
 
@@ -38,9 +38,9 @@ public final class WeightCopy implements Twin.Weights, AutoCloseable {
         bytes.clear();
     }
 
-    /** Sets the reader's weights that it's a copy of. */
-    public void takenBy(Object weights) {
-        content = weights;
+    /** Sets the reader in whose order it is. */
+    public void takenBy(Object which) {
+        reader = which;
         current = keeps;
     }
 
@@ -49,9 +49,9 @@ public final class WeightCopy implements Twin.Weights, AutoCloseable {
         return current;
     }
 
-    /** Returns whether it's still the copy of these weights. */
-    public boolean isOf(Object weights) {
-        return content == weights;
+    /** Returns whether it's still in the order of a reader. */
+    public boolean isOf(Object which) {
+        return reader == which;
     }
 
     @Override
@@ -61,7 +61,7 @@ public final class WeightCopy implements Twin.Weights, AutoCloseable {
 
     @Override
     public void close() {
-        content = null;
+        reader = null;
         current = false;
         bytes.close();
     }
