@@ -61,8 +61,7 @@ public final class OneDnnEngine implements ComputeEngine {
             case NATIVE -> "this CPU multiplies BFLOAT16 natively";
             case EMULATED ->
                 "this CPU has no instructions for products of BFLOAT16. precision(BFLOAT16) would halve the memory of"
-                        + " activations,"
-                        + " in up to three times FP32's time";
+                        + " activations, in up to three times FP32's time";
             case NONE -> "this CPU has no instructions for products of BFLOAT16, nor for oneDNN to do without them";
         };
     }

@@ -20,7 +20,6 @@ import org.dl4jamp.onednn.embedding.EmbeddingLayers;
 import org.dl4jamp.onednn.host.HostStepKernels;
 import org.dl4jamp.onednn.host.Magnitudes;
 import org.dl4jamp.onednn.linear.ProductTwin;
-import org.dl4jamp.onednn.memory.LentGradients;
 import org.dl4jamp.onednn.memory.Resources;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -29,11 +28,9 @@ import org.dl4jamp.onednn.twin.FusedRelu;
 import org.dl4jamp.onednn.twin.GroupSum;
 import org.dl4jamp.onednn.twin.LayerKernels;
 import org.dl4jamp.onednn.twin.OneDnnCasting;
-import org.dl4jamp.onednn.twin.OutputKeeper;
-import org.dl4jamp.onednn.twin.RoundedParameters;
+import org.dl4jamp.onednn.twin.OneDnnTwin;
 import org.dl4jamp.onednn.vertex.VertexCoverage;
 import org.dl4jamp.onednn.vertex.VertexTwin;
-import org.dl4jamp.onednn.weights.KeptWeights;
 import org.dl4jamp.policy.FusionGroup;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.twin.Casting;
@@ -41,7 +38,9 @@ import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -94,8 +93,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         DataType type = type(request, kernels.arrays());
         if (type == DataType.BFLOAT16 && twins.isEmpty() && OneDnnLibrary.bfloat16() != OneDnnLibrary.Bfloat16.NATIVE) {
             LOG.warn("This CPU has no instructions for products of BFLOAT16: it halves the memory of activations, in"
-                    + " up to three times"
-                    + " the time of FLOAT, which AUTO would take");
+                    + " up to three times the time of FLOAT, which AUTO would take");
         }
         NeuralNetConfiguration conf = request.master().conf().clone();
         conf.setCacheMode(CacheMode.NONE);
@@ -103,15 +101,17 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         IDropout dropout = kernels.dropsInput() ? layer.getIDropout() : null;
         conf.getLayer().setIDropout(null);
         boolean rounds = type == DataType.BFLOAT16;
-        org.deeplearning4j.nn.api.Layer compute =
-                compute(request, kernels.maker().make(conf, type, context));
+        org.deeplearning4j.nn.api.Layer compute = kernels.maker().make(conf, type, context);
+        OneDnnTwin twin = (OneDnnTwin) compute;
+        twins.add(twin);
+        prepare(request, compute, twin);
         return new Twin(
                 compute,
                 type,
                 rounds,
                 Twin.Retention.INPUT,
                 dropout,
-                context.infers() ? keptWeights(compute) : weights(request),
+                context.infers() ? twin.keptWeights() : weights(request),
                 casting(layer, kernels),
                 kernels.arrays().returnsFloat() ? DataType.FLOAT : type);
     }
@@ -166,32 +166,41 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         boolean rounds = !masterWeights
                 && request.precision().isHalf()
                 && request.master().numParams() > 0;
-        return rounds ? new RoundedParameters(context, request.master().params()) : Twin.Weights.MASTER;
+        return rounds ? roundedAfterSteps(request.master().params()) : Twin.Weights.MASTER;
     }
 
-    private static Twin.Weights keptWeights(org.deeplearning4j.nn.api.Layer twin) {
-        return twin instanceof KeptWeights keeper ? keeper.keptWeights() : Twin.Weights.MASTER;
+    /** Returns parameters that are rounded themselves: for opt levels without master weights. */
+    private Twin.Weights roundedAfterSteps(INDArray params) {
+        INDArray parameters = params.reshape(params.length());
+        INDArray rounded;
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            rounded = Nd4j.createUninitialized(DataType.BFLOAT16, parameters.length());
+        }
+        return new Twin.Weights() {
+            @Override
+            public void stepDone() {
+                context.copies().copy(parameters, rounded);
+                context.copies().copy(rounded, parameters);
+            }
+        };
     }
 
-    private org.deeplearning4j.nn.api.Layer compute(TwinRequest request, org.deeplearning4j.nn.api.Layer twin) {
-        twins.add((AutoCloseable) twin);
+    private void prepare(TwinRequest request, org.deeplearning4j.nn.api.Layer compute, OneDnnTwin twin) {
         if (request.master().numParams() > 0) {
             INDArray parameters = request.master().params();
-            twin.setParamsViewArray(parameters);
-            twin.setParamTable(twin.conf().getLayer().initializer().init(twin.conf(), parameters, false));
+            compute.setParamsViewArray(parameters);
+            compute.setParamTable(compute.conf().getLayer().initializer().init(compute.conf(), parameters, false));
         }
         request.fusion().ifPresent(fusion -> ((FusedRelu.Partner) twin).fuse(relu(fusion)));
-        if (twin instanceof OutputKeeper keeper && !request.surroundings().outputMayChange()) {
-            keeper.outputStays();
+        if (!request.surroundings().outputMayChange()) {
+            twin.outputStays();
         }
-        if (twin instanceof LentGradients.Lender lender
-                && request.surroundings().inputFused()) {
-            lender.lendInputGradient();
+        if (request.surroundings().inputFused()) {
+            twin.lendInputGradient();
         }
-        twin.setIndex(request.master().getIndex());
-        twin.setIterationCount(request.master().getIterationCount());
-        twin.setEpochCount(request.master().getEpochCount());
-        return twin;
+        compute.setIndex(request.master().getIndex());
+        compute.setIterationCount(request.master().getIterationCount());
+        compute.setEpochCount(request.master().getEpochCount());
     }
 
     private void note(LayerContext surroundings) {

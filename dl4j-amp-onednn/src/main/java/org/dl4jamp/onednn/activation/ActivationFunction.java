@@ -56,28 +56,26 @@ public final class ActivationFunction implements AutoCloseable {
     /**
      * Applies it.
      *
-     * @param layer for error messages
      * @param sums FP32, channels-last; lost
      * @param output of any type
      */
     public void forward(String layer, INDArray sums, boolean training, INDArray output) {
-        if (isIdentity()) {
-            context.copies().copy(sums, output);
-        } else if (eltwise == null) {
+        if (eltwise == null) {
             context.copies()
                     .copy(
                             activation.getActivation(Workspaces.contiguous(sums), training),
                             Workspaces.contiguous(output));
-        } else {
-            forwardFrom(layer, sums, sums);
-            context.copies().copy(sums, output);
+            return;
         }
+        if (!isIdentity()) {
+            forwardFrom(layer, sums, sums);
+        }
+        context.copies().copy(sums, output);
     }
 
     /**
      * Multiplies by its derivative.
      *
-     * @param layer for error messages
      * @param sums FP32, channels-last; lost
      * @param epsilon the gradient of the output, of any type and order; stays as it is
      * @param delta the gradient of the sums, of any type

@@ -34,8 +34,8 @@ final class EltwiseFunction implements CellFunction {
         forward = Work.ofNumbers(shape.block())
                 .withItsThreads(() -> EltwiseKernels.forward(context, what, eltwise, step));
         forwardAll = EltwiseKernels.forward(context, what, eltwise, steps);
-        backward = EltwiseKernels.backward(context, what, fromValue, dnnl.DNNL_ARG_DST, steps);
-        backwardFromArguments = EltwiseKernels.backward(context, what, eltwise, dnnl.DNNL_ARG_SRC, steps);
+        backward = EltwiseKernels.backward(context, what, fromValue, steps);
+        backwardFromArguments = EltwiseKernels.backward(context, what, eltwise, steps);
     }
 
     /** Empty if oneDNN doesn't know the function, or can't tell ND4J's derivative from its value. */

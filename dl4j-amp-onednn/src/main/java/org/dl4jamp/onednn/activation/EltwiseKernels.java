@@ -26,7 +26,7 @@ public final class EltwiseKernels implements AutoCloseable {
     private EltwiseKernels(OneDnnContext context, String what, Eltwise eltwise, memory.desc array) {
         this.context = context;
         forward = forward(context, what, eltwise, array);
-        backward = backward(context, what, eltwise.derivative(), dnnl.DNNL_ARG_SRC, array);
+        backward = backward(context, what, eltwise.derivative(), array);
         if (eltwise.hasOtherSlopeAtZero()) {
             shift = forward(context, what + ", moved", Eltwise.linear(1, RIGHT_OF_ZERO), array);
             context.staging().reserve(array.get_size());
@@ -45,19 +45,11 @@ public final class EltwiseKernels implements AutoCloseable {
 
     /** Returns a kernel that applies a function; to be used within {@link OneDnnContext#make}. */
     static Kernel forward(OneDnnContext context, String what, Eltwise eltwise, memory.desc array) {
-        eltwise_forward.primitive_desc description = forward(eltwise, array);
-        return new Kernel(context, what, description, new eltwise_forward(description))
-                .argument(dnnl.DNNL_ARG_SRC, array)
-                .argument(dnnl.DNNL_ARG_DST, array);
+        return new Kernel(context, what, forward(eltwise, array));
     }
 
-    /**
-     * Returns a kernel that multiplies by a function's derivative; to be used within {@link OneDnnContext#make}.
-     *
-     * @param argument the kernel's argument for what the derivative is computed from, the function's arguments or
-     *     values
-     */
-    static Kernel backward(OneDnnContext context, String what, Eltwise eltwise, int argument, memory.desc array) {
+    /** Returns a kernel that multiplies by a function's derivative; to be used within {@link OneDnnContext#make}. */
+    static Kernel backward(OneDnnContext context, String what, Eltwise eltwise, memory.desc array) {
         eltwise_backward.primitive_desc description = new eltwise_backward.primitive_desc(
                 OneDnnContext.cpu(),
                 eltwise.function(),
@@ -69,10 +61,7 @@ public final class EltwiseKernels implements AutoCloseable {
                 forward(eltwise, array),
                 OneDnnContext.attributes(),
                 false);
-        return new Kernel(context, what + ", backward", description, new eltwise_backward(description))
-                .argument(argument, array)
-                .argument(dnnl.DNNL_ARG_DIFF_DST, array)
-                .argument(dnnl.DNNL_ARG_DIFF_SRC, array);
+        return new Kernel(context, what + ", backward", description);
     }
 
     private static eltwise_forward.primitive_desc forward(Eltwise eltwise, memory.desc array) {

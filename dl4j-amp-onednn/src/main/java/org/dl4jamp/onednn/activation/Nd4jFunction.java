@@ -9,9 +9,6 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /**
  * A function that ND4J computes. Its arrays of arguments and gradients are ND4J's to write into, and it may return
  * others.
- *
- * @param activation the function
- * @param shape of the sequences
  */
 record Nd4jFunction(IActivation activation, SequenceShape shape) implements CellFunction {
     @Override

@@ -6,7 +6,6 @@ import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.EmbeddingLayer;
 import org.deeplearning4j.nn.conf.layers.EmbeddingSequenceLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.dl4jamp.onednn.activation.ActivationFunction;
 import org.dl4jamp.onednn.twin.LayerKernels;
 import org.dl4jamp.precision.Precision;
 
@@ -37,8 +36,6 @@ public final class EmbeddingLayers {
     }
 
     private static Optional<String> without(BaseLayer layer, Precision precision) {
-        return ActivationFunction.isElementWise(layer.getActivationFn())
-                ? LayerKernels.COVERED
-                : LayerKernels.because("activation function " + layer.getActivationFn() + " of an embedding");
+        return LayerKernels.activation(layer.getActivationFn(), " of an embedding");
     }
 }

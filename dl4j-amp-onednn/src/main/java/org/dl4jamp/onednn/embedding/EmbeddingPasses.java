@@ -23,7 +23,6 @@ final class EmbeddingPasses implements AutoCloseable {
     private final ActivationFunction function;
     private final Supplier<String> layer;
 
-    /** @param layer its name for error messages */
     EmbeddingPasses(OneDnnContext context, IActivation activation, Supplier<String> layer) {
         this.context = context;
         this.function = new ActivationFunction(context, activation);
@@ -33,7 +32,6 @@ final class EmbeddingPasses implements AutoCloseable {
     /**
      * Runs the forward pass.
      *
-     * @param parameters the table and, if there is one, the bias
      * @return FLOAT {@code [nOut, rows]}
      */
     INDArray forward(
@@ -60,7 +58,6 @@ final class EmbeddingPasses implements AutoCloseable {
      * Runs the backward pass.
      *
      * @param epsilon {@code [nOut, rows]}, or the same with the rows on more than one axis
-     * @param parameters the table and, if there is one, the bias
      * @param views where their gradients go
      */
     Gradient backward(

@@ -7,12 +7,13 @@ import org.deeplearning4j.nn.layers.feedforward.embedding.EmbeddingSequenceLayer
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.twin.OneDnnTwin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** An embedding of sequences of indices. Rows are FP32, like the table, and are rounded once, at the end. */
-final class EmbeddingSequenceTwin extends EmbeddingSequenceLayer implements AutoCloseable {
+final class EmbeddingSequenceTwin extends EmbeddingSequenceLayer implements OneDnnTwin {
     private static final long serialVersionUID = 1L;
 
     private final transient EmbeddingPasses passes;

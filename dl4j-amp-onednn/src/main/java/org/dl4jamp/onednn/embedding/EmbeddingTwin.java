@@ -6,12 +6,13 @@ import org.deeplearning4j.nn.layers.feedforward.embedding.EmbeddingLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.twin.OneDnnTwin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** An embedding of one index per example. Rows are FP32, like the table, and are rounded once, at the end. */
-final class EmbeddingTwin extends EmbeddingLayer implements AutoCloseable {
+final class EmbeddingTwin extends EmbeddingLayer implements OneDnnTwin {
     private static final long serialVersionUID = 1L;
 
     private final transient EmbeddingPasses passes;

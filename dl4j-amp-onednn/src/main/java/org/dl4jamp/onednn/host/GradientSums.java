@@ -3,6 +3,7 @@ package org.dl4jamp.onednn.host;
 import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.ToDoubleBiFunction;
 
 /**
  * Sums of the gradients of several backward passes. The pass that adds also checks the sums, so that no further pass
@@ -20,14 +21,21 @@ final class GradientSums {
      * @return whether all sums are finite
      */
     static boolean move(List<FlatFloats> gradients, List<FlatFloats> sums, boolean first) {
+        return sumOfPairs(gradients, sums, (from, to) -> move(from, to, first)) == 0;
+    }
+
+    /** Returns the sum of a number for each range of two lists of arrays. */
+    private static double sumOfPairs(
+            List<FlatFloats> ones, List<FlatFloats> others, ToDoubleBiFunction<FloatBuffer, FloatBuffer> number) {
         List<FlatFloats.Pass> passes = new ArrayList<>();
-        for (int i = 0; i < sums.size(); i++) {
-            FlatFloats from = gradients.get(i);
-            FlatFloats to = sums.get(i);
+        for (int i = 0; i < ones.size(); i++) {
+            FlatFloats one = ones.get(i);
+            FlatFloats other = others.get(i);
             passes.add(new FlatFloats.Pass(
-                    from.length(), (start, size) -> move(from.range(start, size), to.range(start, size), first)));
+                    one.length(),
+                    (start, size) -> number.applyAsDouble(one.range(start, size), other.range(start, size))));
         }
-        return FlatFloats.sumAll(passes) == 0;
+        return FlatFloats.sumAll(passes);
     }
 
     /** Returns zero if all sums are finite, otherwise NaN. */
@@ -73,14 +81,7 @@ final class GradientSums {
      * @return the Euclidean norm of the gradients, finite if they all are
      */
     static double add(List<FlatFloats> sums, List<FlatFloats> gradients) {
-        List<FlatFloats.Pass> passes = new ArrayList<>();
-        for (int i = 0; i < sums.size(); i++) {
-            FlatFloats from = sums.get(i);
-            FlatFloats to = gradients.get(i);
-            passes.add(new FlatFloats.Pass(
-                    to.length(), (start, size) -> add(from.range(start, size), to.range(start, size))));
-        }
-        return SquareSums.root(FlatFloats.sumAll(passes), gradients);
+        return SquareSums.root(sumOfPairs(sums, gradients, GradientSums::add), gradients);
     }
 
     private static double add(FloatBuffer sums, FloatBuffer gradients) {

@@ -2,7 +2,6 @@ package org.dl4jamp.onednn.host;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.OptionalDouble;
 import org.dl4jamp.engine.StepKernels;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -12,7 +11,6 @@ import org.nd4j.linalg.learning.GradientUpdater;
 public final class HostStepKernels implements StepKernels {
     private final StepKernels portable;
 
-    /** @param portable computes the rest */
     public HostStepKernels(StepKernels portable) {
         this.portable = portable;
     }
@@ -30,20 +28,16 @@ public final class HostStepKernels implements StepKernels {
 
     @Override
     public boolean move(List<INDArray> gradients, List<INDArray> sums, boolean first) {
-        Optional<List<FlatFloats>> from = FlatFloats.ofAll(gradients);
-        Optional<List<FlatFloats>> to = FlatFloats.ofAll(sums);
-        return (from.isPresent() && to.isPresent())
-                ? GradientSums.move(from.get(), to.get(), first)
-                : portable.move(gradients, sums, first);
+        return FlatFloats.ofAll(gradients)
+                .flatMap(from -> FlatFloats.ofAll(sums).map(to -> GradientSums.move(from, to, first)))
+                .orElseGet(() -> portable.move(gradients, sums, first));
     }
 
     @Override
     public double add(List<INDArray> sums, List<INDArray> gradients) {
-        Optional<List<FlatFloats>> from = FlatFloats.ofAll(sums);
-        Optional<List<FlatFloats>> to = FlatFloats.ofAll(gradients);
-        return (from.isPresent() && to.isPresent())
-                ? GradientSums.add(from.get(), to.get())
-                : portable.add(sums, gradients);
+        return FlatFloats.ofAll(sums)
+                .flatMap(from -> FlatFloats.ofAll(gradients).map(to -> GradientSums.add(from, to)))
+                .orElseGet(() -> portable.add(sums, gradients));
     }
 
     @Override

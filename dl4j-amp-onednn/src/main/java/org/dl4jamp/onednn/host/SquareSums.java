@@ -2,6 +2,7 @@ package org.dl4jamp.onednn.host;
 
 import java.nio.FloatBuffer;
 import java.util.List;
+import java.util.function.ToDoubleFunction;
 
 /**
  * Sums of squares, a float for each place of a chunk, of which the compiler makes vector instructions: it makes none of
@@ -53,12 +54,14 @@ final class SquareSums {
 
     /** Returns the Euclidean norm of numbers, finite if they all are. */
     static double norm2(List<FlatFloats> arrays) {
-        return root(
-                FlatFloats.sumAll(arrays.stream()
-                        .map(array ->
-                                new FlatFloats.Pass(array.length(), (start, size) -> of(array.range(start, size))))
-                        .toList()),
-                arrays);
+        return root(sum(arrays, SquareSums::of), arrays);
+    }
+
+    private static double sum(List<FlatFloats> arrays, ToDoubleFunction<FloatBuffer> ofRange) {
+        return FlatFloats.sumAll(arrays.stream()
+                .map(array -> new FlatFloats.Pass(
+                        array.length(), (start, size) -> ofRange.applyAsDouble(array.range(start, size))))
+                .toList());
     }
 
     private static double of(FloatBuffer numbers) {
@@ -78,14 +81,7 @@ final class SquareSums {
      * @param arrays the summed arrays, in case that the squares overflow FP32
      */
     static double root(double sum, List<FlatFloats> arrays) {
-        return Math.sqrt(Double.isFinite(sum) && sum > SMALL ? sum : inDoublePrecision(arrays));
-    }
-
-    private static double inDoublePrecision(List<FlatFloats> arrays) {
-        return FlatFloats.sumAll(arrays.stream()
-                .map(array -> new FlatFloats.Pass(
-                        array.length(), (start, size) -> inDoublePrecision(array.range(start, size))))
-                .toList());
+        return Math.sqrt(Double.isFinite(sum) && sum > SMALL ? sum : sum(arrays, SquareSums::inDoublePrecision));
     }
 
     private static double inDoublePrecision(FloatBuffer numbers) {

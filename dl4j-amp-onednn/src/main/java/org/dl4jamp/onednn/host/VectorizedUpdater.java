@@ -18,16 +18,11 @@ import org.nd4j.linalg.learning.config.Adam;
  * division by the minibatch included.
  *
  * @param state arrays of a number for each parameter
- * @param rule the arithmetic
  */
 record VectorizedUpdater(List<INDArray> state, Rule rule) {
     /** The arithmetic of all steps. */
     interface Rule {
-        /**
-         * Returns the arithmetic of a step.
-         *
-         * @param divisor the divisor of the gradients
-         */
+        /** Returns the arithmetic of a step, which divides the gradients by a divisor. */
         Step of(int iteration, int epoch, float divisor);
     }
 
@@ -39,7 +34,6 @@ record VectorizedUpdater(List<INDArray> state, Rule rule) {
          *
          * @param g gradients, to be replaced by the updates
          * @param state for each array of the state its numbers for the same parameters, to be replaced
-         * @param size how many there are
          */
         void run(float[] g, float[][] state, int size);
     }

@@ -1,6 +1,5 @@
 package org.dl4jamp.onednn.linear;
 
-import java.util.Arrays;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.layers.Convolution1DLayer;
 import org.deeplearning4j.nn.conf.layers.Convolution3D;
@@ -27,8 +26,6 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * @param window the window that moves over the input, or spreads the input out
  * @param transposed whether it is a deconvolution
  * @param channels the axis of the layer's arrays that holds the channels
- * @param nIn channels of the input
- * @param nOut channels of the output
  * @param weights layout of DL4J's weights, their axes in oneDNN's order: {@code [nOut, nIn, ...]}, and in a depthwise
  *     convolution {@code [groups, nOut of a group, 1, ...]}
  */
@@ -128,8 +125,6 @@ record ConvolutionForm(Window window, boolean transposed, ChannelAxis channels, 
     /**
      * Returns the kernels for a shape.
      *
-     * @param layer for error messages
-     * @param copies the layer's copies of its weights
      * @param input the layout of the input, its channels as the second axis
      * @param sum whether another array may be added before the activation function is applied
      * @param function the activation function to apply; null if there is none
@@ -142,7 +137,7 @@ record ConvolutionForm(Window window, boolean transposed, ChannelAxis channels, 
             boolean hasBias,
             boolean sum,
             Eltwise function) {
-        long[] extents = Arrays.copyOfRange(input.shape(), 2, input.shape().length);
+        long[] extents = input.extents();
         boolean overPadding = !transposed && !window.seesNumbers(extents);
         WindowGeometry geometry = geometry(overPadding, extents);
         Layout output = Layout.channelsLast(input.type(), Workspaces.shape(input.shape()[0], nOut, geometry.output()));

@@ -15,9 +15,6 @@ import org.bytedeco.dnnl.primitive_desc;
 /**
  * oneDNN's convolution or deconvolution. They are two classes with the same constructors.
  *
- * @param <F> the description of the forward primitive
- * @param name for error messages
- * @param method oneDNN's
  * @param multiplies whether it multiplies windows: its fast kernels then read from the wrong places of some arrays
  */
 record ConvolutionKind<F extends primitive_desc>(

@@ -11,9 +11,6 @@ import org.dl4jamp.onednn.primitive.WindowGeometry;
 /**
  * oneDNN's convolution, grouped if the weights have an axis for it, or its deconvolution.
  *
- * @param <F> oneDNN's description of the forward primitive
- * @param kind which of them
- * @param geometry kernel, stride, padding and dilation
  * @param overPadding whether no window covers a number of the input; the geometry is then one over padding
  */
 record ConvolutionPrimitives<F extends primitive_desc>(

@@ -10,7 +10,6 @@ import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.twin.SequenceMask;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -55,7 +54,7 @@ class ConvolutionTwin extends ProductTwin<ConvolutionLayer> {
     @Override
     void maskOutput(INDArray output) {
         if (layerConf() instanceof Convolution1DLayer) {
-            SequenceMask.apply(form.window(), maskArray, output);
+            form.window().mask(maskArray, output);
             // DL4J's backward pass goes through masked steps, too, whose output isn't there any more.
             keptOutput = null;
         }

@@ -37,12 +37,7 @@ final class InputSamples implements AutoCloseable {
         return new InputSamples(input, null, null);
     }
 
-    /**
-     * Selects the positions under a window with strides.
-     *
-     * @param layer for error messages
-     * @param geometry a window of one position
-     */
+    /** Selects the positions under a window of one position with strides. */
     static InputSamples under(OneDnnContext context, String layer, WindowGeometry geometry, Layout input) {
         PoolingKernels averages = PoolingKernels.make(
                 context, layer, dnnl.algorithm.pooling_avg_exclude_padding, geometry.withoutGaps(), false, input);

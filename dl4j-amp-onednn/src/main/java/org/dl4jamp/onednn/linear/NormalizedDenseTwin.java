@@ -15,7 +15,7 @@ import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.normalization.LayerNormKernels;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.weights.KeptWeights;
+import org.dl4jamp.onednn.twin.OneDnnTwin;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -25,7 +25,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * A dense layer with layer normalization: product, normalization of each example with gain and bias, activation
  * function. All but the product is FP32, and is computed again for the backward pass.
  */
-final class NormalizedDenseTwin extends DenseLayer implements KeptWeights, AutoCloseable {
+final class NormalizedDenseTwin extends DenseLayer implements OneDnnTwin {
     private static final long serialVersionUID = 1L;
 
     private static final String WEIGHTS = DefaultParamInitializer.WEIGHT_KEY;

@@ -24,15 +24,14 @@ final class PixelPrimitives extends DensePrimitives {
 
     /** Returns whether this is possible, and faster than oneDNN's convolution, which is slow with strides. */
     static boolean suit(WindowGeometry geometry, long minibatch) {
-        boolean onePosition = Arrays.stream(geometry.kernel()).allMatch(size -> size == 1)
-                && Arrays.stream(geometry.before()).allMatch(padding -> padding == 0)
-                && Arrays.stream(geometry.after()).allMatch(padding -> padding == 0);
+        boolean onePosition = geometry.axes().stream()
+                .allMatch(axis -> axis.kernel() == 1 && axis.before() == 0 && axis.after() == 0);
         long pixels = minibatch * Arrays.stream(geometry.output()).reduce(1, (a, b) -> a * b);
         return onePosition && (isStrided(geometry) || pixels <= MOST_PIXELS);
     }
 
     private static boolean isStrided(WindowGeometry geometry) {
-        return Arrays.stream(geometry.strides()).anyMatch(stride -> stride > 1);
+        return geometry.axes().stream().anyMatch(axis -> axis.stride() > 1);
     }
 
     @Override

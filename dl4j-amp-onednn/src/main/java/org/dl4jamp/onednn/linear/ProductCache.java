@@ -36,8 +36,6 @@ public final class ProductCache implements AutoCloseable {
     /**
      * Returns the kernels of a layer whose weights are a matrix.
      *
-     * @param layer for error messages
-     * @param type of the factors
      * @param input {@code [rows, nIn]}
      * @param sum whether another array may be added before the activation function is applied
      * @param function the activation function to apply; null if there is none

@@ -14,25 +14,25 @@ import org.nd4j.linalg.api.buffer.DataType;
  * is to be used within {@link OneDnnContext#make}, and made anew for each primitive, which takes little time and no
  * memory.
  *
- * @param primitives which they are
- * @param task the layer and shapes that they are made for
  * @param samples the positions of the input that are multiplied
  */
 record ProductDescriptions<F extends primitive_desc>(
         ProductPrimitives<F> primitives, ProductKernels.Task task, Layout samples) {
-    /** The forward products of one layer. */
-    enum Forward {
+    /** The products of one layer. */
+    enum Pass {
         /** With the sum and the activation function, if there are any. */
         WHOLE(""),
         /** Without the activation function. */
         PLAIN(" before a sum"),
         /** Without the activation function, in FP32. */
-        IN_FLOAT(" in FP32");
+        IN_FLOAT(" in FP32"),
+        BACKWARD_DATA(", backward to its input"),
+        BACKWARD_WEIGHTS(", backward to its weights");
 
         /** Follows the layer's and the primitive's name in error messages. */
         final String suffix;
 
-        Forward(String suffix) {
+        Pass(String suffix) {
             this.suffix = suffix;
         }
     }
@@ -40,21 +40,15 @@ record ProductDescriptions<F extends primitive_desc>(
     /** The argument of a primitive that is added to its products. */
     static final int SUMMAND = dnnl.DNNL_ARG_ATTR_MULTIPLE_POST_OP_BASE | dnnl.DNNL_ARG_SRC_1;
 
-    memory.desc input() {
+    private memory.desc input() {
         return primitives.seen(samples).descriptor();
     }
 
-    memory.desc output() {
+    private memory.desc output() {
         return primitives.seen(task.output()).descriptor();
     }
 
-    private memory.desc floatOutput() {
-        return primitives
-                .seen(Layout.channelsLast(DataType.FLOAT, task.output().shape()))
-                .descriptor();
-    }
-
-    memory.desc bias() {
+    private memory.desc bias() {
         return task.hasBias()
                 ? Layout.dense(DataType.FLOAT, task.output().shape()[1]).descriptor()
                 : new memory.desc();
@@ -93,24 +87,24 @@ record ProductDescriptions<F extends primitive_desc>(
         return primitives.forward(input(), wanted(task.input().type()), bias(), output(), attributes);
     }
 
-    F forward(Forward which) {
-        return which == Forward.WHOLE
-                ? forward()
-                : primitives.forward(
-                        input(), forward().weights_desc(), bias(), output(which), OneDnnContext.attributes());
+    private F plain(memory.desc output) {
+        return primitives.forward(input(), forward().weights_desc(), bias(), output, OneDnnContext.attributes());
     }
 
-    memory.desc output(Forward which) {
-        return which == Forward.IN_FLOAT ? floatOutput() : output();
-    }
-
-    primitive_desc backwardData() {
-        return primitives.backwardData(
-                input(), wanted(task.input().type()), output(), forward(), OneDnnContext.attributes());
-    }
-
-    primitive_desc backwardWeights() {
-        return primitives.backwardWeights(
-                input(), wanted(DataType.FLOAT), bias(), output(), forward(), OneDnnContext.attributes());
+    primitive_desc of(Pass pass) {
+        return switch (pass) {
+            case WHOLE -> forward();
+            case PLAIN -> plain(output());
+            case IN_FLOAT ->
+                plain(primitives
+                        .seen(Layout.channelsLast(DataType.FLOAT, task.output().shape()))
+                        .descriptor());
+            case BACKWARD_DATA ->
+                primitives.backwardData(
+                        input(), wanted(task.input().type()), output(), forward(), OneDnnContext.attributes());
+            case BACKWARD_WEIGHTS ->
+                primitives.backwardWeights(
+                        input(), wanted(DataType.FLOAT), bias(), output(), forward(), OneDnnContext.attributes());
+        };
     }
 }

@@ -2,15 +2,11 @@ package org.dl4jamp.onednn.linear;
 
 import java.util.EnumMap;
 import java.util.Map;
-import java.util.Objects;
-import java.util.stream.Stream;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
-import org.bytedeco.dnnl.primitive;
 import org.bytedeco.dnnl.primitive_desc;
-import org.dl4jamp.onednn.linear.ProductDescriptions.Forward;
+import org.dl4jamp.onednn.linear.ProductDescriptions.Pass;
 import org.dl4jamp.onednn.memory.Layout;
-import org.dl4jamp.onednn.memory.Resources;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -37,12 +33,8 @@ public final class ProductKernels implements AutoCloseable {
     /**
      * The layer and the shapes that kernels are made for.
      *
-     * @param layer for error messages
-     * @param input the layout of the input
      * @param weights the layout of the master weights and their gradients, {@code [nOut, nIn, ...]} or {@code [groups,
      *     nOut, nIn, ...]}
-     * @param hasBias whether there is a bias
-     * @param output the layout of the output
      * @param sum whether another array may be added before the activation function is applied
      * @param function the activation function that is applied to the output; null if there is none
      */
@@ -64,13 +56,11 @@ public final class ProductKernels implements AutoCloseable {
     private final InputSamples samples;
     private final ArrangedWeights weights;
     private final ArrangedWeights weightsBackward;
-    private final Map<Forward, Kernel> forward = new EnumMap<>(Forward.class);
+    private final Map<Pass, Kernel> kernels = new EnumMap<>(Pass.class);
     private final boolean hasBias;
     private final long[] outputShape;
     private INDArray networks;
     private boolean backwardHasWeights;
-    private Kernel backwardData;
-    private Kernel backwardWeights;
     private ArrangedGradient weightGradient;
 
     /**
@@ -101,64 +91,26 @@ public final class ProductKernels implements AutoCloseable {
             weightsBackward = weights;
             return;
         }
-        memory.desc innerBackward = descriptions.backwardData().weights_desc();
+        memory.desc innerBackward = descriptions.of(Pass.BACKWARD_DATA).weights_desc();
         weightsBackward = ArrangedWeights.read(context, what, copies.backward(), network, innerBackward);
         weights = weightsBackward.arranged(context, what, copies.forward(), network, innerBackward, inner);
     }
 
-    private Kernel kernel(String name, primitive_desc description) {
-        return new Kernel(context, name, description, new primitive(description));
+    private Kernel kernel(Pass pass) {
+        return kernels.computeIfAbsent(pass, this::make);
     }
 
-    private Work work() {
-        return descriptions.task().work();
-    }
-
-    private Kernel withBias(Kernel kernel, int argument) {
-        return hasBias ? kernel.argument(argument, descriptions.bias()) : kernel;
-    }
-
-    private Kernel make(Forward which) {
-        boolean adds = which == Forward.WHOLE && descriptions.task().sum();
-        String name = what + (adds ? " and a sum" : which.suffix);
-        return OneDnnContext.make(name, work(), () -> {
-            primitive_desc description = descriptions.forward(which);
-            Kernel kernel = withBias(kernel(name, description), dnnl.DNNL_ARG_BIAS)
-                    .argument(dnnl.DNNL_ARG_WEIGHTS, description.weights_desc())
-                    .argument(dnnl.DNNL_ARG_SRC, descriptions.input())
-                    .argument(dnnl.DNNL_ARG_DST, descriptions.output(which));
-            return adds ? kernel.argument(ProductDescriptions.SUMMAND, descriptions.output()) : kernel;
+    private Kernel make(Pass pass) {
+        boolean adds = pass == Pass.WHOLE && descriptions.task().sum();
+        String name = what + (adds ? " and a sum" : pass.suffix);
+        return OneDnnContext.make(name, descriptions.task().work(), () -> {
+            primitive_desc description = descriptions.of(pass);
+            if (pass == Pass.BACKWARD_WEIGHTS) {
+                weightGradient =
+                        ArrangedGradient.of(context, what, descriptions.network(), description.diff_weights_desc());
+            }
+            return new Kernel(context, name, description);
         });
-    }
-
-    private Kernel backwardDataKernel() {
-        if (backwardData == null) {
-            String name = what + ", backward to its input";
-            backwardData = OneDnnContext.make(name, work(), () -> {
-                primitive_desc description = descriptions.backwardData();
-                return kernel(name, description)
-                        .argument(dnnl.DNNL_ARG_WEIGHTS, description.weights_desc())
-                        .argument(dnnl.DNNL_ARG_DIFF_DST, descriptions.output())
-                        .argument(dnnl.DNNL_ARG_DIFF_SRC, descriptions.input());
-            });
-        }
-        return backwardData;
-    }
-
-    private Kernel backwardWeightsKernel() {
-        if (backwardWeights == null) {
-            String name = what + ", backward to its weights";
-            backwardWeights = OneDnnContext.make(name, work(), () -> {
-                primitive_desc description = descriptions.backwardWeights();
-                memory.desc order = description.diff_weights_desc();
-                weightGradient = ArrangedGradient.of(context, what, descriptions.network(), order);
-                return withBias(kernel(name, description), dnnl.DNNL_ARG_DIFF_BIAS)
-                        .argument(dnnl.DNNL_ARG_DIFF_WEIGHTS, order)
-                        .argument(dnnl.DNNL_ARG_SRC, descriptions.input())
-                        .argument(dnnl.DNNL_ARG_DIFF_DST, descriptions.output());
-            });
-        }
-        return backwardWeights;
     }
 
     /**
@@ -183,24 +135,20 @@ public final class ProductKernels implements AutoCloseable {
 
     /** Computes product, bias and, if there is one, activation function; not for kernels that add a sum. */
     void forward(INDArray input, INDArray bias, INDArray output) {
-        run(forwardKernel(Forward.WHOLE), input, bias, output);
+        run(kernel(Pass.WHOLE), input, bias, output);
     }
 
     /** Computes product, bias, a summand of the output's layout and, if there is one, activation function. */
     void forwardAdding(INDArray input, INDArray bias, INDArray summand, INDArray output) {
-        run(forwardKernel(Forward.WHOLE).bind(ProductDescriptions.SUMMAND, summand), input, bias, output);
+        run(kernel(Pass.WHOLE).bind(ProductDescriptions.SUMMAND, summand), input, bias, output);
     }
 
     void forwardPlain(INDArray input, INDArray bias, INDArray output) {
-        run(forwardKernel(Forward.PLAIN), input, bias, output);
+        run(kernel(Pass.PLAIN), input, bias, output);
     }
 
     public void forwardInFloat(INDArray input, INDArray bias, INDArray output) {
-        run(forwardKernel(Forward.IN_FLOAT), input, bias, output);
-    }
-
-    private Kernel forwardKernel(Forward which) {
-        return forward.computeIfAbsent(which, this::make);
+        run(kernel(Pass.IN_FLOAT), input, bias, output);
     }
 
     private void run(Kernel kernel, INDArray input, INDArray bias, INDArray output) {
@@ -214,7 +162,7 @@ public final class ProductKernels implements AutoCloseable {
     }
 
     public void backwardData(INDArray delta, INDArray masters, INDArray inputGradient) {
-        Kernel kernel = backwardDataKernel();
+        Kernel kernel = kernel(Pass.BACKWARD_DATA);
         if (!backwardHasWeights || !weightsBackward.areThere()) {
             weightsBackward.copy(masters);
         }
@@ -227,7 +175,7 @@ public final class ProductKernels implements AutoCloseable {
     }
 
     public void backwardWeights(INDArray input, INDArray delta, INDArray gradient, INDArray biasGradient) {
-        Kernel kernel = backwardWeightsKernel();
+        Kernel kernel = kernel(Pass.BACKWARD_WEIGHTS);
         if (hasBias) {
             kernel.bind(dnnl.DNNL_ARG_DIFF_BIAS, biasGradient);
         }
@@ -240,10 +188,10 @@ public final class ProductKernels implements AutoCloseable {
 
     @Override
     public void close() {
-        forward.values().forEach(Kernel::close);
-        Stream.of(backwardData, backwardWeights, weightGradient)
-                .filter(Objects::nonNull)
-                .forEach(Resources::close);
+        kernels.values().forEach(Kernel::close);
+        if (weightGradient != null) {
+            weightGradient.close();
+        }
         samples.close();
         weights.close();
         if (weights != weightsBackward) {

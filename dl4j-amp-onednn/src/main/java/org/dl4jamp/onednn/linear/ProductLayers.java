@@ -17,13 +17,11 @@ import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
-import org.dl4jamp.onednn.activation.ActivationFunction;
 import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.LayerKernels;
 import org.dl4jamp.precision.Precision;
-import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /** Layers that multiply by weights: dense and convolutional. */
@@ -35,8 +33,7 @@ public final class ProductLayers {
 
     public static List<LayerKernels<?>> kernels() {
         return List.of(
-                new LayerKernels<>(
-                        DenseLayer.class, (layer, precision) -> product(layer), ProductLayers::denseTwin, true),
+                new LayerKernels<>(DenseLayer.class, ProductLayers::product, ProductLayers::denseTwin, true),
                 convolution(ConvolutionLayer.class),
                 convolution(Convolution2D.class),
                 convolution(Convolution1DLayer.class),
@@ -47,7 +44,7 @@ public final class ProductLayers {
                 convolution(DepthwiseConvolution2D.class),
                 new LayerKernels<>(
                                 SeparableConvolution2D.class,
-                                (layer, precision) -> product(layer),
+                                ProductLayers::product,
                                 SeparableConvolutionTwin::new,
                                 true)
                         .in(layer -> ChannelAxis.of(layer.getCnn2dDataFormat())));
@@ -94,16 +91,12 @@ public final class ProductLayers {
                 layer instanceof Convolution3D || layer instanceof Deconvolution2D || layer instanceof Deconvolution3D;
         return mayCropInSame && ConvolutionForm.of(layer).window().cropsInSame()
                 ? LayerKernels.because("strides in mode Same that are larger than the kernel by two or more")
-                : product(layer);
+                : product(layer, precision);
     }
 
-    private static Optional<String> product(BaseLayer layer) {
-        if (layer.getWeightNoise() != null) {
-            return LayerKernels.because("weight noise");
-        }
-        IActivation activation = layer.getActivationFn();
-        return ActivationFunction.isElementWise(activation)
-                ? LayerKernels.COVERED
-                : LayerKernels.because("activation function " + activation + " after products");
+    private static Optional<String> product(BaseLayer layer, Precision precision) {
+        return layer.getWeightNoise() == null
+                ? LayerKernels.activation(layer.getActivationFn(), " after products")
+                : LayerKernels.because("weight noise");
     }
 }

@@ -15,11 +15,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 interface ProductPrimitives<F extends primitive_desc> {
     String name();
 
-    /**
-     * Returns the numbers of the input that are multiplied.
-     *
-     * @param layer for error messages
-     */
+    /** Returns the numbers of the input that are multiplied. */
     default InputSamples samples(OneDnnContext context, String layer, Layout input) {
         return InputSamples.all(input);
     }

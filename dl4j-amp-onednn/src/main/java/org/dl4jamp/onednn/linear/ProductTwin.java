@@ -20,8 +20,7 @@ import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.GroupSum;
-import org.dl4jamp.onednn.twin.OutputKeeper;
-import org.dl4jamp.onednn.weights.KeptWeights;
+import org.dl4jamp.onednn.twin.OneDnnTwin;
 import org.dl4jamp.twin.OptionalInputGradient;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
@@ -36,7 +35,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * @param <C> the layer's configuration
  */
 public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<C>
-        implements OptionalInputGradient, OutputKeeper, LentGradients.Lender, KeptWeights, AutoCloseable {
+        implements OptionalInputGradient, OneDnnTwin {
     private static final long serialVersionUID = 1L;
 
     static final String WEIGHTS = DefaultParamInitializer.WEIGHT_KEY;
@@ -193,7 +192,6 @@ public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<
      * Returns the gradient of the sums before the activation function, in the type and order of the kernels.
      *
      * @param x the input in the type and order of the kernels
-     * @param epsilon the gradient of the output
      */
     final INDArray delta(
             ProductKernels kernels,

@@ -11,7 +11,7 @@ import org.dl4jamp.onednn.linear.ProductKernels.Parameters;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.weights.KeptWeights;
+import org.dl4jamp.onednn.twin.OneDnnTwin;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -101,7 +101,7 @@ final class SeparableConvolutionTwin extends ConvolutionTwin {
 
     @Override
     public Twin.Weights keptWeights() {
-        return KeptWeights.both(super.keptWeights(), pointKernels.weights());
+        return OneDnnTwin.both(super.keptWeights(), pointKernels.weights());
     }
 
     @Override

@@ -60,8 +60,6 @@ public final class ActivationMemory {
     /**
      * Returns an array with arbitrary content: in a place if DL4J would close the workspace of activations, else in
      * that workspace. The network's output is outside of workspaces.
-     *
-     * @param place the place's number
      */
     public INDArray array(int place, Layout layout, LayerWorkspaceMgr workspaceMgr) {
         if (!closesEarly(workspaceMgr)) {

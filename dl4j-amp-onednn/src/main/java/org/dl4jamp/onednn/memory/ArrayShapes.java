@@ -36,11 +36,7 @@ final class ArrayShapes {
         }
     }
 
-    /**
-     * Returns an array.
-     *
-     * @param numbers its numbers, all of them and no others
-     */
+    /** Returns an array of numbers, of all of them and no others. */
     static INDArray array(DataBuffer numbers, Layout layout) {
         Description known = DESCRIPTIONS.get(layout);
         if (known != null) {

@@ -119,6 +119,11 @@ public final class Layout {
         return shape.clone();
     }
 
+    /** Returns the sizes of the axes behind the second: height and width of images. */
+    public long[] extents() {
+        return Arrays.copyOfRange(shape, 2, shape.length);
+    }
+
     /** Returns a copy of its strides. */
     long[] strides() {
         return strides.clone();

@@ -19,21 +19,12 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * applies its derivative. In DL4J's workspaces it would have to copy them, since DL4J closes a gradient's workspace
  * after the next layer.
  *
- * <p>A {@link Lender} writes a gradient, and its last reader gives it back. Memory that isn't given back, such as after
- * an exception, goes to its lender again.
+ * <p>A lender writes a gradient, and its last reader gives it back. Memory that isn't given back, such as after an
+ * exception, goes to its lender again.
  */
 public final class LentGradients implements AutoCloseable {
     private static final String WORKSPACE = "DL4J_AMP_LENT_GRADIENTS";
     private static final int SHAPES = 64;
-
-    /** A twin that may lend the gradient of its input. */
-    public interface Lender {
-        /**
-         * Makes the twin lend its gradient; called once, if the layer before it returns the gradient unchanged or is
-         * its last reader.
-         */
-        void lendInputGradient();
-    }
 
     /** The place of a lender's gradient of its input: DL4J's workspace, or lent memory after {@link #lend}. */
     public final class OfInput {

@@ -7,8 +7,6 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * nothing refers to the array, even if its address is still in use.
  *
  * @param owner keeps the memory; null if the kernel's owner does, which outlives the kernel
- * @param address of the first number
- * @param bytes size of the memory
  */
 public record Place(Object owner, long address, long bytes) {
     /** Returns the place of an array, which may be a view of another. */

@@ -17,7 +17,6 @@ public final class Rejection {
     /**
      * Runs DL4J's own layer on an input that the twin can't take, for DL4J's message.
      *
-     * @param conf the layer's configuration
      * @param parameters its parameters; null if it has none
      * @param index the layer's index, for DL4J's messages
      * @throws RuntimeException DL4J's; or, if DL4J's layer takes the input, that of the twin

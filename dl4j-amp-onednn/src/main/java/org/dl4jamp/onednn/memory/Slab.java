@@ -3,12 +3,7 @@ package org.dl4jamp.onednn.memory;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 
-/**
- * A contiguous part of an array.
- *
- * @param array contiguous
- * @param offset where the part begins
- */
+/** A part of a contiguous array, from an offset on. */
 public record Slab(INDArray array, long offset) {
     public static Slab of(INDArray array) {
         return new Slab(array, 0);

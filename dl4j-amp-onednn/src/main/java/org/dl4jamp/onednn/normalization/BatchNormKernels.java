@@ -8,7 +8,6 @@ import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.Work;
-import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
@@ -29,10 +28,8 @@ final class BatchNormKernels implements AutoCloseable {
     private final Kernel backward;
     private final long maskBytes;
 
-    private BatchNormKernels(
-            OneDnnContext context, String what, Layout layout, long channels, float epsilon, boolean relu) {
+    private BatchNormKernels(OneDnnContext context, String what, Layout layout, float epsilon, boolean relu) {
         memory.desc array = layout.descriptor();
-        memory.desc perChannel = Layout.dense(DataType.FLOAT, channels).descriptor();
         int trained = PARAMETERS | (relu ? dnnl.dnnl_fuse_norm_relu : 0);
         batch_normalization_forward.primitive_desc train = forward(array, epsilon, trained, true);
         batch_normalization_forward.primitive_desc infer =
@@ -48,38 +45,18 @@ final class BatchNormKernels implements AutoCloseable {
                 train,
                 OneDnnContext.attributes(),
                 false);
-        training = perChannel(
-                new Kernel(context, what + " in training", train, new batch_normalization_forward(train)),
-                array,
-                perChannel);
-        inference = perChannel(
-                new Kernel(context, what + " in inference", infer, new batch_normalization_forward(infer)),
-                array,
-                perChannel);
-        backward = new Kernel(context, what + ", backward", back, new batch_normalization_backward(back))
-                .argument(dnnl.DNNL_ARG_SRC, array)
-                .argument(dnnl.DNNL_ARG_DIFF_DST, array)
-                .argument(dnnl.DNNL_ARG_DIFF_SRC, array)
-                .argument(dnnl.DNNL_ARG_MEAN, perChannel)
-                .argument(dnnl.DNNL_ARG_VARIANCE, perChannel)
-                .argument(dnnl.DNNL_ARG_SCALE, perChannel)
-                .argument(dnnl.DNNL_ARG_DIFF_SCALE, perChannel)
-                .argument(dnnl.DNNL_ARG_DIFF_SHIFT, perChannel);
-        memory.desc mask = train.workspace_desc();
-        maskBytes = mask.get_size();
-        if (maskBytes > 0) {
-            training.argument(dnnl.DNNL_ARG_WORKSPACE, mask);
-            backward.argument(dnnl.DNNL_ARG_WORKSPACE, mask);
-        }
+        training = new Kernel(context, what + " in training", train);
+        inference = new Kernel(context, what + " in inference", infer);
+        backward = new Kernel(context, what + ", backward", back);
+        maskBytes = train.workspace_desc().get_size();
     }
 
-    /** @param relu whether with ReLU */
     static BatchNormKernels make(OneDnnContext context, String layer, Layout layout, double epsilon, boolean relu) {
         String what = layer + ": batch normalization " + (relu ? "and ReLU " : "") + "of " + layout;
         return OneDnnContext.make(
                 what,
                 Work.ofNumbers(layout.length()),
-                () -> new BatchNormKernels(context, what, layout, layout.shape()[1], (float) epsilon, relu));
+                () -> new BatchNormKernels(context, what, layout, (float) epsilon, relu));
     }
 
     private static batch_normalization_forward.primitive_desc forward(
@@ -93,15 +70,6 @@ final class BatchNormKernels implements AutoCloseable {
                 flags,
                 OneDnnContext.attributes(),
                 false);
-    }
-
-    private static Kernel perChannel(Kernel kernel, memory.desc array, memory.desc perChannel) {
-        return kernel.argument(dnnl.DNNL_ARG_SRC, array)
-                .argument(dnnl.DNNL_ARG_DST, array)
-                .argument(dnnl.DNNL_ARG_MEAN, perChannel)
-                .argument(dnnl.DNNL_ARG_VARIANCE, perChannel)
-                .argument(dnnl.DNNL_ARG_SCALE, perChannel)
-                .argument(dnnl.DNNL_ARG_SHIFT, perChannel);
     }
 
     /** Returns the size of ReLU's mask, 0 without ReLU. */
@@ -143,7 +111,6 @@ final class BatchNormKernels implements AutoCloseable {
     /**
      * Runs the backward pass.
      *
-     * @param channels those of the forward pass
      * @param mask that of the forward pass, if ReLU was applied
      */
     void backward(

@@ -14,6 +14,7 @@ import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.FusedRelu;
+import org.dl4jamp.onednn.twin.OneDnnTwin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
@@ -26,7 +27,7 @@ import org.nd4j.linalg.factory.Nd4j;
  * activations. Of the forward pass it keeps mean and variance per channel, and where a ReLU that it applied let pass,
  * one bit for each number.
  */
-public final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partner, AutoCloseable {
+public final class BatchNormTwin extends BatchNormalization implements FusedRelu.Partner, OneDnnTwin {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;

@@ -26,7 +26,6 @@ public final class LayerNormKernels implements AutoCloseable {
         this.hasBias = hasBias;
         memory.desc matrix = Layout.dense(DataType.FLOAT, rows, columns).descriptor();
         memory.desc statistics = Layout.dense(DataType.FLOAT, rows).descriptor();
-        memory.desc parameters = Layout.dense(DataType.FLOAT, columns).descriptor();
         int flags = hasBias ? dnnl.dnnl_use_scale | dnnl.dnnl_use_shift : dnnl.dnnl_use_scale;
         layer_normalization_forward.primitive_desc first = new layer_normalization_forward.primitive_desc(
                 OneDnnContext.cpu(),
@@ -52,24 +51,12 @@ public final class LayerNormKernels implements AutoCloseable {
                 false);
         mean = new memory(statistics, OneDnnContext.cpu()).retainReference();
         variance = new memory(statistics, OneDnnContext.cpu()).retainReference();
-        forward = new Kernel(context, what, first, new layer_normalization_forward(first))
-                .argument(dnnl.DNNL_ARG_SRC, matrix)
-                .argument(dnnl.DNNL_ARG_DST, matrix)
-                .argument(dnnl.DNNL_ARG_MEAN, mean)
-                .argument(dnnl.DNNL_ARG_VARIANCE, variance)
-                .argument(dnnl.DNNL_ARG_SCALE, parameters);
-        backward = new Kernel(context, what + ", backward", back, new layer_normalization_backward(back))
-                .argument(dnnl.DNNL_ARG_SRC, matrix)
-                .argument(dnnl.DNNL_ARG_DIFF_DST, matrix)
-                .argument(dnnl.DNNL_ARG_DIFF_SRC, matrix)
-                .argument(dnnl.DNNL_ARG_MEAN, mean)
-                .argument(dnnl.DNNL_ARG_VARIANCE, variance)
-                .argument(dnnl.DNNL_ARG_SCALE, parameters)
-                .argument(dnnl.DNNL_ARG_DIFF_SCALE, parameters);
-        if (hasBias) {
-            forward.argument(dnnl.DNNL_ARG_SHIFT, parameters);
-            backward.argument(dnnl.DNNL_ARG_DIFF_SHIFT, parameters);
-        }
+        forward = new Kernel(context, what, first)
+                .bindForever(dnnl.DNNL_ARG_MEAN, mean)
+                .bindForever(dnnl.DNNL_ARG_VARIANCE, variance);
+        backward = new Kernel(context, what + ", backward", back)
+                .bindForever(dnnl.DNNL_ARG_MEAN, mean)
+                .bindForever(dnnl.DNNL_ARG_VARIANCE, variance);
     }
 
     public static LayerNormKernels make(OneDnnContext context, String layer, long rows, long columns, boolean hasBias) {

@@ -18,9 +18,6 @@ final class LrnKernels implements AutoCloseable {
      * {@code y = x * (k + alpha * sum of squares of neighbours)^-beta}.
      *
      * @param neighbours how many channels are summed up, the channel itself among them
-     * @param alpha factor of the sum
-     * @param beta exponent
-     * @param k bias
      */
     record Formula(long neighbours, float alpha, float beta, float k) {}
 
@@ -58,15 +55,8 @@ final class LrnKernels implements AutoCloseable {
                 false);
         workspace = context.staging();
         workspace.reserve(first.workspace_desc().get_size());
-        forward = new Kernel(context, what, first, new lrn_forward(first))
-                .argument(dnnl.DNNL_ARG_SRC, array)
-                .argument(dnnl.DNNL_ARG_DST, array)
-                .argument(dnnl.DNNL_ARG_WORKSPACE, first.workspace_desc());
-        backward = new Kernel(context, what + ", backward", back, new lrn_backward(back))
-                .argument(dnnl.DNNL_ARG_SRC, array)
-                .argument(dnnl.DNNL_ARG_DIFF_DST, array)
-                .argument(dnnl.DNNL_ARG_DIFF_SRC, array)
-                .argument(dnnl.DNNL_ARG_WORKSPACE, first.workspace_desc());
+        forward = new Kernel(context, what, first);
+        backward = new Kernel(context, what + ", backward", back);
     }
 
     static LrnKernels make(OneDnnContext context, String layer, Formula formula, Layout layout) {

@@ -34,11 +34,7 @@ final class OutputPasses implements AutoCloseable {
     private final Optional<SoftmaxCrossEntropy> crossEntropy;
     private double loss;
 
-    /**
-     * @param type the type of the products' factors: FLOAT or BFLOAT16
-     * @param conf the layer's configuration
-     * @param layer its name for error messages
-     */
+    /** @param type the type of the products' factors: FLOAT or BFLOAT16 */
     OutputPasses(OneDnnContext context, DataType type, BaseOutputLayer conf, Supplier<String> layer) {
         this.context = context;
         this.kernels = new ProductCache(context);
@@ -61,7 +57,6 @@ final class OutputPasses implements AutoCloseable {
      * Returns the FP32 sums before the activation function.
      *
      * @param rows the input in the type and order of the kernels
-     * @param params the layer's parameters
      * @param training whether a backward pass follows
      * @param place where the result goes
      */
@@ -105,7 +100,6 @@ final class OutputPasses implements AutoCloseable {
      * Computes loss and gradients. Those of the parameters go into their views.
      *
      * @param rows the input in the type and order of the kernels
-     * @param params the layer's parameters
      * @param views where their gradients go
      * @param labels in the order of the rows
      * @param mask in the order of the rows; null if there is none

@@ -28,11 +28,7 @@ final class Softmax implements AutoCloseable {
         this.layer = layer;
     }
 
-    /**
-     * Returns the softmax of an output layer; empty if the layer has another activation function.
-     *
-     * @param layer its name for error messages
-     */
+    /** Returns the softmax of an output layer; empty if the layer has another activation function. */
     static Optional<Softmax> of(OneDnnContext context, IActivation activation, Supplier<String> layer) {
         // Subclasses may compute anything.
         return activation.getClass() == ActivationSoftmax.class
@@ -66,9 +62,7 @@ final class Softmax implements AutoCloseable {
                     1,
                     OneDnnContext.attributes(),
                     false);
-            return new Kernel(context, what, description, new softmax_forward(description))
-                    .argument(dnnl.DNNL_ARG_SRC, rows)
-                    .argument(dnnl.DNNL_ARG_DST, rows);
+            return new Kernel(context, what, description);
         });
     }
 

@@ -27,11 +27,7 @@ final class SoftmaxCrossEntropy {
         this.highest = clips ? (float) (1 - clip) : Float.POSITIVE_INFINITY;
     }
 
-    /**
-     * Returns the loss of an output layer; empty if the layer has another loss, or weighs its classes.
-     *
-     * @param softmax the layer's activation function
-     */
+    /** Returns the loss of an output layer; empty if the layer has another loss, or weighs its classes. */
     static Optional<SoftmaxCrossEntropy> of(ILossFunction loss, Softmax softmax) {
         // Subclasses may compute anything.
         boolean entropy = loss.getClass() == LossMCXENT.class || loss.getClass() == LossNegativeLogLikelihood.class;

@@ -19,6 +19,7 @@ import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.RepetitionKernels;
 import org.dl4jamp.onednn.primitive.Window;
+import org.dl4jamp.onednn.twin.OneDnnTwin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -28,7 +29,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * {@code [minibatch, ..., channels]}. It takes its input as it is, sums up in FP32, and returns FP32:
  * {@code [minibatch, channels]}. With a mask DL4J computes, in FP32.
  */
-final class GlobalPoolingTwin extends GlobalPoolingLayer implements AutoCloseable {
+final class GlobalPoolingTwin extends GlobalPoolingLayer implements OneDnnTwin {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;

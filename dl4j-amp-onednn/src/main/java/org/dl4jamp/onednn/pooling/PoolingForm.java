@@ -9,13 +9,7 @@ import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.primitive.Window;
 
-/**
- * The form of one of DL4J's subsampling layers.
- *
- * @param window the window that moves over the input
- * @param channels the axis of the layer's arrays that holds the channels
- * @param kind oneDNN's
- */
+/** The form of one of DL4J's subsampling layers. */
 record PoolingForm(Window window, ChannelAxis channels, dnnl.algorithm kind) {
     static PoolingForm of(Layer layer) {
         return layer instanceof Subsampling3DLayer volume ? of(volume) : of((SubsamplingLayer) layer);

@@ -1,6 +1,5 @@
 package org.dl4jamp.onednn.pooling;
 
-import java.util.Arrays;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.pooling_backward;
@@ -50,19 +49,11 @@ public final class PoolingKernels implements AutoCloseable {
                 sums == in.type() ? first : forward(kind, geometry, inputGradient, outputGradient),
                 OneDnnContext.attributes(),
                 false);
-        forward = new Kernel(context, what, first, new pooling_forward(first))
-                .argument(dnnl.DNNL_ARG_SRC, input)
-                .argument(dnnl.DNNL_ARG_DST, output);
-        backward = new Kernel(context, what + ", backward", back, new pooling_backward(back))
-                .argument(dnnl.DNNL_ARG_DIFF_DST, outputGradient)
-                .argument(dnnl.DNNL_ARG_DIFF_SRC, inputGradient);
+        forward = new Kernel(context, what, first);
+        backward = new Kernel(context, what + ", backward", back);
         outputShape = out.shape();
-        memory.desc places = first.workspace_desc();
-        placesBytes = kind == dnnl.algorithm.pooling_max ? places.get_size() : 0;
-        if (placesBytes > 0) {
-            forward.argument(dnnl.DNNL_ARG_WORKSPACE, places);
-            backward.argument(dnnl.DNNL_ARG_WORKSPACE, places);
-        }
+        placesBytes =
+                kind == dnnl.algorithm.pooling_max ? first.workspace_desc().get_size() : 0;
     }
 
     private static pooling_forward.primitive_desc forward(
@@ -82,22 +73,15 @@ public final class PoolingKernels implements AutoCloseable {
                 false);
     }
 
-    /**
-     * Makes the kernels for a shape.
-     *
-     * @param layer for error messages
-     * @param in the layout of the input, its channels as the second axis
-     */
+    /** Makes the kernels for the layout of an input, its channels as the second axis. */
     static PoolingKernels make(OneDnnContext context, String layer, PoolingForm form, Layout in) {
-        long[] shape = in.shape();
-        WindowGeometry geometry = form.window().over(Arrays.copyOfRange(shape, 2, shape.length));
+        WindowGeometry geometry = form.window().over(in.extents());
         return make(context, layer, form.kind(), geometry, form.addsUpGradients(), in);
     }
 
     /**
      * Makes the kernels for a shape.
      *
-     * @param layer for error messages
      * @param kind of oneDNN's pooling
      * @param addsUpGradients whether the backward pass adds up several gradients, in FP32
      * @param in the layout of the input, its channels as the second axis
@@ -135,7 +119,7 @@ public final class PoolingKernels implements AutoCloseable {
      * @param places takes where each maximum was found; null for averages, as {@link #places}
      */
     void forward(INDArray input, INDArray output, INDArray places) {
-        bindPlaces(forward, places);
+        bind(forward, places);
         forward(Place.of(input), Place.of(output));
     }
 
@@ -144,7 +128,7 @@ public final class PoolingKernels implements AutoCloseable {
         forward.bind(dnnl.DNNL_ARG_SRC, input).bind(dnnl.DNNL_ARG_DST, output).run();
     }
 
-    private void bindPlaces(Kernel kernel, INDArray places) {
+    private void bind(Kernel kernel, INDArray places) {
         if (placesBytes > 0) {
             kernel.bind(dnnl.DNNL_ARG_WORKSPACE, places);
         }
@@ -156,7 +140,7 @@ public final class PoolingKernels implements AutoCloseable {
      * @param places those of the forward pass; null for averages
      */
     void backward(INDArray epsilon, INDArray inputGradient, INDArray places) {
-        bindPlaces(backward, places);
+        bind(backward, places);
         backward(Place.of(epsilon), Place.of(inputGradient));
     }
 

@@ -53,8 +53,7 @@ public final class PoolingLayers {
     }
 
     // DL4J pads the axis that sequences don't have as well, doesn't shift windows into the past, and fails to go back
-    // in the
-    // format NWC.
+    // in the format NWC.
     private static Optional<String> sequencePooling(Subsampling1DLayer layer, Precision precision) {
         if (layer.getPadding()[0] != 0) {
             return LayerKernels.because("padded pooling of sequences");

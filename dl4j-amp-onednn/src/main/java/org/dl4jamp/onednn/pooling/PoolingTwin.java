@@ -12,7 +12,6 @@ import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.ParameterlessTwin;
-import org.dl4jamp.onednn.twin.SequenceMask;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -22,7 +21,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * {@code [minibatch, ..., channels]}. The gradients of overlapping averages are added up in FP32; those of overlapping
  * maxima, a handful at most, in the arrays' type.
  */
-final class PoolingTwin extends ParameterlessTwin<Layer> implements LentGradients.Lender {
+final class PoolingTwin extends ParameterlessTwin<Layer> {
     private static final long serialVersionUID = 1L;
 
     private final transient PoolingForm form;
@@ -82,7 +81,7 @@ final class PoolingTwin extends ParameterlessTwin<Layer> implements LentGradient
     }
 
     private void mask(INDArray sequences) {
-        SequenceMask.apply(form.window(), maskArray, sequences);
+        form.window().mask(maskArray, sequences);
     }
 
     @Override

@@ -1,7 +1,6 @@
 package org.dl4jamp.onednn.primitive;
 
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import org.bytedeco.dnnl.binary;
 import org.bytedeco.dnnl.global.dnnl;
@@ -25,9 +24,7 @@ public final class Combination implements AutoCloseable {
      * The operation to compute.
      *
      * @param operation applied to the first two arrays, then to the result and the third, and so on
-     * @param arrays how many there are
      * @param after functions applied to the result
-     * @param layout of the arrays and the result
      */
     public record Task(dnnl.algorithm operation, int arrays, List<Eltwise> after, Layout layout) {}
 
@@ -58,7 +55,8 @@ public final class Combination implements AutoCloseable {
                                 what,
                                 task.operation(),
                                 isFirst ? array : sum,
-                                Collections.nCopies(further, array),
+                                array,
+                                further,
                                 isLast ? task.after() : List.of(),
                                 isLast ? array : sum));
                     }
@@ -74,23 +72,20 @@ public final class Combination implements AutoCloseable {
             String what,
             dnnl.algorithm operation,
             memory.desc first,
-            List<memory.desc> others,
+            memory.desc others,
+            int count,
             List<Eltwise> after,
             memory.desc result) {
         post_ops more = new post_ops();
-        others.stream().skip(1).forEach(other -> more.append_binary(operation, other));
+        for (int i = 1; i < count; i++) {
+            more.append_binary(operation, others);
+        }
         after.forEach(function -> more.append_eltwise(function.function(), function.alpha(), function.beta()));
         primitive_attr attributes = OneDnnContext.attributes();
         attributes.set_post_ops(more);
-        binary.primitive_desc description = new binary.primitive_desc(
-                OneDnnContext.cpu(), operation, first, others.get(0), result, attributes, false);
-        Kernel kernel = new Kernel(context, what, description, new binary(description))
-                .argument(dnnl.DNNL_ARG_SRC_0, first)
-                .argument(dnnl.DNNL_ARG_DST, result);
-        for (int i = 0; i < others.size(); i++) {
-            kernel.argument(argument(i + 1), others.get(i));
-        }
-        return kernel;
+        binary.primitive_desc description =
+                new binary.primitive_desc(OneDnnContext.cpu(), operation, first, others, result, attributes, false);
+        return new Kernel(context, what, description);
     }
 
     private static int argument(int array) {
@@ -103,21 +98,17 @@ public final class Combination implements AutoCloseable {
         int taken = 0;
         for (int i = 0; i < passes.size(); i++) {
             Kernel pass = passes.get(i);
-            if (i == 0) {
-                pass.bind(dnnl.DNNL_ARG_SRC_0, arrays.get(taken++));
-            } else {
-                pass.bind(dnnl.DNNL_ARG_SRC_0, Place.kept(context.staging().address()));
-            }
+            pass.bind(dnnl.DNNL_ARG_SRC_0, i == 0 ? Place.of(arrays.get(taken++)) : between());
             for (int place = 1; place < MOST_ARRAYS && taken < arrays.size(); place++) {
                 pass.bind(argument(place), arrays.get(taken++));
             }
-            if (taken == arrays.size()) {
-                pass.bind(dnnl.DNNL_ARG_DST, result);
-            } else {
-                pass.bind(dnnl.DNNL_ARG_DST, Place.kept(context.staging().address()));
-            }
-            pass.run();
+            pass.bind(dnnl.DNNL_ARG_DST, taken == arrays.size() ? Place.of(result) : between())
+                    .run();
         }
+    }
+
+    private Place between() {
+        return Place.kept(context.staging().address());
     }
 
     @Override

@@ -1,6 +1,5 @@
 package org.dl4jamp.onednn.primitive;
 
-import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.reorder;
 import org.deeplearning4j.nn.workspace.ArrayType;
@@ -55,9 +54,7 @@ public final class Copies implements AutoCloseable {
                 .withItsThreads(() -> {
                     reorder.primitive_desc description = new reorder.primitive_desc(
                             OneDnnContext.cpu(), from, OneDnnContext.cpu(), to, OneDnnContext.attributes(), false);
-                    return new Kernel(context, what, description, new reorder(description))
-                            .argument(dnnl.DNNL_ARG_FROM, from)
-                            .argument(dnnl.DNNL_ARG_TO, to);
+                    return new Kernel(context, what, description);
                 });
     }
 

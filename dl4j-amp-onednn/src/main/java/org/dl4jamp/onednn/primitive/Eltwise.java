@@ -19,13 +19,7 @@ import org.nd4j.linalg.activations.impl.ActivationSoftPlus;
 import org.nd4j.linalg.activations.impl.ActivationSwish;
 import org.nd4j.linalg.activations.impl.ActivationTanH;
 
-/**
- * An activation function in oneDNN's terms.
- *
- * @param function oneDNN's algorithm
- * @param alpha its first parameter
- * @param beta its second parameter
- */
+/** An activation function in oneDNN's terms: an algorithm and its two parameters. */
 public record Eltwise(algorithm function, float alpha, float beta) {
     public static final Eltwise IDENTITY = new Eltwise(algorithm.eltwise_linear, 1, 0);
     public static final Eltwise RELU = new Eltwise(algorithm.eltwise_relu, 0, 0);

@@ -11,6 +11,7 @@ import org.bytedeco.dnnl.primitive_desc_base;
 import org.bytedeco.dnnl.reorder;
 import org.bytedeco.javacpp.LongPointer;
 import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.javacpp.PointerScope;
 import org.dl4jamp.engine.WorkEvent;
 import org.dl4jamp.onednn.memory.Handle;
 import org.dl4jamp.onednn.memory.Place;
@@ -48,39 +49,39 @@ public final class Kernel implements AutoCloseable {
         }
     }
 
-    /**
-     * @param context where it runs
-     * @param what layer, primitive and shapes, for error messages
-     * @param description of the primitive
-     * @param made the primitive
-     */
-    public Kernel(OneDnnContext context, String what, primitive_desc_base description, primitive made) {
+    /** @param what layer, primitive and shapes, for error messages */
+    public Kernel(OneDnnContext context, String what, primitive_desc_base description) {
         this.context = context;
         this.what = what;
-        this.kind = made instanceof reorder ? WorkEvent.COPY : WorkEvent.PRIMITIVE;
-        this.compiled = made.retainReference();
+        this.kind = description instanceof reorder.primitive_desc ? WorkEvent.COPY : WorkEvent.PRIMITIVE;
+        this.compiled = new primitive(description.get()).retainReference();
         this.arguments = new IntMemoryMap().retainReference();
         memory.desc scratchpad = description.scratchpad_desc();
         this.needsScratchpad = scratchpad.get_size() > 0;
         if (needsScratchpad) {
             context.scratchpad().reserve(scratchpad.get_size());
-            argument(dnnl.DNNL_ARG_SCRATCHPAD, scratchpad);
         }
     }
 
-    /** Declares an argument that is bound to a buffer before each run. */
-    public Kernel argument(int index, memory.desc description) {
-        return argument(index, new memory(description, OneDnnLibrary.cpu(), (Pointer) null), bytes(description));
+    /** Makes the buffer of an argument, at its first use, as the primitive describes it. */
+    private Argument argument(int index) {
+        try (PointerScope temporary = new PointerScope()) {
+            memory.desc description = new primitive_desc_base(compiled.get_dnnl_primitive_desc(), true)
+                    .query_md(dnnl.query.exec_arg_md, index);
+            return argument(index, new memory(description, OneDnnLibrary.cpu(), (Pointer) null), bytes(description));
+        }
     }
 
-    /** Declares an argument that is always in the same memory; this kernel doesn't free it. */
-    public Kernel argument(int index, memory held) {
-        return argument(index, held, 0);
-    }
-
-    private Kernel argument(int index, memory buffer, long bytes) {
-        buffers.put(index, new Argument(buffer.retainReference(), bytes));
+    private Argument argument(int index, memory buffer, long bytes) {
+        Argument argument = new Argument(buffer.retainReference(), bytes);
+        buffers.put(index, argument);
         arguments.put(index, buffer);
+        return argument;
+    }
+
+    /** Binds an argument to the same memory for all runs; this kernel doesn't free it. */
+    public Kernel bindForever(int index, memory held) {
+        argument(index, held, 0);
         return this;
     }
 
@@ -119,7 +120,8 @@ public final class Kernel implements AutoCloseable {
      */
     public Kernel bind(int index, Place place) {
         requireOpen();
-        Argument argument = buffers.get(index);
+        Argument known = buffers.get(index);
+        Argument argument = known == null ? argument(index) : known;
         if (place.bytes() < argument.bytes) {
             throw new AmpException(
                     what + " takes " + argument.bytes + " bytes as its argument " + index + ", and was given "

@@ -1,41 +1,39 @@
 package org.dl4jamp.onednn.primitive;
 
-import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.matmul;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.post_ops;
 import org.bytedeco.dnnl.primitive_attr;
 import org.bytedeco.javacpp.LongPointer;
 
-/** oneDNN's product of matrices. All this is to be used within {@link OneDnnContext#make}. */
-public final class Multiplication {
-    private final OneDnnContext context;
-    private final String what;
-    private final memory.desc source;
-    private final memory.desc weights;
-    private final memory.desc target;
-    private memory.desc bias;
-    private boolean adds;
+/**
+ * oneDNN's product of matrices. All this is to be used within {@link OneDnnContext#make}.
+ *
+ * @param bias the layout of a bias for each column; null for none
+ * @param adds whether the product is added to the target
+ */
+public record Multiplication(
+        OneDnnContext context,
+        String what,
+        memory.desc source,
+        memory.desc weights,
+        memory.desc target,
+        memory.desc bias,
+        boolean adds) {
 
     public Multiplication(
             OneDnnContext context, String what, memory.desc source, memory.desc weights, memory.desc target) {
-        this.context = context;
-        this.what = what;
-        this.source = source;
-        this.weights = weights;
-        this.target = target;
+        this(context, what, source, weights, target, null, false);
     }
 
     /** Returns the same with a bias for each column. */
     public Multiplication plus(memory.desc columns) {
-        bias = columns;
-        return this;
+        return new Multiplication(context, what, source, weights, target, columns, adds);
     }
 
-    /** Adds the product to the target. */
+    /** Returns the same, with the product added to the target. */
     public Multiplication adding() {
-        adds = true;
-        return this;
+        return new Multiplication(context, what, source, weights, target, bias, true);
     }
 
     private matmul.primitive_desc describe() {
@@ -65,15 +63,6 @@ public final class Multiplication {
     }
 
     public Kernel kernel() {
-        return work().withItsThreads(this::make);
-    }
-
-    private Kernel make() {
-        matmul.primitive_desc description = describe();
-        Kernel kernel = new Kernel(context, what, description, new matmul(description))
-                .argument(dnnl.DNNL_ARG_SRC, source)
-                .argument(dnnl.DNNL_ARG_WEIGHTS, description.weights_desc())
-                .argument(dnnl.DNNL_ARG_DST, target);
-        return bias == null ? kernel : kernel.argument(dnnl.DNNL_ARG_BIAS, bias);
+        return work().withItsThreads(() -> new Kernel(context, what, describe()));
     }
 }

@@ -3,7 +3,6 @@ package org.dl4jamp.onednn.primitive;
 import org.bytedeco.dnnl.dnnl_primitive_desc;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
-import org.bytedeco.dnnl.primitive;
 import org.bytedeco.dnnl.primitive_desc;
 import org.dl4jamp.onednn.memory.Layout;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -19,19 +18,11 @@ public final class RepetitionKernels implements AutoCloseable {
     private RepetitionKernels(OneDnnContext context, String what, memory.desc coarse, memory.desc fine) {
         primitive_desc forward = forward(coarse, fine);
         primitive_desc backward = backward(coarse, fine, forward);
-        repeat = new Kernel(context, what, forward, new primitive(forward))
-                .argument(dnnl.DNNL_ARG_SRC, coarse)
-                .argument(dnnl.DNNL_ARG_DST, fine);
-        sum = new Kernel(context, what + ", backward", backward, new primitive(backward))
-                .argument(dnnl.DNNL_ARG_DIFF_DST, fine)
-                .argument(dnnl.DNNL_ARG_DIFF_SRC, coarse);
+        repeat = new Kernel(context, what, forward);
+        sum = new Kernel(context, what + ", backward", backward);
     }
 
-    /**
-     * Kernels for two shapes, of which the sizes of the fine one are multiples of the coarse one's.
-     *
-     * @param layer for error messages
-     */
+    /** Makes kernels for two shapes, of which the sizes of the fine one are multiples of the coarse one's. */
     public static RepetitionKernels make(OneDnnContext context, String layer, Layout coarse, Layout fine) {
         String what = layer + ": repetition of " + coarse + " over " + fine;
         return OneDnnContext.make(
@@ -41,8 +32,7 @@ public final class RepetitionKernels implements AutoCloseable {
     }
 
     // The binding has no C++ constructors for resampling, only the C functions. Its nearest neighbour is the block's
-    // number if sizes are
-    // multiples.
+    // number if sizes are multiples.
     private static primitive_desc forward(memory.desc coarse, memory.desc fine) {
         dnnl_primitive_desc description = new dnnl_primitive_desc();
         check(dnnl.dnnl_resampling_forward_primitive_desc_create(

@@ -57,10 +57,7 @@ public final class TimeStepKernels implements AutoCloseable {
         }
         binary.primitive_desc description = new binary.primitive_desc(
                 OneDnnContext.cpu(), dnnl.algorithm.binary_mul, array, other, array, attributes, false);
-        return new Kernel(context, what, description, new binary(description))
-                .argument(dnnl.DNNL_ARG_SRC_0, array)
-                .argument(dnnl.DNNL_ARG_SRC_1, other)
-                .argument(dnnl.DNNL_ARG_DST, array);
+        return new Kernel(context, what, description);
     }
 
     /** Computes {@code product = one * other}; the product may overwrite a factor. */

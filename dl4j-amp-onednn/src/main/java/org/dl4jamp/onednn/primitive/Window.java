@@ -1,13 +1,16 @@
 package org.dl4jamp.onednn.primitive;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.function.IntPredicate;
 import java.util.function.IntToLongFunction;
 import java.util.stream.IntStream;
+import org.deeplearning4j.exception.DL4JInvalidInputException;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.util.ConvolutionUtils;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Broadcast;
 
 /**
  * A window that moves along one, two or three axes, as a layer's configuration describes it. Its {@link WindowGeometry}
@@ -23,11 +26,8 @@ public final class Window {
     /**
      * @param axes number of axes along which it moves; DL4J's one-dimensional layers have a second number, which is
      *     ignored
-     * @param kernel its size
-     * @param strides its steps
      * @param padding on both sides, which counts in the modes Strict and Truncate
      * @param dilation the distance of two numbers that it covers
-     * @param mode the treatment of borders
      */
     public Window(int axes, int[] kernel, int[] strides, int[] padding, int[] dilation, ConvolutionMode mode) {
         this.kernel = longs(axes, kernel);
@@ -116,16 +116,26 @@ public final class Window {
         return false;
     }
 
-    /** Returns the mask of the output of one axis from that of the input, {@code [minibatch, steps]}. */
-    public INDArray mask(INDArray ofInput) {
+    /**
+     * Makes the time steps of a layer's output zero whose windows cover none that counts.
+     *
+     * @param mask of the layer's input, {@code [minibatch, steps]}, ones and zeros
+     * @param sequences the output, {@code [minibatch, channels, steps]}
+     */
+    public void mask(INDArray mask, INDArray sequences) {
         // DL4J's reduction takes FP32 only.
-        return ConvolutionUtils.cnn1dMaskReduction(
-                ofInput.castTo(DataType.FLOAT),
+        INDArray steps = ConvolutionUtils.cnn1dMaskReduction(
+                mask.castTo(DataType.FLOAT),
                 (int) kernel[0],
                 (int) strides[0],
                 (int) padding[0],
                 (int) dilation[0],
                 mode);
+        if (sequences.size(0) != steps.size(0) || sequences.size(2) != steps.size(1)) {
+            throw new DL4JInvalidInputException("Activations of shape " + Arrays.toString(sequences.shape())
+                    + " and mask of shape " + Arrays.toString(steps.shape()) + " don't match in axes 0, 2 and 0, 1");
+        }
+        Broadcast.mul(sequences, steps.castTo(sequences.dataType()), sequences, 0, 2);
     }
 
     private long before(int axis, long size) {
@@ -189,12 +199,16 @@ public final class Window {
      * @param output the size of the primitive's output
      */
     private WindowGeometry geometry(long[] windows, long[] array, long[] before, long[] output) {
-        long[] after = eachAxis(
-                axis -> Math.max(0, (windows[axis] - 1) * strides[axis] + extent(axis) - array[axis] - before[axis]));
-        long[] steps = eachAxis(axis -> stride(axis, windows[axis], array[axis] + before[axis] + after[axis]));
-        long[] gaps = eachAxis(axis -> dilation[axis] - 1);
-        boolean exceeds = anyAxis(axis -> kernel[axis] > 1 && extent(axis) >= array[axis]);
-        return new WindowGeometry(kernel, steps, gaps, before, after, output, exceeds);
+        List<WindowGeometry.Axis> all = IntStream.range(0, axes())
+                .mapToObj(axis -> {
+                    long reach = (windows[axis] - 1) * strides[axis] + extent(axis);
+                    long after = Math.max(0, reach - array[axis] - before[axis]);
+                    long stride = stride(axis, windows[axis], array[axis] + before[axis] + after);
+                    return new WindowGeometry.Axis(
+                            kernel[axis], stride, dilation[axis] - 1, before[axis], after, output[axis]);
+                })
+                .toList();
+        return new WindowGeometry(all, anyAxis(axis -> kernel[axis] > 1 && extent(axis) >= array[axis]));
     }
 
     /**

@@ -1,51 +1,59 @@
 package org.dl4jamp.onednn.primitive;
 
 import java.util.Arrays;
+import java.util.List;
+import java.util.function.ToLongFunction;
 
-/** The geometry of a window over an array, in oneDNN's terms: one number for each axis along which it moves. */
-public final class WindowGeometry {
-    private final long[] kernel;
-    private final long[] strides;
-    private final long[] gaps;
-    private final long[] before;
-    private final long[] after;
-    private final long[] output;
-    private final boolean exceedsArray;
+/**
+ * The geometry of a window over an array, in oneDNN's terms.
+ *
+ * @param axes those along which it moves
+ * @param exceedsArray whether the window is as large as the array, or larger
+ */
+public record WindowGeometry(List<Axis> axes, boolean exceedsArray) {
+    /**
+     * The geometry along one axis.
+     *
+     * @param gap how many numbers are between two that the window covers: DL4J's dilation less one
+     * @param before the padding before the array's first number
+     * @param after the padding after its last
+     */
+    public record Axis(long kernel, long stride, long gap, long before, long after, long output) {}
 
-    /** @param exceedsArray whether the window is as large as the array, or larger */
-    WindowGeometry(
-            long[] kernel,
-            long[] strides,
-            long[] gaps,
-            long[] before,
-            long[] after,
-            long[] output,
-            boolean exceedsArray) {
-        this.kernel = kernel;
-        this.strides = strides;
-        this.gaps = gaps;
-        this.before = before;
-        this.after = after;
-        this.output = output;
-        this.exceedsArray = exceedsArray;
+    private long[] each(ToLongFunction<Axis> number) {
+        return axes.stream().mapToLong(number).toArray();
     }
 
     public long[] kernel() {
-        return kernel.clone();
+        return each(Axis::kernel);
     }
 
     public long[] strides() {
-        return strides.clone();
+        return each(Axis::stride);
     }
 
-    /** Returns how many numbers are between two that the window covers: DL4J's dilation less one. */
     public long[] gaps() {
-        return gaps.clone();
+        return each(Axis::gap);
+    }
+
+    public long[] before() {
+        return each(Axis::before);
+    }
+
+    public long[] after() {
+        return each(Axis::after);
+    }
+
+    public long[] output() {
+        return each(Axis::output);
     }
 
     /** Returns the same for a window of one position, in which gaps mean nothing: oneDNN looks at them all the same. */
     public WindowGeometry withoutGaps() {
-        return new WindowGeometry(kernel, strides, new long[gaps.length], before, after, output, exceedsArray);
+        List<Axis> same = axes.stream()
+                .map(axis -> new Axis(axis.kernel, axis.stride, 0, axis.before, axis.after, axis.output))
+                .toList();
+        return new WindowGeometry(same, exceedsArray);
     }
 
     /**
@@ -53,7 +61,7 @@ public final class WindowGeometry {
      * array that isn't larger than the window, and end the process.
      */
     public boolean isBeyondFastGradients() {
-        return kernel.length == 3 && exceedsArray;
+        return axes.size() == 3 && exceedsArray;
     }
 
     /**
@@ -61,36 +69,19 @@ public final class WindowGeometry {
      * axis, and a stride there, its windows are that stride apart along the axis before, too.
      */
     public boolean isBeyondFastSingleChannel() {
-        int last = kernel.length - 1;
-        return output[last] == 1 && strides[last] > 1 && kernel[last] > 1;
+        Axis last = axes.get(axes.size() - 1);
+        return last.output == 1 && last.stride > 1 && last.kernel > 1;
     }
 
     /** Returns the size of the array, padding included, that windows of these steps reach over. */
     public long[] reach() {
-        long[] reach = new long[kernel.length];
-        for (int axis = 0; axis < kernel.length; axis++) {
-            reach[axis] = (output[axis] - 1) * strides[axis] + (kernel[axis] - 1) * (gaps[axis] + 1) + 1;
-        }
-        return reach;
-    }
-
-    /** Returns the padding before the array's first number. */
-    public long[] before() {
-        return before.clone();
-    }
-
-    /** Returns the padding after its last. */
-    public long[] after() {
-        return after.clone();
-    }
-
-    public long[] output() {
-        return output.clone();
+        return each(axis -> (axis.output - 1) * axis.stride + (axis.kernel - 1) * (axis.gap + 1) + 1);
     }
 
     @Override
     public String toString() {
-        return "kernel " + Arrays.toString(kernel) + ", strides " + Arrays.toString(strides) + ", gaps "
-                + Arrays.toString(gaps) + ", padding " + Arrays.toString(before) + " and " + Arrays.toString(after);
+        return "kernel " + Arrays.toString(kernel()) + ", strides " + Arrays.toString(strides()) + ", gaps "
+                + Arrays.toString(gaps()) + ", padding " + Arrays.toString(before()) + " and "
+                + Arrays.toString(after());
     }
 }

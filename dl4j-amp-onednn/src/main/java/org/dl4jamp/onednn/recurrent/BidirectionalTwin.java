@@ -21,7 +21,7 @@ import org.dl4jamp.onednn.memory.Handle;
 import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.weights.KeptWeights;
+import org.dl4jamp.onednn.twin.OneDnnTwin;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.base.Preconditions;
 import org.nd4j.common.primitives.Pair;
@@ -33,7 +33,7 @@ import org.nd4j.linalg.factory.Nd4j;
  * Two recurrent twins, one of which reads its sequences reversed. Their outputs are rounded before they're merged, and
  * a sum or product of them is rounded again.
  */
-final class BidirectionalTwin extends BidirectionalLayer implements KeptWeights, AutoCloseable {
+final class BidirectionalTwin extends BidirectionalLayer implements OneDnnTwin {
     private static final long serialVersionUID = 1L;
 
     private final transient Bidirectional layer;
@@ -274,7 +274,7 @@ final class BidirectionalTwin extends BidirectionalLayer implements KeptWeights,
 
     @Override
     public Twin.Weights keptWeights() {
-        return KeptWeights.both(forwards.passes().weights(), backwards.passes().weights());
+        return OneDnnTwin.both(forwards.passes().weights(), backwards.passes().weights());
     }
 
     @Override

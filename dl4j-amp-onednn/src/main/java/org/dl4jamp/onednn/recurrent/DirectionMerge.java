@@ -97,11 +97,7 @@ final class DirectionMerge implements AutoCloseable {
         }
     }
 
-    /**
-     * Runs the backward pass, when {@linkplain #isReadyForBackward it can be done}.
-     *
-     * @param error the gradient of the merged outputs
-     */
+    /** Runs the backward pass, when {@linkplain #isReadyForBackward it can be done}. */
     Errors backward(INDArray error, SequenceMemory memory) {
         return switch (mode) {
             case ADD -> new Errors(error, error);

@@ -52,7 +52,7 @@ final class InferringLstm implements AutoCloseable {
         memory.desc ofOutput = description.weights_iter_desc();
         memory.desc row =
                 Layout.dense(DataType.FLOAT, 1, 1, 1, shape.gates(), units).descriptor();
-        forward = lstm.kernel(context, what, description, new lstm_forward(description), ofInput, ofOutput);
+        forward = new Kernel(context, what, description);
         round = context.copies().make(what, lstm.memories, lstm.output);
         widen = context.copies().make(what, lstm.output, lstm.memories);
         inputWeights = GateWeights.kept(context, what, shape.nIn(), units, ofInput, weights.input());

@@ -4,11 +4,8 @@ import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.lstm_backward;
 import org.bytedeco.dnnl.lstm_forward;
 import org.bytedeco.dnnl.memory;
-import org.bytedeco.dnnl.primitive;
-import org.bytedeco.dnnl.primitive_desc_base;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.SequenceShape;
-import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.Work;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -20,15 +17,13 @@ import org.nd4j.linalg.api.buffer.DataType;
 final class LstmDescription {
     private static final dnnl.rnn_direction ONWARD = dnnl.rnn_direction.unidirectional_left2right;
 
-    /** Input and outputs of all time steps. */
-    final memory.desc input;
-
-    final memory.desc outputs;
     /** The state at one end of the sequences: h in the layer's type, and c. */
     final memory.desc output;
 
     final memory.desc memories;
-    final memory.desc biases;
+    private final memory.desc input;
+    private final memory.desc outputs;
+    private final memory.desc biases;
     private final memory.desc ofInput;
     private final memory.desc ofOutput;
 
@@ -93,25 +88,5 @@ final class LstmDescription {
                 forward,
                 OneDnnContext.attributes(),
                 false);
-    }
-
-    /** Returns a kernel with the arguments of a forward pass, which a backward pass reads, too. */
-    Kernel kernel(
-            OneDnnContext context,
-            String what,
-            primitive_desc_base description,
-            primitive made,
-            memory.desc inputWeights,
-            memory.desc recurrentWeights) {
-        return new Kernel(context, what, description, made)
-                .argument(dnnl.DNNL_ARG_SRC_LAYER, input)
-                .argument(dnnl.DNNL_ARG_SRC_ITER, output)
-                .argument(dnnl.DNNL_ARG_SRC_ITER_C, memories)
-                .argument(dnnl.DNNL_ARG_WEIGHTS_LAYER, inputWeights)
-                .argument(dnnl.DNNL_ARG_WEIGHTS_ITER, recurrentWeights)
-                .argument(dnnl.DNNL_ARG_BIAS, biases)
-                .argument(dnnl.DNNL_ARG_DST_LAYER, outputs)
-                .argument(dnnl.DNNL_ARG_DST_ITER, output)
-                .argument(dnnl.DNNL_ARG_DST_ITER_C, memories);
     }
 }

@@ -40,7 +40,6 @@ final class LstmInference implements Twin.Weights, AutoCloseable {
     /**
      * Returns the LSTM of a layer with tanh and sigmoid, which are oneDNN's functions.
      *
-     * @param layer the layer's name for error messages
      * @return empty in training, and if oneDNN has none
      */
     static Optional<LstmInference> of(OneDnnContext context, Supplier<String> layer, DataType type, LSTM conf) {
@@ -64,7 +63,6 @@ final class LstmInference implements Twin.Weights, AutoCloseable {
      *
      * @param x the input, {@code [steps, minibatch, nIn]}
      * @param lastState takes the state after it, outside workspaces; null if unused
-     * @param place where the outputs go
      * @return {@code [steps, minibatch, units]}
      */
     INDArray outputs(Sequences sequences, INDArray x, LastState lastState, SequenceMemory place) {

@@ -6,7 +6,7 @@ import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.memory.Slab;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.TimeStepKernels;
-import org.dl4jamp.onednn.weights.RecurrentWeights;
+import org.dl4jamp.onednn.weights.WeightCopy;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -26,11 +26,9 @@ abstract class RecurrentCell implements AutoCloseable {
     /**
      * A layer, and one shape of its input.
      *
-     * @param layer the layer's name for error messages
-     * @param type the type of its arrays
      * @param weights memory for copies of its weights
      */
-    record Setup(OneDnnContext context, String layer, DataType type, SequenceShape shape, RecurrentWeights weights) {}
+    record Setup(OneDnnContext context, String layer, DataType type, SequenceShape shape, WeightCopy weights) {}
 
     RecurrentCell(Setup setup, FeedForwardLayer conf) {
         this.context = setup.context();
@@ -93,7 +91,6 @@ abstract class RecurrentCell implements AutoCloseable {
      * @param error the gradient of the outputs, FLOAT {@code [steps, minibatch, units]}; it's used up
      * @param mask as in the forward pass
      * @param firstStep the earliest time step that gradients flow back to
-     * @param gradients where the gradients of the parameters go
      * @param inputGradient where that of the input goes, {@code [steps, minibatch, nIn]}; null if unused
      * @param memory memory for intermediate results
      */

@@ -10,8 +10,8 @@ import org.dl4jamp.onednn.memory.Views;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.weights.KeptWeights;
-import org.dl4jamp.onednn.weights.RecurrentWeights;
+import org.dl4jamp.onednn.twin.OneDnnTwin;
+import org.dl4jamp.onednn.weights.WeightCopy;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
@@ -29,9 +29,9 @@ final class RecurrentPasses implements AutoCloseable {
     private final OneDnnContext context;
     private final DataType type;
     private final int gates;
-    private final BiFunction<SequenceShape, RecurrentWeights, RecurrentCell> maker;
+    private final BiFunction<SequenceShape, WeightCopy, RecurrentCell> maker;
     private final KernelCache<SequenceShape, RecurrentCell> cells = new KernelCache<>(SHAPES);
-    private final RecurrentWeights weights;
+    private final WeightCopy weights;
     private final Optional<LstmInference> inference;
     private RecurrentCell.Trace kept;
     private RecurrentState keptFrom;
@@ -43,12 +43,12 @@ final class RecurrentPasses implements AutoCloseable {
             OneDnnContext context,
             DataType type,
             int gates,
-            BiFunction<SequenceShape, RecurrentWeights, RecurrentCell> maker,
+            BiFunction<SequenceShape, WeightCopy, RecurrentCell> maker,
             Optional<LstmInference> inference) {
         this.context = context;
         this.type = type;
         this.gates = gates;
-        this.weights = new RecurrentWeights(context.infers());
+        this.weights = new WeightCopy(context.infers());
         this.maker = maker;
         this.inference = inference;
     }
@@ -60,7 +60,7 @@ final class RecurrentPasses implements AutoCloseable {
 
     Twin.Weights weights() {
         return inference
-                .<Twin.Weights>map(other -> KeptWeights.both(weights, other))
+                .<Twin.Weights>map(other -> OneDnnTwin.both(weights, other))
                 .orElse(weights);
     }
 
@@ -184,12 +184,9 @@ final class RecurrentPasses implements AutoCloseable {
     /**
      * Runs a backward pass.
      *
-     * @param sequences of the forward pass
      * @param epsilon {@code [minibatch, units, time]}
      * @param backSteps how many time steps gradients flow back; all if it isn't positive
-     * @param gradients views that take the parameters' gradients
      * @param lastState takes the state after the last time step; null if unused
-     * @param destination where the result goes
      * @return the gradient of the input, {@code [minibatch, nIn, time]}; null if unused
      */
     INDArray backward(

@@ -12,7 +12,7 @@ import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.weights.KeptWeights;
+import org.dl4jamp.onednn.twin.OneDnnTwin;
 import org.dl4jamp.twin.OptionalInputGradient;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.base.Preconditions;
@@ -25,17 +25,14 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * is the state between sequences, which is DL4J's own. Its cell makes it an LSTM or a simple RNN.
  */
 final class RecurrentTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.layers.BaseRecurrentLayer>
-        implements OptionalInputGradient, KeptWeights, AutoCloseable {
+        implements OptionalInputGradient, OneDnnTwin {
     private static final long serialVersionUID = 1L;
 
     private final transient RecurrentPasses passes;
     private final transient TimeStepState betweenTimeSteps = new TimeStepState(() -> stateMap);
     private final boolean isLstm;
 
-    /**
-     * @param gates how many numbers a unit computes of its input
-     * @param cells makes cells
-     */
+    /** @param gates how many numbers a unit computes of its input */
     RecurrentTwin(
             NeuralNetConfiguration conf,
             DataType type,

@@ -7,12 +7,7 @@ import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/**
- * The memory for a recurrent layer's arrays.
- *
- * @param workspaceMgr DL4J's workspaces
- * @param place one of them
- */
+/** The memory for a recurrent layer's arrays: one of DL4J's workspaces. */
 record SequenceMemory(LayerWorkspaceMgr workspaceMgr, ArrayType place) {
     INDArray create(DataType type, long... shape) {
         return Workspaces.dense(workspaceMgr, place, type, shape);

@@ -15,7 +15,7 @@ import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.Multiplication;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.Work;
-import org.dl4jamp.onednn.weights.RecurrentWeights;
+import org.dl4jamp.onednn.weights.WeightCopy;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -28,7 +28,7 @@ import org.nd4j.linalg.factory.Nd4j;
  */
 final class SequenceProducts implements AutoCloseable {
     private final SequenceShape shape;
-    private final RecurrentWeights weights;
+    private final WeightCopy weights;
     private final List<AutoCloseable> kernels = new ArrayList<>();
 
     private final Kernel input;
@@ -48,13 +48,13 @@ final class SequenceProducts implements AutoCloseable {
     private final INDArray ones;
 
     static SequenceProducts make(
-            OneDnnContext context, String layer, DataType type, SequenceShape shape, RecurrentWeights weights) {
+            OneDnnContext context, String layer, DataType type, SequenceShape shape, WeightCopy weights) {
         String what = layer + ": products of " + type + " for " + shape;
         return OneDnnContext.make(what, Work.LARGE, () -> new SequenceProducts(context, what, type, shape, weights));
     }
 
     private SequenceProducts(
-            OneDnnContext context, String what, DataType type, SequenceShape shape, RecurrentWeights weights) {
+            OneDnnContext context, String what, DataType type, SequenceShape shape, WeightCopy weights) {
         this.shape = shape;
         this.weights = weights;
         long rows = shape.rows();
@@ -150,7 +150,7 @@ final class SequenceProducts implements AutoCloseable {
 
     /** Takes the FP32 master weights over for a forward pass. */
     void takeWeights(RecurrentParameters masters) {
-        if (weights.areFor(this)) {
+        if (weights.isCurrent() && weights.isOf(this)) {
             return;
         }
         for (int gate = 0; gate < shape.gates(); gate++) {
@@ -158,7 +158,7 @@ final class SequenceProducts implements AutoCloseable {
             roundInputWeights.copy(from.place(), inputWeights(gate));
         }
         roundRecurrentWeights.copy(Place.of(masters.recurrentWeights()), recurrentWeights());
-        weights.made(this);
+        weights.takenBy(this);
     }
 
     /** Takes them over for a backward pass, in place of those for a forward pass. */

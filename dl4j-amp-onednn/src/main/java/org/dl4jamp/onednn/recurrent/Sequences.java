@@ -13,7 +13,6 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * @param input {@code [minibatch, nIn, time]}
  * @param mask {@code [minibatch, time]}; null for none
  * @param initial the state before, which a program may have set
- * @param parameters the layer's
  */
 record Sequences(INDArray input, INDArray mask, RecurrentState initial, RecurrentParameters parameters) {
     SequenceShape shape(int gates) {

@@ -13,7 +13,7 @@ import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.weights.GateWeights;
-import org.dl4jamp.onednn.weights.RecurrentWeights;
+import org.dl4jamp.onednn.weights.WeightCopy;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -23,7 +23,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  */
 final class WholeLstm implements AutoCloseable {
     private final SequenceShape shape;
-    private final RecurrentWeights weights;
+    private final WeightCopy weights;
     private final Kernel forward;
     private final Kernel backward;
     private final GateWeights inputWeights;
@@ -59,39 +59,15 @@ final class WholeLstm implements AutoCloseable {
                 what, LstmDescription.step(shape), () -> new WholeLstm(setup.context(), what, shape, setup.weights()));
     }
 
-    private WholeLstm(OneDnnContext context, String what, SequenceShape shape, RecurrentWeights weights) {
+    private WholeLstm(OneDnnContext context, String what, SequenceShape shape, WeightCopy weights) {
         this.shape = shape;
         this.weights = weights;
         long units = shape.units();
         LstmDescription lstm = new LstmDescription(DataType.FLOAT, shape);
         lstm_forward.primitive_desc first = lstm.forward(dnnl.prop_kind.forward_training);
         lstm_backward.primitive_desc second = lstm.backward(first);
-        memory.desc keeps = first.workspace_desc();
-        forward = lstm.kernel(
-                        context,
-                        what,
-                        first,
-                        new lstm_forward(first),
-                        first.weights_layer_desc(),
-                        first.weights_iter_desc())
-                .argument(dnnl.DNNL_ARG_WORKSPACE, keeps);
-        backward = lstm.kernel(
-                        context,
-                        what + ", backward",
-                        second,
-                        new lstm_backward(second),
-                        second.weights_layer_desc(),
-                        second.weights_iter_desc())
-                .argument(dnnl.DNNL_ARG_WORKSPACE, keeps)
-                .argument(dnnl.DNNL_ARG_DIFF_DST_LAYER, lstm.outputs)
-                .argument(dnnl.DNNL_ARG_DIFF_DST_ITER, lstm.output)
-                .argument(dnnl.DNNL_ARG_DIFF_DST_ITER_C, lstm.memories)
-                .argument(dnnl.DNNL_ARG_DIFF_SRC_LAYER, lstm.input)
-                .argument(dnnl.DNNL_ARG_DIFF_SRC_ITER, lstm.output)
-                .argument(dnnl.DNNL_ARG_DIFF_SRC_ITER_C, lstm.memories)
-                .argument(dnnl.DNNL_ARG_DIFF_WEIGHTS_LAYER, second.diff_weights_layer_desc())
-                .argument(dnnl.DNNL_ARG_DIFF_WEIGHTS_ITER, second.diff_weights_iter_desc())
-                .argument(dnnl.DNNL_ARG_DIFF_BIAS, lstm.biases);
+        forward = new Kernel(context, what, first);
+        backward = new Kernel(context, what + ", backward", second);
         inputWeights = new GateWeights(
                 context, what, shape.nIn(), units, first.weights_layer_desc(), second.diff_weights_layer_desc());
         recurrentWeights = new GateWeights(
@@ -112,7 +88,6 @@ final class WholeLstm implements AutoCloseable {
      * @param x {@code [steps, minibatch, nIn]}
      * @param outputs {@code [steps + 1, minibatch, units]}, with the state before in front
      * @param memories {@code [2, minibatch, units]}, with the state before in front
-     * @param memory memory for the trace
      */
     Trace forward(
             INDArray x, RecurrentParameters parameters, INDArray outputs, INDArray memories, SequenceMemory memory) {

@@ -17,9 +17,7 @@ import org.nd4j.linalg.indexing.NDArrayIndex;
 /**
  * The zeros that one of DL4J's layers adds around arrays, or the margins that it cuts off.
  *
- * @param adds whether it adds
  * @param sizes before and after the numbers of each axis
- * @param channels the axis of the layer's arrays that holds the channels
  */
 record Margins(boolean adds, List<Integer> sizes, ChannelAxis channels) {
     static Margins of(Layer layer) {

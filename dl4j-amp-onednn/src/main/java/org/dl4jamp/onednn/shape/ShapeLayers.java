@@ -32,21 +32,16 @@ public final class ShapeLayers {
                 margins(Cropping1D.class),
                 margins(Cropping2D.class),
                 margins(Cropping3D.class),
-                new LayerKernels<>(
-                                SpaceToDepthLayer.class,
-                                (layer, precision) -> LayerKernels.COVERED,
-                                SpaceToDepthTwin::new,
-                                true)
+                new LayerKernels<>(SpaceToDepthLayer.class, SpaceToDepthTwin::new, true)
                         .in(layer -> ChannelAxis.of(layer.getDataFormat())));
     }
 
     private static <L extends Layer> LayerKernels<L> repetition(Class<L> type) {
-        return new LayerKernels<>(type, (layer, precision) -> LayerKernels.COVERED, RepetitionTwin::new, true)
-                .in(RepetitionTwin::axis);
+        return new LayerKernels<>(type, RepetitionTwin::new, true).in(RepetitionTwin::axis);
     }
 
     private static <L extends Layer> LayerKernels<L> margins(Class<L> type) {
-        return new LayerKernels<>(type, (layer, precision) -> LayerKernels.COVERED, MarginTwin::new, false)
+        return new LayerKernels<>(type, MarginTwin::new, false)
                 .in(layer -> Margins.of(layer).channels());
     }
 }

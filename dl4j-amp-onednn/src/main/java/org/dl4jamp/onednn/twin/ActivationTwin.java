@@ -18,7 +18,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * An element-wise activation function of an array of any rank, computed in FP32 and rounded once. Functions that oneDNN
  * hasn't are ND4J's.
  */
-final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner, OutputKeeper, AutoCloseable {
+final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner, OneDnnTwin {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;

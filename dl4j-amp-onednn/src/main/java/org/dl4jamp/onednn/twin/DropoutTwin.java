@@ -16,7 +16,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /**
  * A dropout layer without the dropout, which the wrapper applies. It returns its input, in the same order in memory.
  */
-final class DropoutTwin extends AbstractLayer<DropoutLayer> implements AutoCloseable {
+final class DropoutTwin extends AbstractLayer<DropoutLayer> implements OneDnnTwin {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;
@@ -60,10 +60,5 @@ final class DropoutTwin extends AbstractLayer<DropoutLayer> implements AutoClose
     @Override
     public void clearNoiseWeightParams() {
         // There are no parameters.
-    }
-
-    @Override
-    public void close() {
-        // The copies are the context's.
     }
 }

@@ -4,21 +4,19 @@ import java.util.Optional;
 import java.util.function.Function;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.dl4jamp.onednn.activation.ActivationFunction;
 import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.precision.Precision;
+import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**
  * This engine's kernels for one of DL4J's layer classes.
  *
- * @param <L> the class
- * @param type the class
  * @param limits why a layer of the class has no twin
- * @param maker makes the twin
  * @param dropsInput whether DL4J's layer applies input dropout; the wrapper applies it for the twin
  * @param channels the axis of a layer's arrays that holds the channels
- * @param arrays the type of the twin's arrays
  */
 public record LayerKernels<L extends Layer>(
         Class<L> type,
@@ -54,6 +52,11 @@ public record LayerKernels<L extends Layer>(
         this(type, limits, maker, dropsInput, layer -> ChannelAxis.SECOND, ArrayTypes.AS_PLANNED);
     }
 
+    /** Makes kernels of all layers of a class. */
+    public LayerKernels(Class<L> type, Maker maker, boolean dropsInput) {
+        this(type, (layer, precision) -> COVERED, maker, dropsInput);
+    }
+
     /** Returns the same for layers that configure the axis of their channels. */
     public LayerKernels<L> in(Function<L, ChannelAxis> ownChannels) {
         return new LayerKernels<>(type, limits, maker, dropsInput, ownChannels, arrays);
@@ -81,6 +84,13 @@ public record LayerKernels<L extends Layer>(
 
     public ChannelAxis channelsOf(Layer layer) {
         return channels.apply(type.cast(layer));
+    }
+
+    /** Returns the reason for the lack of a kernel for an activation function; empty for an elementwise one. */
+    public static Optional<String> activation(IActivation activation, String where) {
+        return ActivationFunction.isElementWise(activation)
+                ? COVERED
+                : because("activation function " + activation + where);
     }
 
     /** Returns the reason for the lack of a kernel for something. */

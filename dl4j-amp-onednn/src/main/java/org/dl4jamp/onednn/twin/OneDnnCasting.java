@@ -13,9 +13,6 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /**
  * Casts and changes the order in memory in one pass: BFLOAT16 arrays have their channels last, FP32 arrays are in the
  * order that DL4J's own layers expect.
- *
- * @param context copies the arrays
- * @param channels which axis of the arrays holds the channels
  */
 public record OneDnnCasting(OneDnnContext context, ChannelAxis channels) implements Casting {
     public OneDnnCasting(OneDnnContext context) {

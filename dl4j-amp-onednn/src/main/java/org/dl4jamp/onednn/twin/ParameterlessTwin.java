@@ -20,7 +20,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  *
  * @param <L> the layer's configuration
  */
-public abstract class ParameterlessTwin<L extends Layer> extends AbstractLayer<L> implements AutoCloseable {
+public abstract class ParameterlessTwin<L extends Layer> extends AbstractLayer<L> implements OneDnnTwin {
     private static final long serialVersionUID = 1L;
 
     private final transient OneDnnContext context;
@@ -107,10 +107,6 @@ public abstract class ParameterlessTwin<L extends Layer> extends AbstractLayer<L
     public boolean isPretrainLayer() {
         return false;
     }
-
-    /** Closes kernels of its own; copies are the context's. */
-    @Override
-    public void close() {}
 
     @Override
     public void clearNoiseWeightParams() {

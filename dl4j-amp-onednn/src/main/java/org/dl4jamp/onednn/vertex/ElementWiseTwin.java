@@ -70,12 +70,7 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
     @Override
     boolean covers(INDArray[] inputs) {
         boolean computable = operation == Op.Subtract ? inputs.length == 2 : inputs.length > 1;
-        return computable && haveOneShape(inputs);
-    }
-
-    @Override
-    Optional<long[]> outputShape(INDArray[] inputs) {
-        return Optional.of(inputs[0].shape());
+        return computable && Arrays.stream(inputs).allMatch(inputs[0]::equalShapes);
     }
 
     @Override

@@ -1,6 +1,5 @@
 package org.dl4jamp.onednn.vertex;
 
-import java.util.Optional;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.engine.VertexRequest;
@@ -34,11 +33,6 @@ final class LinearTwin extends VertexTwin {
         Layout layout = layout(array.shape());
         return kernels.get(
                 layout, () -> EltwiseKernels.make(context(), request().name(), function, layout));
-    }
-
-    @Override
-    Optional<long[]> outputShape(INDArray[] inputs) {
-        return Optional.of(inputs[0].shape());
     }
 
     @Override

@@ -1,5 +1,6 @@
 package org.dl4jamp.onednn.vertex;
 
+import java.util.Optional;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.engine.VertexRequest;
@@ -17,6 +18,11 @@ final class ReorderedVertex extends VertexTwin {
     @Override
     boolean covers(INDArray[] inputs) {
         return inputs.length == 1;
+    }
+
+    @Override
+    Optional<long[]> outputShape(INDArray[] inputs) {
+        return Optional.empty();
     }
 
     @Override

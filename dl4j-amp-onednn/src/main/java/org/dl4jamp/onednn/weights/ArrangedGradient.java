@@ -1,10 +1,12 @@
 package org.dl4jamp.onednn.weights;
 
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
+import org.bytedeco.javacpp.LongPointer;
 import org.dl4jamp.onednn.memory.Place;
-import org.dl4jamp.onednn.primitive.BlockOrder;
 import org.dl4jamp.onednn.primitive.Copies;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -15,6 +17,12 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * primitive's. Otherwise it's memory that all layers share, and is copied to the view at once.
  */
 public final class ArrangedGradient implements AutoCloseable {
+    /** Orders by squares of 16 output channels by 16 input channels, and those by columns of 16 output channels. */
+    private static final Map<memory.format_tag, memory.format_tag> COLUMNS_OF_SQUARES = Map.of(
+            memory.format_tag.ABc16b16a, memory.format_tag.Abc16a,
+            memory.format_tag.ABcd16b16a, memory.format_tag.Abcd16a,
+            memory.format_tag.ABcde16b16a, memory.format_tag.Abcde16a);
+
     private final OneDnnContext context;
     private final List<Kernel> copies;
 
@@ -26,7 +34,6 @@ public final class ArrangedGradient implements AutoCloseable {
     /**
      * Makes it; to be called within {@link OneDnnContext#make}.
      *
-     * @param what layer, primitive and shapes, for error messages
      * @param network the layout of the network's view
      * @param wanted the layout that the primitive writes
      */
@@ -36,7 +43,7 @@ public final class ArrangedGradient implements AutoCloseable {
         }
         context.gradientMemory().reserve(wanted.get_size());
         Copies copies = context.copies();
-        return BlockOrder.columns(wanted)
+        return columns(wanted)
                 .map(columns -> {
                     // oneDNN makes columns of squares, and rows of columns, in a third to a half of the time of both at
                     // once; those of the largest weights take as long, or a fifth longer.
@@ -47,15 +54,37 @@ public final class ArrangedGradient implements AutoCloseable {
                 .orElseGet(() -> new ArrangedGradient(context, List.of(copies.make(what, wanted, network))));
     }
 
+    /**
+     * Returns the order halfway to plain weights: columns of 16 output channels, with the input channels one after the
+     * other. Empty for weights in another order than squares, which oneDNN's convolutions have their gradients in.
+     */
+    static Optional<memory.desc> columns(memory.desc weights) {
+        LongPointer sizes = weights.get_dims();
+        long[] shape = new long[(int) sizes.limit()];
+        sizes.get(shape);
+        memory.data_type type = weights.get_data_type();
+        return COLUMNS_OF_SQUARES.entrySet().stream()
+                .filter(order -> rank(order.getKey()) == shape.length)
+                .filter(order -> new memory.desc(shape, type, order.getKey()).equals(weights))
+                .map(order -> new memory.desc(shape, type, order.getValue()))
+                .findFirst();
+    }
+
+    private static int rank(memory.format_tag order) {
+        return switch (order) {
+            case ABc16b16a -> 3;
+            case ABcd16b16a -> 4;
+            default -> 5;
+        };
+    }
+
     /** Prepares the next run of the kernel that writes it. */
     public void bind(Kernel kernel, INDArray networks) {
-        if (copies.isEmpty()) {
-            kernel.bind(dnnl.DNNL_ARG_DIFF_WEIGHTS, networks);
-        } else {
-            kernel.bind(
-                    dnnl.DNNL_ARG_DIFF_WEIGHTS,
-                    Place.kept(context.gradientMemory().address()));
-        }
+        kernel.bind(dnnl.DNNL_ARG_DIFF_WEIGHTS, copies.isEmpty() ? Place.of(networks) : written());
+    }
+
+    private Place written() {
+        return Place.kept(context.gradientMemory().address());
     }
 
     /** Copies the gradient to the network's view, if it isn't there. */
@@ -63,10 +92,9 @@ public final class ArrangedGradient implements AutoCloseable {
         if (copies.isEmpty()) {
             return;
         }
-        Place written = Place.kept(context.gradientMemory().address());
         Place columns = Place.kept(context.staging().address());
         boolean atOnce = copies.size() == 1;
-        copies.get(0).copy(written, atOnce ? Place.of(networks) : columns);
+        copies.get(0).copy(written(), atOnce ? Place.of(networks) : columns);
         if (!atOnce) {
             copies.get(1).copy(columns, Place.of(networks));
         }

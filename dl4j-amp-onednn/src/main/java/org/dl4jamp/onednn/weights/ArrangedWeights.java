@@ -25,8 +25,6 @@ public final class ArrangedWeights implements AutoCloseable {
     /**
      * Makes weights that a primitive reads; to be called within {@link OneDnnContext#make}.
      *
-     * @param what layer, primitive and shapes, for error messages
-     * @param place where a copy goes
      * @param network the layout of the network's weights
      * @param wanted the layout that the primitive reads
      */
@@ -41,7 +39,6 @@ public final class ArrangedWeights implements AutoCloseable {
      * Returns the same weights for another primitive: these if they're in its order, else a copy. Copying the copy
      * takes a fraction of the time: the network's weights are so far apart that each takes a cache line.
      *
-     * @param other where a copy goes
      * @param network the layout of the network's weights
      * @param current the layout of these
      * @param wanted the layout that the other primitive reads
@@ -68,7 +65,7 @@ public final class ArrangedWeights implements AutoCloseable {
             memory.desc from,
             memory.desc to,
             ArrangedWeights source) {
-        place.reserve(to);
+        place.reserve(to.get_size());
         return new ArrangedWeights(place, context.copies().make(what, from, to), source);
     }
 
@@ -84,11 +81,7 @@ public final class ArrangedWeights implements AutoCloseable {
 
     /** Prepares the next run of a kernel, which reads the network's weights or the copy of them. */
     public void bind(Kernel kernel, INDArray networks) {
-        if (place == null) {
-            kernel.bind(dnnl.DNNL_ARG_WEIGHTS, networks);
-        } else {
-            kernel.bind(dnnl.DNNL_ARG_WEIGHTS, place.bytes());
-        }
+        kernel.bind(dnnl.DNNL_ARG_WEIGHTS, place == null ? Place.of(networks) : place.place());
     }
 
     /** Copies the network's weights, if these aren't the same, nor a copy that is kept. */
@@ -100,7 +93,7 @@ public final class ArrangedWeights implements AutoCloseable {
             source.copy(networks);
         }
         place.takenBy(this);
-        copy.copy(source == null ? Place.of(networks) : source.place.bytes(), place.bytes());
+        copy.copy(source == null ? Place.of(networks) : source.place.place(), place.place());
     }
 
     @Override

@@ -54,7 +54,7 @@ public final class GateWeights implements AutoCloseable {
             OneDnnContext context, String what, long size, long units, memory.desc wanted, WeightCopies copies) {
         GateWeights weights = new GateWeights(context, what, size, units, wanted, null);
         weights.kept = copies.kept(wanted);
-        weights.kept.reserve(wanted);
+        weights.kept.reserve(wanted.get_size());
         return weights;
     }
 
@@ -63,12 +63,7 @@ public final class GateWeights implements AutoCloseable {
         return bytes;
     }
 
-    /**
-     * Copies weights.
-     *
-     * @param masters DL4J's
-     * @param primitives where the primitive's go
-     */
+    /** Copies DL4J's weights into the primitive's order. */
     public void take(INDArray masters, Place primitives) {
         for (int which = 0; which < GATES_OF_DL4J.length; which++) {
             toPrimitive.get(which).copy(ofDl4j(masters, which), primitives);
@@ -80,10 +75,10 @@ public final class GateWeights implements AutoCloseable {
         if (!kept.isCurrent()) {
             // Orders in blocks have room beyond the last unit, which has to be zero.
             kept.clear();
-            take(masters, kept.bytes());
+            take(masters, kept.place());
             kept.takenBy(this);
         }
-        return kept.bytes();
+        return kept.place();
     }
 
     /** Copies a gradient that the primitive has made. */

@@ -59,7 +59,7 @@ public final class WeightCopies implements Twin.Weights, AutoCloseable {
 
     @Override
     public void refresh() {
-        kept.forEach(known -> known.copy().outdate());
+        kept.forEach(known -> known.copy().refresh());
     }
 
     @Override

@@ -1,4 +1,4 @@
-package org.dl4jamp.onednn.primitive;
+package org.dl4jamp.onednn.weights;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -8,7 +8,7 @@ import java.util.Optional;
 import org.bytedeco.dnnl.memory;
 import org.junit.jupiter.api.Test;
 
-class BlockOrderTest {
+class ArrangedGradientTest {
     private static memory.desc floats(memory.format_tag order, long... shape) {
         return new memory.desc(shape, memory.data_type.f32, order);
     }
@@ -24,7 +24,7 @@ class BlockOrderTest {
                 new Pair(
                         floats(memory.format_tag.ABcde16b16a, 17, 48, 3, 1, 2),
                         floats(memory.format_tag.Abcde16a, 17, 48, 3, 1, 2)))) {
-            memory.desc columns = BlockOrder.columns(pair.weights()).orElseThrow();
+            memory.desc columns = ArrangedGradient.columns(pair.weights()).orElseThrow();
             // Optional's equals would compare the Java objects.
             assertTrue(pair.columns().equals(columns));
         }
@@ -32,8 +32,8 @@ class BlockOrderTest {
 
     @Test
     void leavesOtherOrdersAlone() {
-        assertEquals(Optional.empty(), BlockOrder.columns(floats(memory.format_tag.abcd, 32, 48, 3, 3)));
-        assertEquals(Optional.empty(), BlockOrder.columns(floats(memory.format_tag.ABcd16a16b, 32, 48, 3, 3)));
-        assertEquals(Optional.empty(), BlockOrder.columns(floats(memory.format_tag.ab, 32, 48)));
+        assertEquals(Optional.empty(), ArrangedGradient.columns(floats(memory.format_tag.abcd, 32, 48, 3, 3)));
+        assertEquals(Optional.empty(), ArrangedGradient.columns(floats(memory.format_tag.ABcd16a16b, 32, 48, 3, 3)));
+        assertEquals(Optional.empty(), ArrangedGradient.columns(floats(memory.format_tag.ab, 32, 48)));
     }
 }
