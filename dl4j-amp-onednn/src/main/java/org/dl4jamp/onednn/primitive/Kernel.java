@@ -68,6 +68,9 @@ public final class Kernel implements AutoCloseable {
         try (PointerScope temporary = new PointerScope()) {
             memory.desc description = new primitive_desc_base(compiled.get_dnnl_primitive_desc(), true)
                     .query_md(dnnl.query.exec_arg_md, index);
+            if (description.get_size() == 0) {
+                throw new IllegalArgumentException(what + " has no argument " + index);
+            }
             return argument(index, new memory(description, OneDnnLibrary.cpu(), (Pointer) null), bytes(description));
         }
     }
