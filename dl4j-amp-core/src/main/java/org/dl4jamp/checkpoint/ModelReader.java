@@ -41,7 +41,8 @@ public final class ModelReader {
      * @param enable enables mixed precision on it
      */
     public static <R> R read(File file, Dl4jCall<R> dl4j, BiConsumer<R, AmpState> enable) throws IOException {
-        return restore(file, String.valueOf(file), dl4j, enable);
+        AmpException.ifNull(file, "file", "the file to read");
+        return read(file, file.toString(), dl4j, enable);
     }
 
     /** As {@link #read(File, Dl4jCall, BiConsumer)}, from a stream that is read to its end and closed. */
@@ -50,33 +51,19 @@ public final class ModelReader {
         Path temporary = Files.createTempFile("dl4j-amp", ".zip");
         try (stream) {
             Files.copy(stream, temporary, StandardCopyOption.REPLACE_EXISTING);
-            return restore(temporary.toFile(), "the stream", dl4j, enable);
+            return read(temporary.toFile(), "the stream", dl4j, enable);
         } finally {
             Files.delete(temporary);
         }
     }
 
-    /** @param source the zip's name in messages */
-    static <R> R restore(File file, String source, Dl4jCall<R> dl4j, BiConsumer<R, AmpState> enable)
+    private static <R> R read(File file, String source, Dl4jCall<R> dl4j, BiConsumer<R, AmpState> enable)
             throws IOException {
-        AmpException.ifNull(file, "file", "the file to read");
-        // First, because it's quick: a file that can't be restored in mixed precision shall not cost reading a large
-        // network.
+        // The state first, which takes little time: what can't be enabled shall not cost reading a large network.
         Optional<AmpState> state = state(file.toPath(), source);
-        R restored = restore(file, source, dl4j);
-        state.ifPresent(present -> {
-            try {
-                enable.accept(restored, present);
-            } catch (AmpException e) {
-                throw new AmpException(source + ", entry " + ModelWriter.STATE + ": " + e.getMessage(), e);
-            }
-        });
-        return restored;
-    }
-
-    private static <R> R restore(File file, String source, Dl4jCall<R> dl4j) throws IOException {
+        R restored;
         try {
-            return dl4j.from(file);
+            restored = dl4j.from(file);
         } catch (ZipException | EOFException | RuntimeException e) {
             // DL4J doesn't say which of a program's files it's about.
             throw new AmpException(
@@ -84,6 +71,12 @@ public final class ModelReader {
                             + "); restore from another copy, or with the call for its kind",
                     e);
         }
+        try {
+            state.ifPresent(present -> enable.accept(restored, present));
+        } catch (AmpException e) {
+            throw new AmpException(source + ", entry " + ModelWriter.STATE + ": " + e.getMessage(), e);
+        }
+        return restored;
     }
 
     /**

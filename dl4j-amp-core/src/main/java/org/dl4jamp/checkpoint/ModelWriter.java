@@ -47,7 +47,7 @@ public final class ModelWriter {
             throws IOException {
         AmpException.ifNull(file, "file", "the file to write to");
         Map<String, byte[]> more = entriesBeside(state, normalizer);
-        AtomicFile.write(file.toPath(), stream -> zip(model, saveUpdater, more, gradients(state), stream));
+        AtomicFile.write(file.toPath(), stream -> zip(model, saveUpdater, more, state, stream));
     }
 
     /** As {@link #write(Model, Optional, File, boolean, DataNormalization)}, to a stream, which is left open. */
@@ -59,11 +59,7 @@ public final class ModelWriter {
             DataNormalization normalizer)
             throws IOException {
         AmpException.ifNull(stream, "stream", "the stream to write to");
-        zip(model, saveUpdater, entriesBeside(state, normalizer), gradients(state), stream);
-    }
-
-    private static Optional<INDArray> gradients(Optional<AmpState> state) {
-        return state.flatMap(AmpState::waiting).flatMap(WaitingGroup::sums);
+        zip(model, saveUpdater, entriesBeside(state, normalizer), state, stream);
     }
 
     private static Map<String, byte[]> entriesBeside(Optional<AmpState> state, DataNormalization normalizer)
@@ -80,18 +76,9 @@ public final class ModelWriter {
         return entries;
     }
 
-    /**
-     * Writes a zip, and leaves the stream open.
-     *
-     * @param more entries after DL4J's, by name
-     * @param gradients gradients that wait for more, if there are any
-     */
+    /** Writes DL4J's entries, {@code more} and the state's gradients, and leaves the stream open. */
     static void zip(
-            Model model,
-            boolean saveUpdater,
-            Map<String, byte[]> more,
-            Optional<INDArray> gradients,
-            OutputStream stream)
+            Model model, boolean saveUpdater, Map<String, byte[]> more, Optional<AmpState> state, OutputStream stream)
             throws IOException {
         ZipOutputStream zip = new ZipOutputStream(stream);
         zip.putNextEntry(new ZipEntry(ModelSerializer.CONFIGURATION_JSON));
@@ -111,6 +98,7 @@ public final class ModelWriter {
             zip.putNextEntry(new ZipEntry(entry.getKey()));
             zip.write(entry.getValue());
         }
+        Optional<INDArray> gradients = state.flatMap(AmpState::waiting).flatMap(WaitingGroup::sums);
         if (gradients.isPresent()) {
             write(GRADIENTS, gradients.get(), zip);
         }

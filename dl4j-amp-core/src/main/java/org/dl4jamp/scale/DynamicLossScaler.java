@@ -160,13 +160,13 @@ public final class DynamicLossScaler implements LossScaler {
     /** Returns the call that makes it; the state is not part of it. */
     @Override
     public String toString() {
-        return "DynamicLossScaler.builder().initialScale(" + settings.initialScale + ").growthFactor("
-                + settings.growthFactor
-                + ").backoffFactor("
-                + settings.backoffFactor + ").growthInterval(" + settings.growthInterval + ").minScale("
-                + settings.minScale + ").maxScale("
-                + settings.maxScale
-                + ").hysteresis(" + settings.hysteresis + ").build()";
+        return "DynamicLossScaler.builder().initialScale(" + settings.initialScale + ")"
+                + ".growthFactor(" + settings.growthFactor + ")"
+                + ".backoffFactor(" + settings.backoffFactor + ")"
+                + ".growthInterval(" + settings.growthInterval + ")"
+                + ".minScale(" + settings.minScale + ")"
+                + ".maxScale(" + settings.maxScale + ")"
+                + ".hysteresis(" + settings.hysteresis + ").build()";
     }
 
     /**
@@ -204,8 +204,8 @@ public final class DynamicLossScaler implements LossScaler {
         }
 
         /**
-         * Returns what the scale is multiplied by after {@link #growthInterval} steps in a row without overflow;
-         * default 2.
+         * Sets what the scale is multiplied by after {@link #growthInterval} steps in a row without overflow; default
+         * 2.
          */
         public Builder growthFactor(double growthFactor) {
             require(
@@ -217,7 +217,7 @@ public final class DynamicLossScaler implements LossScaler {
             return this;
         }
 
-        /** Returns what the scale is multiplied by after an overflow; default 0.5. */
+        /** Sets what the scale is multiplied by after an overflow; default 0.5. */
         public Builder backoffFactor(double backoffFactor) {
             require(
                     backoffFactor > 0 && backoffFactor < 1,
@@ -248,8 +248,8 @@ public final class DynamicLossScaler implements LossScaler {
         }
 
         /**
-         * Returns how many overflows it takes until the scale backs off; default 1, as in PyTorch. Megatron-LM's
-         * default is 2.
+         * Sets how many overflows it takes until the scale backs off; default 1, as in PyTorch. Megatron-LM's default
+         * is 2.
          */
         public Builder hysteresis(int hysteresis) {
             require(hysteresis >= 1, "hysteresis", hysteresis, "at least 1 overflow is needed; 1 backs off at each");
@@ -278,7 +278,7 @@ public final class DynamicLossScaler implements LossScaler {
         }
 
         private static float requireScale(String argument, double value) {
-            return SinglePrecision.scale(argument, value, ", such as a power of two");
+            return StaticLossScaler.rounded(argument, value, ", such as a power of two");
         }
 
         private static void require(boolean holds, String argument, Object value, String allowed) {

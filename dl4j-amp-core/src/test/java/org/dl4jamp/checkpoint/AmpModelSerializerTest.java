@@ -84,9 +84,8 @@ class AmpModelSerializerTest {
     void theStateIsReadBackWithTheNetwork() throws IOException {
         ModelWriter.write(net, STATE, zip.toFile(), true, normalizer);
         List<AmpState> enabled = new ArrayList<>();
-        MultiLayerNetwork restored = ModelReader.restore(
+        MultiLayerNetwork restored = ModelReader.read(
                 zip.toFile(),
-                "model.zip",
                 file -> ModelSerializer.restoreMultiLayerNetwork(file, true),
                 (network, state) -> enabled.add(state));
         assertSameBits(net, restored);
@@ -323,14 +322,13 @@ class AmpModelSerializerTest {
         ModelWriter.write(net, STATE, zip.toFile(), true, null);
         AmpException e = assertThrows(
                 AmpException.class,
-                () -> ModelReader.restore(
+                () -> ModelReader.read(
                         zip.toFile(),
-                        "model.zip",
                         file -> ModelSerializer.restoreMultiLayerNetwork(file, true),
                         (network, state) -> {
                             throw new AmpException("engine \"onednn\" is not here");
                         }));
-        assertEquals("model.zip, entry amp.json: engine \"onednn\" is not here", e.getMessage());
+        assertEquals(zip + ", entry amp.json: engine \"onednn\" is not here", e.getMessage());
     }
 
     private void replaceEntry(String json) throws IOException {
