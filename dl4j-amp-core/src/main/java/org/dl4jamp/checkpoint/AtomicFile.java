@@ -7,7 +7,6 @@ import java.io.OutputStream;
 import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileSystemException;
-import java.nio.file.FileSystemLoopException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -34,8 +33,6 @@ public final class AtomicFile {
     private static final String SUFFIX = ".unfinished";
     /** File names have at most 255 bytes, a character has up to three of them, and number and suffix follow. */
     private static final int LONGEST_NAME = 70;
-    /** As many as Linux follows. */
-    private static final int MOST_LINKS = 40;
 
     /** The unfinished files of saves in progress in this process. */
     private static final Set<Path> IN_PROGRESS = ConcurrentHashMap.newKeySet();
@@ -89,23 +86,21 @@ public final class AtomicFile {
         }
     }
 
-    /** Returns the file that a link points to: that one is replaced, not the link. */
+    /** Returns the file that a link points to, there or not: that one is replaced, not the link. */
     private static Path behindLinks(Path target) throws IOException {
-        if (Files.exists(target)) {
+        try {
             return target.toRealPath();
-        }
-        Path file = target.toAbsolutePath();
-        for (int links = 0; Files.isSymbolicLink(file); links++) {
-            if (links == MOST_LINKS) {
-                throw new FileSystemLoopException(target.toString());
+        } catch (NoSuchFileException e) {
+            Path file = target.toAbsolutePath();
+            while (Files.isSymbolicLink(file)) {
+                file = file.resolveSibling(Files.readSymbolicLink(file));
             }
-            file = file.resolveSibling(Files.readSymbolicLink(file));
+            Path folder = file.getParent();
+            if (!Files.isDirectory(folder)) {
+                throw new NoSuchFileException(file.toString(), null, "there is no folder " + folder);
+            }
+            return folder.toRealPath().resolve(file.getFileName());
         }
-        Path folder = file.getParent();
-        if (!Files.isDirectory(folder)) {
-            throw new NoSuchFileException(file.toString(), null, "there is no folder " + folder);
-        }
-        return folder.toRealPath().resolve(file.getFileName());
     }
 
     /** Makes the unfinished file of a save, and removes those of killed saves. */

@@ -78,7 +78,8 @@ public final class AmpConfigJson {
 
     /** Returns what {@link #write} returns, as text in ASCII. */
     public static String text(AmpConfig config) {
-        return JsonFields.text(write(config));
+        return JsonFields.text(
+                write(AmpException.ifNull(config, "config", "an AmpConfig, such as AmpConfig.defaults()")));
     }
 
     private static ObjectNode write(PrecisionRule rule) {

@@ -23,7 +23,7 @@ import org.nd4j.shade.jackson.databind.node.ObjectNode;
 
 /**
  * The fields of a JSON object. Each has to be there, has to be of its type, and none may be left over: otherwise an
- * {@link AmpException} names the source and the error.
+ * {@link AmpException} names the error, and {@link #read} adds the source.
  */
 public final class JsonFields {
     // DL4J writes and reads the text of its zip entries in the platform's charset: only ASCII survives all of them.
@@ -141,8 +141,8 @@ public final class JsonFields {
     public void formatVersion(int newest) {
         int version = integer("formatVersion");
         if (version > newest) {
-            throw new AmpException(where + ": format version " + version + ", this dl4j-amp reads up to " + newest
-                    + ": upgrade dl4j-amp");
+            throw new AmpException(
+                    "format version " + version + ", this dl4j-amp reads up to " + newest + ": upgrade dl4j-amp");
         }
         if (version < 1) {
             throw wrong("formatVersion", "from 1 to " + newest);
@@ -205,15 +205,14 @@ public final class JsonFields {
     }
 
     AmpException wrong(String name, String allowed) {
-        return new AmpException(
-                where + ": " + name + " is " + AmpException.quote(node.get(name)) + ", but has to be " + allowed);
+        return new AmpException(name + " is " + AmpException.quote(node.get(name)) + ", but has to be " + allowed);
     }
 
     private JsonNode checked(String name, Predicate<JsonNode> type, String allowed) {
         JsonNode value = node.get(name);
         if (value == null) {
             throw new AmpException(
-                    where + ": field \"" + name + "\" is missing; it's truncated or was written by something else");
+                    "field \"" + name + "\" is missing; it's truncated or was written by something else");
         }
         if (!type.test(value)) {
             throw wrong(name, allowed);
