@@ -66,14 +66,10 @@ public final class ModelZip {
 
     /** As {@link #write(Model, Optional, File, boolean, DataNormalization)}, to a stream, which is left open. */
     public static void write(
-            Model model,
-            Optional<AmpState> state,
-            OutputStream stream,
-            boolean saveUpdater,
-            DataNormalization normalizer)
+            Model model, Optional<AmpState> state, OutputStream out, boolean saveUpdater, DataNormalization normalizer)
             throws IOException {
-        AmpException.ifNull(stream, "stream", "the stream to write to");
-        zip(model, saveUpdater, entriesBeside(state, normalizer), state, stream);
+        AmpException.ifNull(out, "stream", "the stream to write to");
+        zip(model, saveUpdater, entriesBeside(state, normalizer), state, out);
     }
 
     private static Map<String, byte[]> entriesBeside(Optional<AmpState> state, DataNormalization normalizer)
@@ -198,11 +194,10 @@ public final class ModelZip {
             }
             AmpState state = state(file, entry, source + ", entry " + STATE);
             boolean gradients =
-                    state.waiting().filter(group -> group.skip().isEmpty()).isPresent();
+                    state.waiting().stream().anyMatch(group -> group.skip().isEmpty());
             return Optional.of(gradients ? state.with(gradients(file, source + ", entry " + GRADIENTS)) : state);
         } catch (ZipException e) {
-            throw new AmpException(
-                    source + ": truncated or not a model zip (" + e.getMessage() + "); restore from another copy", e);
+            throw unreadable(source, "truncated or not a model zip (" + e.getMessage() + ")", e);
         }
     }
 
@@ -213,13 +208,13 @@ public final class ModelZip {
             // The size in the zip's header may be wrong.
             json = stream.readNBytes(JsonFields.MOST_BYTES + 1);
         } catch (ZipException | EOFException e) {
-            throw corrupt(where, e);
+            throw unreadable(where, "truncated or corrupt (" + AmpException.quote(e) + ")", e);
         }
         if (json.length > JsonFields.MOST_BYTES) {
             throw JsonFields.tooLarge(where);
         }
         if (checksum.getValue() != entry.getCrc()) {
-            throw new AmpException(where + ": corrupt (its checksum is wrong); restore from another copy");
+            throw unreadable(where, "corrupt (its checksum is wrong)", null);
         }
         return AmpState.fromJson(json, where);
     }
@@ -227,8 +222,7 @@ public final class ModelZip {
     private static INDArray gradients(ZipFile zip, String where) {
         ZipEntry entry = zip.getEntry(GRADIENTS);
         if (entry == null) {
-            throw new AmpException(where + ": it's missing, although " + STATE
-                    + " says that gradients wait for more; restore from another copy");
+            throw unreadable(where, "it's missing, although " + STATE + " says that gradients wait for more", null);
         }
         CRC32 checksum = new CRC32();
         INDArray array;
@@ -237,17 +231,15 @@ public final class ModelZip {
             array = Nd4j.read(new DataInputStream(stream));
             stream.readAllBytes();
         } catch (IOException | RuntimeException e) {
-            throw corrupt(where, e);
+            throw unreadable(where, "truncated or corrupt (" + AmpException.quote(e) + ")", e);
         }
         if (checksum.getValue() != entry.getCrc() || array.dataType() != DataType.FLOAT) {
-            throw new AmpException(where + ": corrupt (its checksum or its type, " + array.dataType()
-                    + ", is wrong); restore from another copy");
+            throw unreadable(where, "corrupt (its checksum or its type, " + array.dataType() + ", is wrong)", null);
         }
         return array.reshape(array.length());
     }
 
-    private static AmpException corrupt(String where, Exception e) {
-        return new AmpException(
-                where + ": truncated or corrupt (" + AmpException.quote(e) + "); restore from another copy", e);
+    private static AmpException unreadable(String where, String why, Exception cause) {
+        return new AmpException(where + ": " + why + "; restore from another copy", cause);
     }
 }

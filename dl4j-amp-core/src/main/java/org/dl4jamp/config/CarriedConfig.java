@@ -13,11 +13,6 @@ import org.dl4jamp.precision.AmpException;
  * Settings of mixed precision inside a DL4J configuration, where they outlive JSON, YAML, {@code clone()} and DL4J's
  * model zip.
  *
- * <pre>
- * conf = CarriedConfig.attach(conf, AmpConfig.builder().precision(Precision.HALF).build());
- * CarriedConfig.read(MultiLayerConfiguration.fromJson(conf.toJson()));       // those settings
- * </pre>
- *
  * <p>One thing loses them: DL4J's {@code TransferLearning}, see {@link CarriedText}; attach them to its result.
  */
 public final class CarriedConfig {

@@ -11,6 +11,8 @@ import org.dl4jamp.scale.SharedLossScale;
 
 /** The values of an {@link AmpConfig} and its builder, with their defaults and checks. Null and empty are absent. */
 final class Settings implements Cloneable {
+    private static final String OR_DEFAULT = ", or leave the call out to have the precision's default";
+
     Precision precision = Precision.AUTO;
     OptLevel optLevel = OptLevel.O1;
     String engine = AmpConfig.AUTO_ENGINE;
@@ -55,15 +57,13 @@ final class Settings implements Cloneable {
     }
 
     void lossScaler(LossScaler scaler) {
-        AmpException.ifNull(
-                scaler, "lossScaler", "a LossScaler, or leave the call out to have the precision's default");
+        AmpException.ifNull(scaler, "lossScaler", "a LossScaler" + OR_DEFAULT);
         requireOne("lossScaler", scaler, "sharedLossScale", sharedLossScale);
         lossScaler = scaler;
     }
 
     void sharedLossScale(SharedLossScale shared) {
-        AmpException.ifNull(
-                shared, "shared", "a SharedLossScale, or leave the call out to have the precision's default");
+        AmpException.ifNull(shared, "shared", "a SharedLossScale" + OR_DEFAULT);
         requireOne("sharedLossScale", shared, "lossScaler", lossScaler);
         sharedLossScale = shared;
     }
