@@ -10,8 +10,7 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.util.ModelSerializer;
 import org.dl4jamp.checkpoint.AmpState;
-import org.dl4jamp.checkpoint.ModelReader;
-import org.dl4jamp.checkpoint.ModelWriter;
+import org.dl4jamp.checkpoint.ModelZip;
 import org.dl4jamp.precision.AmpException;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.dataset.api.preprocessor.DataNormalization;
@@ -69,7 +68,7 @@ public final class AmpModelSerializer {
      */
     public static void writeModel(Model model, File file, boolean saveUpdater, DataNormalization normalizer)
             throws IOException {
-        ModelWriter.write(model, stateOf(model), file, saveUpdater, normalizer);
+        ModelZip.write(model, stateOf(model), file, saveUpdater, normalizer);
     }
 
     /** As {@link #writeModel(Model, OutputStream, boolean, DataNormalization)}, without a normalizer. */
@@ -83,7 +82,7 @@ public final class AmpModelSerializer {
      */
     public static void writeModel(Model model, OutputStream stream, boolean saveUpdater, DataNormalization normalizer)
             throws IOException {
-        ModelWriter.write(model, stateOf(model), stream, saveUpdater, normalizer);
+        ModelZip.write(model, stateOf(model), stream, saveUpdater, normalizer);
     }
 
     private static void enable(Pair<? extends Model, Normalizer> restored, AmpState state) {
@@ -122,7 +121,7 @@ public final class AmpModelSerializer {
      *     corrupt, larger than 1 MB or newer than this dl4j-amp
      */
     public static MultiLayerNetwork restoreMultiLayerNetwork(File file, boolean loadUpdater) throws IOException {
-        return ModelReader.read(
+        return ModelZip.read(
                 file, zip -> ModelSerializer.restoreMultiLayerNetwork(zip, loadUpdater), MixedPrecision::enable);
     }
 
@@ -134,14 +133,14 @@ public final class AmpModelSerializer {
     /** As {@link #restoreMultiLayerNetwork(File, boolean)}, from a stream that is read to its end and closed. */
     public static MultiLayerNetwork restoreMultiLayerNetwork(InputStream stream, boolean loadUpdater)
             throws IOException {
-        return ModelReader.read(
+        return ModelZip.read(
                 stream, zip -> ModelSerializer.restoreMultiLayerNetwork(zip, loadUpdater), MixedPrecision::enable);
     }
 
     /** As {@link #restoreMultiLayerNetwork(File, boolean)}, with the normalizer that was saved, or null. */
     public static Pair<MultiLayerNetwork, Normalizer> restoreMultiLayerNetworkAndNormalizer(
             File file, boolean loadUpdater) throws IOException {
-        return ModelReader.read(
+        return ModelZip.read(
                 file,
                 zip -> ModelSerializer.restoreMultiLayerNetworkAndNormalizer(zip, loadUpdater),
                 AmpModelSerializer::enable);
@@ -153,7 +152,7 @@ public final class AmpModelSerializer {
      */
     public static Pair<MultiLayerNetwork, Normalizer> restoreMultiLayerNetworkAndNormalizer(
             InputStream stream, boolean loadUpdater) throws IOException {
-        return ModelReader.read(
+        return ModelZip.read(
                 stream,
                 zip -> ModelSerializer.restoreMultiLayerNetworkAndNormalizer(zip, loadUpdater),
                 AmpModelSerializer::enable);
@@ -176,7 +175,7 @@ public final class AmpModelSerializer {
 
     /** As {@link #restoreMultiLayerNetwork(File, boolean)}, for a graph. */
     public static ComputationGraph restoreComputationGraph(File file, boolean loadUpdater) throws IOException {
-        return ModelReader.read(
+        return ModelZip.read(
                 file, zip -> ModelSerializer.restoreComputationGraph(zip, loadUpdater), MixedPrecision::enable);
     }
 
@@ -187,14 +186,14 @@ public final class AmpModelSerializer {
 
     /** As {@link #restoreComputationGraph(File, boolean)}, from a stream that is read to its end and closed. */
     public static ComputationGraph restoreComputationGraph(InputStream stream, boolean loadUpdater) throws IOException {
-        return ModelReader.read(
+        return ModelZip.read(
                 stream, zip -> ModelSerializer.restoreComputationGraph(zip, loadUpdater), MixedPrecision::enable);
     }
 
     /** As {@link #restoreComputationGraph(File, boolean)}, with the normalizer that was saved, or null. */
     public static Pair<ComputationGraph, Normalizer> restoreComputationGraphAndNormalizer(
             File file, boolean loadUpdater) throws IOException {
-        return ModelReader.read(
+        return ModelZip.read(
                 file,
                 zip -> ModelSerializer.restoreComputationGraphAndNormalizer(zip, loadUpdater),
                 AmpModelSerializer::enable);
@@ -206,7 +205,7 @@ public final class AmpModelSerializer {
      */
     public static Pair<ComputationGraph, Normalizer> restoreComputationGraphAndNormalizer(
             InputStream stream, boolean loadUpdater) throws IOException {
-        return ModelReader.read(
+        return ModelZip.read(
                 stream,
                 zip -> ModelSerializer.restoreComputationGraphAndNormalizer(zip, loadUpdater),
                 AmpModelSerializer::enable);

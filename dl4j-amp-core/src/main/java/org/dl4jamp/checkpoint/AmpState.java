@@ -43,11 +43,8 @@ public record AmpState(
         AmpException.ifNull(waiting, "waiting", "gradients that wait, or Optional.empty()");
         require(stepsTaken >= 0, "stepsTaken", stepsTaken, "at least 0");
         require(stepsSkipped >= 0, "stepsSkipped", stepsSkipped, "at least 0");
-        require(
-                consecutiveSkips >= 0 && consecutiveSkips <= stepsSkipped,
-                "consecutiveSkips",
-                consecutiveSkips,
-                "from 0 to stepsSkipped (" + stepsSkipped + ")");
+        String range = "from 0 to stepsSkipped (" + stepsSkipped + ")";
+        require(consecutiveSkips >= 0 && consecutiveSkips <= stepsSkipped, "consecutiveSkips", consecutiveSkips, range);
         require(iterationsWithoutStep >= 0, "iterationsWithoutStep", iterationsWithoutStep, "at least 0");
     }
 
@@ -59,15 +56,9 @@ public record AmpState(
 
     /** Returns the same with gradients that were read elsewhere. */
     AmpState with(INDArray sums) {
-        return new AmpState(
-                config,
-                scaler,
-                stepsTaken,
-                stepsSkipped,
-                consecutiveSkips,
-                iterationsWithoutStep,
-                waiting.map(group ->
-                        new WaitingGroup(group.microBatches(), group.examples(), Optional.of(sums), group.skip())));
+        Optional<WaitingGroup> whole = waiting.map(
+                group -> new WaitingGroup(group.microBatches(), group.examples(), Optional.of(sums), group.skip()));
+        return new AmpState(config, scaler, stepsTaken, stepsSkipped, consecutiveSkips, iterationsWithoutStep, whole);
     }
 
     /** Returns how many micro-batches wait for more to make a step of. */
@@ -75,12 +66,7 @@ public record AmpState(
         return waiting.map(WaitingGroup::microBatches).orElse(0);
     }
 
-    /**
-     * The serialized form.
-     *
-     * @param json the state, but for gradients that wait
-     * @param sums gradients that wait; null if there are none
-     */
+    /** The serialized form; {@code sums} are gradients that wait, or null. */
     private record Serialized(String json, INDArray sums) implements Serializable {
         private Object readResolve() {
             AmpState state = fromJson(json.getBytes(StandardCharsets.US_ASCII), "the serialized AmpState");
@@ -130,6 +116,28 @@ public record AmpState(
         });
     }
 
+    /**
+     * Reads what {@link #toJson()} wrote.
+     *
+     * @param where name of the source, for messages
+     * @throws AmpException if it's truncated, corrupt or newer
+     */
+    static AmpState fromJson(byte[] json, String where) {
+        return JsonFields.read(json, where, AmpState::state);
+    }
+
+    private static AmpState state(JsonFields json) {
+        json.formatVersion(FORMAT_VERSION);
+        return new AmpState(
+                json.object("config", AmpConfigJson::read),
+                json.object("scaler", AmpState::scaler),
+                json.wholeNumber("stepsTaken"),
+                json.wholeNumber("stepsSkipped"),
+                json.integer("consecutiveSkips"),
+                json.optional("iterationsWithoutStep", json::wholeNumber).orElse(0L),
+                json.optionalObject("waiting", AmpState::group));
+    }
+
     private static LossScalerState scaler(JsonFields json) {
         return new LossScalerState(
                 json.text("kind"),
@@ -139,40 +147,15 @@ public record AmpState(
     }
 
     private static WaitingGroup group(JsonFields json) {
-        int microBatches = json.integer("microBatches");
-        long examples = json.wholeNumber("examples");
-        Optional<Skip> skip = json.optional("skip", name -> json.object(name, AmpState::skip));
-        return new WaitingGroup(microBatches, examples, Optional.empty(), skip);
+        return new WaitingGroup(
+                json.integer("microBatches"),
+                json.wholeNumber("examples"),
+                Optional.empty(),
+                json.optionalObject("skip", AmpState::skip));
     }
 
     private static Skip skip(JsonFields json) {
         return new Skip(
                 json.constant("cause", Skip.Cause.class), json.text("what"), json.optional("first", json::text));
-    }
-
-    /**
-     * Reads what {@link #toJson()} wrote.
-     *
-     * @param where name of the source, for messages
-     * @throws AmpException if it's truncated, corrupt or newer
-     */
-    static AmpState fromJson(byte[] bytes, String where) {
-        JsonFields json = JsonFields.parse(bytes, where);
-        json.formatVersion(FORMAT_VERSION);
-        AmpConfig config = json.object("config", AmpConfigJson::read);
-        try {
-            AmpState state = new AmpState(
-                    config,
-                    json.object("scaler", AmpState::scaler),
-                    json.wholeNumber("stepsTaken"),
-                    json.wholeNumber("stepsSkipped"),
-                    json.integer("consecutiveSkips"),
-                    json.optional("iterationsWithoutStep", json::wholeNumber).orElse(0L),
-                    json.optional("waiting", name -> json.object(name, AmpState::group)));
-            json.end();
-            return state;
-        } catch (AmpException e) {
-            throw e.getMessage().startsWith(where) ? e : new AmpException(where + ": " + e.getMessage(), e);
-        }
     }
 }

@@ -7,7 +7,6 @@ import java.io.OutputStream;
 import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileSystemException;
-import java.nio.file.FileSystemLoopException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -17,8 +16,8 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFileAttributeView;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.HashSet;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,11 +33,9 @@ public final class AtomicFile {
     private static final String SUFFIX = ".unfinished";
     /** File names have at most 255 bytes, a character has up to three of them, and number and suffix follow. */
     private static final int LONGEST_NAME = 70;
-    /** As many as Linux follows. */
-    private static final int MOST_LINKS = 40;
 
     /** The unfinished files of saves in progress in this process. */
-    private static final Set<Path> IN_PROGRESS = new HashSet<>();
+    private static final Set<Path> IN_PROGRESS = ConcurrentHashMap.newKeySet();
 
     private AtomicFile() {}
 
@@ -48,18 +45,17 @@ public final class AtomicFile {
     }
 
     /**
-     * Replaces a file, or makes it. Links to files, and to files that aren't there yet, stay links. A pipe or a device,
-     * which is no file, is written straight.
+     * Replaces or makes a file. Links to files, also to those that aren't there yet, stay links. Pipes and devices are
+     * written straight.
      *
-     * @throws IOException if anything fails, or if the target is a folder; an old file is then as it was, and nothing
-     *     is left beside it
+     * @throws IOException if anything fails; an old file is then as it was, and nothing is left beside it
      */
     static void write(Path target, Content content) throws IOException {
         if (Files.isDirectory(target)) {
             throw new FileSystemException(target.toString(), null, "is a folder; give the name of a file in it");
         }
         if (Files.exists(target) && !Files.isRegularFile(target)) {
-            // A rename would put a file in the place of the pipe or device.
+            // A rename would replace the pipe or device.
             writeStraight(target, content);
             return;
         }
@@ -73,9 +69,7 @@ public final class AtomicFile {
             Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
         } finally {
             Files.deleteIfExists(unfinished);
-            synchronized (IN_PROGRESS) {
-                IN_PROGRESS.remove(unfinished);
-            }
+            IN_PROGRESS.remove(unfinished);
         }
         flushFolder(file.getParent());
     }
@@ -92,35 +86,31 @@ public final class AtomicFile {
         }
     }
 
-    /** Returns the file that a link points to: that one is replaced, not the link. */
+    /** Returns the file that a link points to, there or not: that one is replaced, not the link. */
     private static Path behindLinks(Path target) throws IOException {
-        if (Files.exists(target)) {
+        try {
             return target.toRealPath();
-        }
-        Path file = target.toAbsolutePath();
-        for (int links = 0; Files.isSymbolicLink(file); links++) {
-            if (links == MOST_LINKS) {
-                throw new FileSystemLoopException(target.toString());
+        } catch (NoSuchFileException e) {
+            Path file = target.toAbsolutePath();
+            while (Files.isSymbolicLink(file)) {
+                file = file.resolveSibling(Files.readSymbolicLink(file));
             }
-            file = file.resolveSibling(Files.readSymbolicLink(file));
+            Path folder = file.getParent();
+            if (!Files.isDirectory(folder)) {
+                throw new NoSuchFileException(file.toString(), null, "there is no folder " + folder);
+            }
+            return folder.toRealPath().resolve(file.getFileName());
         }
-        Path folder = file.getParent();
-        if (!Files.isDirectory(folder)) {
-            throw new NoSuchFileException(file.toString(), null, "there is no folder " + folder);
-        }
-        return folder.toRealPath().resolve(file.getFileName());
     }
 
     /** Makes the unfinished file of a save, and removes those of killed saves. */
-    private static Path beside(Path file) throws IOException {
+    private static synchronized Path beside(Path file) throws IOException {
         String name = file.getFileName().toString();
         String prefix = "." + (name.length() > LONGEST_NAME ? Integer.toHexString(name.hashCode()) : name) + ".";
-        synchronized (IN_PROGRESS) {
-            removeAbandoned(file.getParent(), Pattern.compile(Pattern.quote(prefix) + "\\d+" + Pattern.quote(SUFFIX)));
-            Path unfinished = Files.createTempFile(file.getParent(), prefix, SUFFIX, attributes(file));
-            IN_PROGRESS.add(unfinished);
-            return unfinished;
-        }
+        removeAbandoned(file.getParent(), Pattern.compile(Pattern.quote(prefix) + "\\d+" + Pattern.quote(SUFFIX)));
+        Path unfinished = Files.createTempFile(file.getParent(), prefix, SUFFIX, attributes(file));
+        IN_PROGRESS.add(unfinished);
+        return unfinished;
     }
 
     private static void removeAbandoned(Path folder, Pattern names) {

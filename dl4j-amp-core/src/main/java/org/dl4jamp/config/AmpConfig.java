@@ -73,16 +73,18 @@ public final class AmpConfig implements Serializable {
      * {@linkplain #isLossScalerShared() shared}. Empty for the default: dynamic in HALF, none otherwise.
      */
     public Optional<LossScaler> lossScaler() {
-        return givenScaler().map(ScalerSetting::scaler);
+        return Optional.ofNullable(settings.lossScaler)
+                .or(() -> sharedLossScale().map(SharedLossScale::scaler));
     }
 
-    public Optional<ScalerSetting> givenScaler() {
-        return Optional.ofNullable(settings.scaler);
+    /** Returns the scale that networks share, if they share one. */
+    public Optional<SharedLossScale> sharedLossScale() {
+        return Optional.ofNullable(settings.sharedLossScale);
     }
 
     /** Returns whether networks that are enabled with these settings use the very scaler that was given. */
     public boolean isLossScalerShared() {
-        return givenScaler().flatMap(ScalerSetting::shared).isPresent();
+        return settings.sharedLossScale != null;
     }
 
     /** Returns the number of skipped steps in a row after which training stops with an exception. */
@@ -132,12 +134,11 @@ public final class AmpConfig implements Serializable {
     }
 
     private Object writeReplace() {
-        return SerializedConfig.of(this);
+        return new AmpConfigJson.Serialized(AmpConfigJson.text(this));
     }
 
     private void readObject(ObjectInputStream in) throws InvalidObjectException {
-        throw new InvalidObjectException(
-                "an AmpConfig is written as a SerializedConfig, and this stream holds another");
+        throw new InvalidObjectException("an AmpConfig is written as JSON, and this stream holds another form");
     }
 
     /**
@@ -207,7 +208,7 @@ public final class AmpConfig implements Serializable {
          * default dynamic in HALF and none in other precisions. {@link #sharedLossScale} beside it is refused.
          */
         public Builder lossScaler(LossScaler lossScaler) {
-            settings.scaler(ScalerSetting.ofEachNetwork(lossScaler));
+            settings.lossScaler(lossScaler);
             return this;
         }
 
@@ -218,7 +219,7 @@ public final class AmpConfig implements Serializable {
          * that is saved with these settings has a scaler of its own when it's restored.
          */
         public Builder sharedLossScale(SharedLossScale shared) {
-            settings.scaler(ScalerSetting.ofAll(shared));
+            settings.sharedLossScale(shared);
             return this;
         }
 
@@ -252,8 +253,7 @@ public final class AmpConfig implements Serializable {
          * normalization, clipping, L1, L2 and weight decay, updaters and schedules see one batch of all examples. The
          * loss scale stays constant meanwhile, and one micro-batch that isn't finite skips them all. Batch
          * normalization has statistics of each micro-batch, and moves its running statistics with each. In truncated
-         * backpropagation through time each segment is a micro-batch. Gradients that a program computes, or updates by
-         * hand, aren't part of it.
+         * BPTT each segment is a micro-batch. Gradients and updates that a program computes itself aren't part of it.
          *
          * @param microBatches how many make a step, at least 1; default 1
          * @param partialGroup treatment of fewer at the end of an epoch; programs without epochs, as with

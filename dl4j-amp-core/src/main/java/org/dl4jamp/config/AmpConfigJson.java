@@ -1,5 +1,6 @@
 package org.dl4jamp.config;
 
+import java.io.Serializable;
 import java.nio.charset.StandardCharsets;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.precision.AmpException;
@@ -10,7 +11,6 @@ import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.scale.LossScaler;
 import org.dl4jamp.scale.NoLossScaler;
 import org.dl4jamp.scale.StaticLossScaler;
-import org.nd4j.shade.jackson.databind.node.ArrayNode;
 import org.nd4j.shade.jackson.databind.node.ObjectNode;
 
 /**
@@ -32,7 +32,17 @@ import org.nd4j.shade.jackson.databind.node.ObjectNode;
 public final class AmpConfigJson {
     private static final int FORMAT_VERSION = 1;
 
+    private static final String INSTEAD =
+            ", or save with DL4J's own ModelSerializer and give the settings to MixedPrecision.enable";
+
     private AmpConfigJson() {}
+
+    /** The serialized form of {@link AmpConfig}. So streams hold no classes of scalers and rules. */
+    record Serialized(String json) implements Serializable {
+        private Object readResolve() {
+            return read(json, "the serialized AmpConfig");
+        }
+    }
 
     /**
      * Writes settings.
@@ -47,10 +57,8 @@ public final class AmpConfigJson {
                 .put("precision", config.precision().name())
                 .put("optLevel", config.optLevel().name())
                 .put("engine", config.engine());
-        ArrayNode rules = json.putArray("rules");
-        for (PrecisionRule rule : config.rules()) {
-            rules.add(write(rule));
-        }
+        json.putArray("rules")
+                .addAll(config.rules().stream().map(AmpConfigJson::write).toList());
         config.lossScaler().ifPresent(scaler -> json.set("lossScaler", write(scaler)));
         config.gradientPenalty().ifPresent(penalty -> json.putObject("gradientPenalty")
                 .put("coefficient", penalty.coefficient())
@@ -70,7 +78,8 @@ public final class AmpConfigJson {
 
     /** Returns what {@link #write} returns, as text in ASCII. */
     public static String text(AmpConfig config) {
-        return JsonFields.text(write(config));
+        return JsonFields.text(
+                write(AmpException.ifNull(config, "config", "an AmpConfig, such as AmpConfig.defaults()")));
     }
 
     private static ObjectNode write(PrecisionRule rule) {
@@ -83,9 +92,7 @@ public final class AmpConfigJson {
         }
         throw new AmpException(
                 rule.describe() + ": a predicate is code, which can't be saved with a network or carried by its"
-                        + " configuration; name the layers or their class instead, or save with DL4J's own"
-                        + " ModelSerializer and give the"
-                        + " settings to MixedPrecision.enable");
+                        + " configuration; name the layers or their class instead" + INSTEAD);
     }
 
     private static ObjectNode write(LossScaler scaler) {
@@ -105,10 +112,8 @@ public final class AmpConfigJson {
             return json.put("kind", NoLossScaler.KIND);
         }
         throw new AmpException("lossScaler(" + scaler.getClass().getName()
-                + "): only the scalers of org.dl4jamp.scale can be saved with"
-                + " a network or carried by its configuration; use one of them, or save with DL4J's own"
-                + " ModelSerializer and give the"
-                + " settings to MixedPrecision.enable");
+                + "): only the scalers of org.dl4jamp.scale can be saved with a network or carried by its"
+                + " configuration; use one of them" + INSTEAD);
     }
 
     /**
@@ -119,71 +124,55 @@ public final class AmpConfigJson {
      */
     public static AmpConfig read(JsonFields json) {
         json.formatVersion(FORMAT_VERSION);
-        try {
-            AmpConfig.Builder builder = AmpConfig.builder()
-                    .precision(json.constant("precision", Precision.class))
-                    .optLevel(json.constant("optLevel", OptLevel.class))
-                    .engine(json.text("engine"))
-                    .maxConsecutiveSkips(json.integer("maxConsecutiveSkips"));
-            json.objects("rules").forEach(rule -> readRule(rule, builder));
-            json.optional("lossScaler", name -> json.object(name, AmpConfigJson::readScaler))
-                    .ifPresent(builder::lossScaler);
-            json.optional("gradientPenalty", name -> json.object(name, AmpConfigJson::readPenalty))
-                    .ifPresent(builder::gradientPenalty);
-            json.optional(
-                    "accumulate",
-                    name -> json.object(
-                            name,
-                            group -> builder.accumulate(
-                                    group.integer("microBatches"),
-                                    group.constant("partialGroup", PartialGroup.class))));
-            json.optional("clipGradientNorm", json::number).ifPresent(builder::clipGradientNorm);
-            json.optional("clipGradientValue", json::number).ifPresent(builder::clipGradientValue);
-            json.optional("measureGradientNorm", json::flag).ifPresent(builder::measureGradientNorm);
-            json.end();
-            return builder.build();
-        } catch (AmpException e) {
-            throw e.getMessage().startsWith(json.where())
-                    ? e
-                    : new AmpException(json.where() + ": " + e.getMessage(), e);
-        }
+        AmpConfig.Builder builder = AmpConfig.builder()
+                .precision(json.constant("precision", Precision.class))
+                .optLevel(json.constant("optLevel", OptLevel.class))
+                .engine(json.text("engine"))
+                .maxConsecutiveSkips(json.integer("maxConsecutiveSkips"));
+        json.objects("rules", AmpConfigJson::rule).forEach(builder::rule);
+        json.optionalObject("lossScaler", AmpConfigJson::scaler).ifPresent(builder::lossScaler);
+        json.optionalObject("gradientPenalty", AmpConfigJson::penalty).ifPresent(builder::gradientPenalty);
+        json.optionalObject(
+                "accumulate",
+                group -> builder.accumulate(
+                        group.integer("microBatches"), group.constant("partialGroup", PartialGroup.class)));
+        json.optional("clipGradientNorm", json::number).ifPresent(builder::clipGradientNorm);
+        json.optional("clipGradientValue", json::number).ifPresent(builder::clipGradientValue);
+        json.optional("measureGradientNorm", json::flag).ifPresent(builder::measureGradientNorm);
+        return builder.build();
     }
 
-    /** Reads what {@link #write} wrote, from the text of it. */
-    public static AmpConfig read(String json, String where) {
-        return read(JsonFields.parse(json.getBytes(StandardCharsets.UTF_8), where));
+    /** Reads what {@link #text} wrote. */
+    static AmpConfig read(String text, String where) {
+        return JsonFields.read(text.getBytes(StandardCharsets.UTF_8), where, AmpConfigJson::read);
     }
 
-    private static void readRule(JsonFields json, AmpConfig.Builder builder) {
+    private static PrecisionRule rule(JsonFields json) {
         LayerKind kind = json.constant("kind", LayerKind.class);
         if (kind != LayerKind.LOWER && kind != LayerKind.FULL) {
             throw json.wrong("kind", "LOWER or FULL");
         }
-        builder.rule(
-                json.has("class")
-                        ? new PrecisionRule.ByClass(kind, layerClass(json))
-                        : PrecisionRule.ByName.of(kind, json.text("name")));
-        json.end();
+        return json.has("class")
+                ? new PrecisionRule.ByClass(kind, layerClass(json.text("class")))
+                : PrecisionRule.ByName.of(kind, json.text("name"));
     }
 
-    private static Class<? extends Layer> layerClass(JsonFields json) {
-        String name = json.text("class");
+    private static Class<? extends Layer> layerClass(String name) {
         ClassLoader context = Thread.currentThread().getContextClassLoader();
         try {
             ClassLoader loader = context != null ? context : AmpConfigJson.class.getClassLoader();
             return Class.forName(name, false, loader).asSubclass(Layer.class);
         } catch (ClassNotFoundException | LinkageError e) {
             throw new AmpException(
-                    json.where() + ": class " + AmpException.quote(name) + " can't be loaded (" + AmpException.quote(e)
+                    "class " + AmpException.quote(name) + " can't be loaded (" + AmpException.quote(e)
                             + "); put it on the class path",
                     e);
         } catch (ClassCastException e) {
-            throw new AmpException(
-                    json.where() + ": class " + AmpException.quote(name) + " is not a DL4J layer configuration", e);
+            throw new AmpException("class " + AmpException.quote(name) + " is not a DL4J layer configuration", e);
         }
     }
 
-    private static LossScaler readScaler(JsonFields json) {
+    private static LossScaler scaler(JsonFields json) {
         String kind = json.text("kind");
         return switch (kind) {
             case DynamicLossScaler.KIND ->
@@ -202,7 +191,7 @@ public final class AmpConfigJson {
         };
     }
 
-    private static GradientPenalty readPenalty(JsonFields json) {
+    private static GradientPenalty penalty(JsonFields json) {
         return GradientPenalty.of(json.number("coefficient"), json.number("radius"));
     }
 }

@@ -13,25 +13,19 @@ import org.dl4jamp.precision.AmpException;
  * Settings of mixed precision inside a DL4J configuration, where they outlive JSON, YAML, {@code clone()} and DL4J's
  * model zip.
  *
- * <pre>
- * conf = CarriedConfig.attach(conf, AmpConfig.builder().precision(Precision.HALF).build());
- * CarriedConfig.read(MultiLayerConfiguration.fromJson(conf.toJson()));       // those settings
- * </pre>
- *
  * <p>One thing loses them: DL4J's {@code TransferLearning}, see {@link CarriedText}; attach them to its result.
  */
 public final class CarriedConfig {
     private CarriedConfig() {}
 
     /**
-     * Returns a copy of a configuration that carries the settings, instead of any that it carried before. The
-     * configuration itself stays as it is.
+     * Returns a copy of a configuration that carries the settings, instead of any that it carried before.
      *
      * @throws AmpException if the settings hold a rule by predicate or a user-written loss scaler
      */
     public static MultiLayerConfiguration attach(MultiLayerConfiguration configuration, AmpConfig config) {
         AmpException.ifNull(configuration, "configuration", "a MultiLayerConfiguration");
-        return CarriedText.attach(configuration, text(config));
+        return CarriedText.attach(configuration, AmpConfigJson.text(config));
     }
 
     /**
@@ -41,7 +35,7 @@ public final class CarriedConfig {
      */
     public static ComputationGraphConfiguration attach(ComputationGraphConfiguration configuration, AmpConfig config) {
         AmpException.ifNull(configuration, "configuration", "a ComputationGraphConfiguration");
-        return CarriedText.attach(configuration, text(config));
+        return CarriedText.attach(configuration, AmpConfigJson.text(config));
     }
 
     /**
@@ -71,11 +65,6 @@ public final class CarriedConfig {
         return network instanceof MultiLayerNetwork layers
                 ? read(layers.getLayerWiseConfigurations())
                 : read(((ComputationGraph) network).getConfiguration());
-    }
-
-    private static String text(AmpConfig config) {
-        AmpException.ifNull(config, "config", "an AmpConfig, such as AmpConfig.defaults()");
-        return AmpConfigJson.text(config);
     }
 
     private static AmpConfig config(String text) {

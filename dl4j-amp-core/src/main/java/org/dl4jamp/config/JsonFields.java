@@ -22,8 +22,8 @@ import org.nd4j.shade.jackson.databind.json.JsonMapper;
 import org.nd4j.shade.jackson.databind.node.ObjectNode;
 
 /**
- * Strict reading of a JSON object: every field has to be there, has to be of its type, and no field may be left over.
- * Everything else is an {@link AmpException} with the source and the error.
+ * The fields of a JSON object. Each has to be there, has to be of its type, and none may be left over: otherwise an
+ * {@link AmpException} names the error, and {@link #read} adds the source.
  */
 public final class JsonFields {
     // DL4J writes and reads the text of its zip entries in the platform's charset: only ASCII survives all of them.
@@ -50,25 +50,45 @@ public final class JsonFields {
     }
 
     /**
-     * Parses one JSON object.
+     * Reads one JSON object.
      *
      * @param where name of the source, for messages
+     * @param read reads all its fields
      */
-    public static JsonFields parse(byte[] json, String where) {
+    public static <T> T read(byte[] json, String where, Function<JsonFields, T> read) {
         try {
             checkSize(json, where);
-            return of(MAPPER.readTree(json), where);
+            return whole(MAPPER.readTree(json), where, read);
         } catch (JsonProcessingException e) {
-            String at = e.getLocation() == null
-                    ? ""
-                    : " at line " + e.getLocation().getLineNr() + ", column "
-                            + e.getLocation().getColumnNr();
             throw new AmpException(
-                    where + ": truncated or not JSON" + at + " (" + AmpException.quote(e.getOriginalMessage()) + ")",
+                    where + ": truncated or not JSON at line " + e.getLocation().getLineNr() + ", column "
+                            + e.getLocation().getColumnNr() + " (" + AmpException.quote(e.getOriginalMessage()) + ")",
                     e);
         } catch (IOException e) {
             throw new AmpException(where + ": truncated or not JSON (" + AmpException.quote(e.getMessage()) + ")", e);
         }
+    }
+
+    /** Reads an object to its end: ignoring a field that is left over would change a setting silently. */
+    private static <T> T whole(JsonNode node, String where, Function<JsonFields, T> read) {
+        if (!(node instanceof ObjectNode object)) {
+            throw new AmpException(where + ": a JSON object is needed here, not "
+                    + (node.isMissingNode() ? "nothing" : AmpException.quote(node)));
+        }
+        JsonFields fields = new JsonFields(object, where);
+        T value;
+        try {
+            value = read.apply(fields);
+        } catch (AmpException e) {
+            throw e.getMessage().startsWith(where) ? e : new AmpException(where + ": " + e.getMessage(), e);
+        }
+        object.fieldNames().forEachRemaining(name -> {
+            if (!fields.read.contains(name)) {
+                throw new AmpException(where + ": unknown field \"" + AmpException.quote(name)
+                        + "\"; it's corrupt or was written by something else");
+            }
+        });
+        return value;
     }
 
     /** Rejects what would take too long or too much memory to read, before it's read. */
@@ -117,20 +137,12 @@ public final class JsonFields {
         }
     }
 
-    private static JsonFields of(JsonNode node, String where) {
-        if (node instanceof ObjectNode object) {
-            return new JsonFields(object, where);
-        }
-        throw new AmpException(where + ": a JSON object is needed here, not "
-                + (node == null || node.isMissingNode() ? "nothing" : AmpException.quote(node)));
-    }
-
     /** Reads the version of the format and rejects newer ones than this code reads. */
     public void formatVersion(int newest) {
         int version = integer("formatVersion");
         if (version > newest) {
-            throw new AmpException(where + ": format version " + version + ", this dl4j-amp reads up to " + newest
-                    + ": upgrade dl4j-amp");
+            throw new AmpException(
+                    "format version " + version + ", this dl4j-amp reads up to " + newest + ": upgrade dl4j-amp");
         }
         if (version < 1) {
             throw wrong("formatVersion", "from 1 to " + newest);
@@ -159,7 +171,6 @@ public final class JsonFields {
         return checked(name, JsonNode::isNumber, "a number").doubleValue();
     }
 
-    /** Reads the name of a constant. */
     public <E extends Enum<E>> E constant(String name, Class<E> type) {
         String text = text(name);
         return Arrays.stream(type.getEnumConstants())
@@ -172,54 +183,36 @@ public final class JsonFields {
         return node.has(name);
     }
 
-    /** Reads a field that may be absent, by one of the methods for fields that may not. */
+    /** Reads a field that may be absent. */
     public <T> Optional<T> optional(String name, Function<String, T> read) {
         return has(name) ? Optional.of(read.apply(name)) : Optional.empty();
     }
 
-    /** Reads an object of which no field may be left over. */
     public <T> T object(String name, Function<JsonFields, T> read) {
-        JsonFields fields = of(checked(name, JsonNode::isObject, "an object"), where + ", " + name);
-        T value = read.apply(fields);
-        fields.end();
-        return value;
+        return whole(checked(name, JsonNode::isObject, "an object"), where + ", " + name, read);
     }
 
-    List<JsonFields> objects(String name) {
-        List<JsonFields> objects = new ArrayList<>();
+    public <T> Optional<T> optionalObject(String name, Function<JsonFields, T> read) {
+        return optional(name, present -> object(present, read));
+    }
+
+    <T> List<T> objects(String name, Function<JsonFields, T> read) {
+        List<T> objects = new ArrayList<>();
         for (JsonNode element : checked(name, JsonNode::isArray, "an array")) {
-            objects.add(of(element, where + ", " + name + "[" + objects.size() + "]"));
+            objects.add(whole(element, where + ", " + name + "[" + objects.size() + "]", read));
         }
         return objects;
     }
 
-    /**
-     * Says that all fields have been read; any other is an error, because ignoring a setting would be a silent change.
-     */
-    public void end() {
-        node.fieldNames().forEachRemaining(name -> {
-            if (!read.contains(name)) {
-                throw new AmpException(where + ": unknown field \"" + AmpException.quote(name)
-                        + "\"; it's corrupt or was written by something else");
-            }
-        });
-    }
-
-    /** Returns what was read, for messages. */
-    String where() {
-        return where;
-    }
-
     AmpException wrong(String name, String allowed) {
-        return new AmpException(
-                where + ": " + name + " is " + AmpException.quote(node.get(name)) + ", but has to be " + allowed);
+        return new AmpException(name + " is " + AmpException.quote(node.get(name)) + ", but has to be " + allowed);
     }
 
     private JsonNode checked(String name, Predicate<JsonNode> type, String allowed) {
         JsonNode value = node.get(name);
         if (value == null) {
             throw new AmpException(
-                    where + ": field \"" + name + "\" is missing; it's truncated or was written by something else");
+                    "field \"" + name + "\" is missing; it's truncated or was written by something else");
         }
         if (!type.test(value)) {
             throw wrong(name, allowed);

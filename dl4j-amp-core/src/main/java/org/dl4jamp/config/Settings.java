@@ -3,18 +3,22 @@ package org.dl4jamp.config;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalDouble;
-import java.util.stream.Collectors;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.precision.OptLevel;
 import org.dl4jamp.precision.Precision;
+import org.dl4jamp.scale.LossScaler;
+import org.dl4jamp.scale.SharedLossScale;
 
 /** The values of an {@link AmpConfig} and its builder, with their defaults and checks. Null and empty are absent. */
-final class Settings {
+final class Settings implements Cloneable {
+    private static final String OR_DEFAULT = ", or leave the call out to have the precision's default";
+
     Precision precision = Precision.AUTO;
     OptLevel optLevel = OptLevel.O1;
     String engine = AmpConfig.AUTO_ENGINE;
     List<PrecisionRule> rules = new ArrayList<>();
-    ScalerSetting scaler;
+    LossScaler lossScaler;
+    SharedLossScale sharedLossScale;
     int maxConsecutiveSkips = AmpConfig.DEFAULT_MAX_CONSECUTIVE_SKIPS;
     GradientPenalty gradientPenalty;
     int microBatches = 1;
@@ -25,26 +29,23 @@ final class Settings {
 
     /** Returns a copy for an {@link AmpConfig}, whose rules can't change. */
     Settings frozen() {
-        Settings copy = forInference();
-        copy.scaler = scaler;
-        copy.maxConsecutiveSkips = maxConsecutiveSkips;
-        copy.gradientPenalty = gradientPenalty;
-        copy.microBatches = microBatches;
-        copy.partialGroup = partialGroup;
-        copy.clipGradientNorm = clipGradientNorm;
-        copy.clipGradientValue = clipGradientValue;
-        copy.measuresGradientNorm = measuresGradientNorm;
-        return copy;
+        try {
+            Settings copy = (Settings) clone();
+            copy.rules = List.copyOf(rules);
+            return copy;
+        } catch (CloneNotSupportedException e) {
+            throw new AssertionError(e);
+        }
     }
 
-    /** Returns a copy of precision, preset, engine and rules, which can't change; the others have their defaults. */
+    /** Returns precision, preset, engine and rules alone. */
     Settings forInference() {
-        Settings copy = new Settings();
-        copy.precision = precision;
-        copy.optLevel = optLevel;
-        copy.engine = engine;
-        copy.rules = List.copyOf(rules);
-        return copy;
+        Settings inference = new Settings();
+        inference.precision = precision;
+        inference.optLevel = optLevel;
+        inference.engine = engine;
+        inference.rules = rules;
+        return inference;
     }
 
     void engine(String name) {
@@ -55,20 +56,31 @@ final class Settings {
         engine = name;
     }
 
-    void scaler(ScalerSetting given) {
-        if (scaler != null && !scaler.call().equals(given.call())) {
-            throw new AmpException(given.describe() + ": these settings have " + scaler.describe()
-                    + " already, and a network has one loss scaler; leave one of the two calls out");
-        }
-        scaler = given;
+    void lossScaler(LossScaler scaler) {
+        AmpException.ifNull(scaler, "lossScaler", "a LossScaler" + OR_DEFAULT);
+        requireOne("lossScaler", scaler, "sharedLossScale", sharedLossScale);
+        lossScaler = scaler;
     }
 
-    void maxConsecutiveSkips(int given) {
-        if (given < 1) {
-            throw new AmpException("maxConsecutiveSkips(" + given
+    void sharedLossScale(SharedLossScale shared) {
+        AmpException.ifNull(shared, "shared", "a SharedLossScale" + OR_DEFAULT);
+        requireOne("sharedLossScale", shared, "lossScaler", lossScaler);
+        sharedLossScale = shared;
+    }
+
+    private static void requireOne(String call, Object given, String otherCall, Object other) {
+        if (other != null) {
+            throw new AmpException(call + "(" + given + "): these settings have " + otherCall + "(" + other
+                    + ") already, and a network has one loss scaler; leave one of the two calls out");
+        }
+    }
+
+    void maxConsecutiveSkips(int steps) {
+        if (steps < 1) {
+            throw new AmpException("maxConsecutiveSkips(" + steps
                     + "): at least 1 is needed, so that endless skipping ends in a message");
         }
-        maxConsecutiveSkips = given;
+        maxConsecutiveSkips = steps;
     }
 
     void accumulate(int calls, PartialGroup atEpochEnd) {
@@ -88,17 +100,19 @@ final class Settings {
         return OptionalDouble.of(limit);
     }
 
-    /** Returns the calls that make these settings; a scaler is shown with its state. */
     @Override
     public String toString() {
         StringBuilder calls = new StringBuilder("AmpConfig.builder().precision(" + precision + ").optLevel(" + optLevel
                 + ").engine(\"" + engine + "\")");
-        calls.append(rules.stream().map(rule -> "." + rule.describe()).collect(Collectors.joining()));
-        if (scaler != null) {
-            calls.append('.').append(scaler.describe());
+        rules.forEach(rule -> calls.append("." + rule.describe()));
+        if (lossScaler != null) {
+            calls.append(".lossScaler(" + lossScaler + ")");
+        }
+        if (sharedLossScale != null) {
+            calls.append(".sharedLossScale(" + sharedLossScale + ")");
         }
         if (gradientPenalty != null) {
-            calls.append(".gradientPenalty(").append(gradientPenalty).append(')');
+            calls.append(".gradientPenalty(" + gradientPenalty + ")");
         }
         if (microBatches > 1) {
             calls.append(".accumulate(" + microBatches + ", PartialGroup." + partialGroup + ")");

@@ -5,7 +5,6 @@ import org.deeplearning4j.nn.conf.BackpropType;
 import org.dl4jamp.checkpoint.AmpState;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.config.PartialGroup;
-import org.dl4jamp.config.ScalerSetting;
 import org.dl4jamp.engine.Engines;
 import org.dl4jamp.gradient.Clipping;
 import org.dl4jamp.gradient.GradientTerms;
@@ -47,9 +46,17 @@ public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionP
     }
 
     private static LossScaler scaler(AmpConfig config, PrecisionPlan plan) {
-        return plan.anyHalf()
-                ? config.givenScaler().map(ScalerSetting::ofNetwork).orElseGet(() -> defaultScaler(config, plan))
-                : new NoLossScaler();
+        if (!plan.anyHalf()) {
+            return new NoLossScaler();
+        }
+        return config.lossScaler()
+                .map(given -> config.isLossScalerShared() ? given : copy(given))
+                .orElseGet(() -> defaultScaler(config, plan));
+    }
+
+    private static LossScaler copy(LossScaler given) {
+        return AmpException.ifNull(
+                given.copy(), "lossScaler(" + given + ").copy()", "a LossScaler of the same settings and state");
     }
 
     /**
@@ -58,8 +65,7 @@ public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionP
      * @throws AmpException if the scale is shared and the network makes several steps in an iteration
      */
     public ScaleUpdates scaleUpdates(AmpNetwork network) {
-        return config.givenScaler()
-                .flatMap(ScalerSetting::shared)
+        return config.sharedLossScale()
                 .map(shared -> together(shared, network))
                 .orElseGet(() -> ScaleUpdates.each(scaler));
     }

@@ -38,14 +38,11 @@ public final class DynamicLossScaler implements LossScaler {
     /** A copy of its own, which never changes. */
     private final Builder settings;
 
-    private float scale;
-    private int growthTracker;
-    private int hysteresisTracker;
+    private LossScalerState state;
 
     private DynamicLossScaler(Builder settings) {
         this.settings = settings;
-        this.scale = settings.initialScale;
-        this.hysteresisTracker = settings.hysteresis;
+        this.state = new LossScalerState(KIND, settings.initialScale, 0, settings.hysteresis);
     }
 
     /** Returns a builder with PyTorch's defaults and a range from 2<sup>-14</sup> to 2<sup>24</sup>. */
@@ -55,33 +52,26 @@ public final class DynamicLossScaler implements LossScaler {
 
     @Override
     public double scale() {
-        return scale;
+        return state.scale();
     }
 
     @Override
     public void update(boolean overflow) {
         if (overflow) {
-            growthTracker = 0;
-            hysteresisTracker = Math.max(hysteresisTracker - 1, 0);
-            if (hysteresisTracker == 0) {
-                scale = Math.max((float) (scale * settings.backoffFactor), settings.minScale);
-            }
-            return;
-        }
-        growthTracker++;
-        if (growthTracker == settings.growthInterval) {
-            growthTracker = 0;
-            hysteresisTracker = settings.hysteresis;
-            float grown = (float) (scale * settings.growthFactor);
-            if (grown <= settings.maxScale) {
-                scale = grown;
-            }
+            int tolerated = Math.max(state.hysteresisTracker() - 1, 0);
+            float lower = Math.max((float) (scale() * settings.backoffFactor), settings.minScale);
+            state = new LossScalerState(KIND, tolerated == 0 ? lower : scale(), 0, tolerated);
+        } else if (state.growthTracker() + 1 < settings.growthInterval) {
+            state = new LossScalerState(KIND, scale(), state.growthTracker() + 1, state.hysteresisTracker());
+        } else {
+            float grown = (float) (scale() * settings.growthFactor);
+            state = new LossScalerState(KIND, grown <= settings.maxScale ? grown : scale(), 0, settings.hysteresis);
         }
     }
 
     @Override
     public LossScalerState state() {
-        return new LossScalerState(KIND, scale, growthTracker, hysteresisTracker);
+        return state;
     }
 
     @Override
@@ -90,10 +80,10 @@ public final class DynamicLossScaler implements LossScaler {
             throw new AmpException("restore(" + state + "): the state of a scaler of kind \"" + KIND
                     + "\" is needed; use the kind of scaler that the state was saved from");
         }
-        float restored = (float) state.scale();
+        double scale = state.scale();
         requireState(
                 state,
-                restored == state.scale() && restored >= settings.minScale && restored <= settings.maxScale,
+                scale == (float) scale && scale >= settings.minScale && scale <= settings.maxScale,
                 "scale a float from " + settings.minScale + " to " + settings.maxScale);
         requireState(
                 state,
@@ -103,9 +93,7 @@ public final class DynamicLossScaler implements LossScaler {
                 state,
                 state.hysteresisTracker() >= 0 && state.hysteresisTracker() <= settings.hysteresis,
                 "hysteresisTracker from 0 to " + settings.hysteresis);
-        scale = restored;
-        growthTracker = state.growthTracker();
-        hysteresisTracker = state.hysteresisTracker();
+        this.state = state;
     }
 
     private void requireState(LossScalerState state, boolean holds, String allowed) {
@@ -118,7 +106,7 @@ public final class DynamicLossScaler implements LossScaler {
     @Override
     public LossScaler copy() {
         DynamicLossScaler copy = new DynamicLossScaler(settings);
-        copy.restore(state());
+        copy.state = state;
         return copy;
     }
 
@@ -160,13 +148,13 @@ public final class DynamicLossScaler implements LossScaler {
     /** Returns the call that makes it; the state is not part of it. */
     @Override
     public String toString() {
-        return "DynamicLossScaler.builder().initialScale(" + settings.initialScale + ").growthFactor("
-                + settings.growthFactor
-                + ").backoffFactor("
-                + settings.backoffFactor + ").growthInterval(" + settings.growthInterval + ").minScale("
-                + settings.minScale + ").maxScale("
-                + settings.maxScale
-                + ").hysteresis(" + settings.hysteresis + ").build()";
+        return "DynamicLossScaler.builder().initialScale(" + settings.initialScale + ")"
+                + ".growthFactor(" + settings.growthFactor + ")"
+                + ".backoffFactor(" + settings.backoffFactor + ")"
+                + ".growthInterval(" + settings.growthInterval + ")"
+                + ".minScale(" + settings.minScale + ")"
+                + ".maxScale(" + settings.maxScale + ")"
+                + ".hysteresis(" + settings.hysteresis + ").build()";
     }
 
     /**
@@ -204,8 +192,8 @@ public final class DynamicLossScaler implements LossScaler {
         }
 
         /**
-         * Returns what the scale is multiplied by after {@link #growthInterval} steps in a row without overflow;
-         * default 2.
+         * Sets what the scale is multiplied by after {@link #growthInterval} steps in a row without overflow; default
+         * 2.
          */
         public Builder growthFactor(double growthFactor) {
             require(
@@ -217,7 +205,7 @@ public final class DynamicLossScaler implements LossScaler {
             return this;
         }
 
-        /** Returns what the scale is multiplied by after an overflow; default 0.5. */
+        /** Sets what the scale is multiplied by after an overflow; default 0.5. */
         public Builder backoffFactor(double backoffFactor) {
             require(
                     backoffFactor > 0 && backoffFactor < 1,
@@ -248,8 +236,8 @@ public final class DynamicLossScaler implements LossScaler {
         }
 
         /**
-         * Returns how many overflows it takes until the scale backs off; default 1, as in PyTorch. Megatron-LM's
-         * default is 2.
+         * Sets how many overflows it takes until the scale backs off; default 1, as in PyTorch. Megatron-LM's default
+         * is 2.
          */
         public Builder hysteresis(int hysteresis) {
             require(hysteresis >= 1, "hysteresis", hysteresis, "at least 1 overflow is needed; 1 backs off at each");
@@ -278,7 +266,7 @@ public final class DynamicLossScaler implements LossScaler {
         }
 
         private static float requireScale(String argument, double value) {
-            return SinglePrecision.scale(argument, value, ", such as a power of two");
+            return StaticLossScaler.rounded(argument, value, ", such as a power of two");
         }
 
         private static void require(boolean holds, String argument, Object value, String allowed) {

@@ -57,8 +57,7 @@ public final class SharedLossScale {
             throw new AmpException(
                     "SharedLossScale.update: no network has made a step since the last update, or since the beginning;"
                             + " call it once per iteration, after the steps of all networks, and give each network's"
-                            + " settings"
-                            + " sharedLossScale(...). With accumulation a step is that of a whole group");
+                            + " settings sharedLossScale(...). With accumulation a step is that of a whole group");
         }
         boolean overflow = results.values().stream().anyMatch(skip -> skip.equals(Optional.of(Skip.Cause.OVERFLOW)));
         if (overflow || results.values().stream().anyMatch(Optional::isEmpty)) {
@@ -68,17 +67,15 @@ public final class SharedLossScale {
     }
 
     /**
-     * Refuses a network's step where it has made one in this iteration.
+     * Begins a network's step.
      *
      * @param network the calling network's identity
-     * @param name of the network, for the message
-     * @throws AmpException if {@link #update()} wasn't called since its last step
+     * @throws AmpException if it has made a step since the last {@link #update()}
      */
     public synchronized void begin(Object network, String name) {
         if (results.containsKey(network)) {
             throw new AmpException("SharedLossScale: " + name
-                    + " is about to make a second step since the last update, which would learn with a scale that"
-                    + " nobody has corrected;"
+                    + " is about to make a second step since the last update, with a scale that nobody has corrected;"
                     + " call SharedLossScale.update() once per iteration, after the steps of all networks");
         }
     }

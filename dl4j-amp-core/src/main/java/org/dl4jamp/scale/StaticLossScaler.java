@@ -19,8 +19,20 @@ public final class StaticLossScaler implements LossScaler {
      * @throws AmpException if the scale is not between 2<sup>-126</sup> and the largest float
      */
     public StaticLossScaler(double scale) {
-        this.scale =
-                SinglePrecision.scale("new StaticLossScaler", scale, "; powers of two such as 1024 lose no precision");
+        this.scale = rounded("new StaticLossScaler", scale, "; powers of two such as 1024 lose no precision");
+    }
+
+    /**
+     * Returns a scale in single precision, in which gradients are multiplied by it and by its reciprocal. That one
+     * would be infinite below the smallest normal float.
+     */
+    static float rounded(String call, double scale, String advice) {
+        float rounded = (float) scale;
+        if (!(rounded >= Float.MIN_NORMAL && rounded <= Float.MAX_VALUE)) {
+            throw new AmpException(call + "(" + scale + "): a scale from " + Float.MIN_NORMAL + " to " + Float.MAX_VALUE
+                    + " is needed" + advice);
+        }
+        return rounded;
     }
 
     /** Returns the scale that was given, as a float is. */

@@ -67,12 +67,12 @@ class AmpModelSerializerTest {
 
     @Test
     void plainDl4jReadsTheZipAndFindsEverything() throws IOException {
-        ModelWriter.write(net, STATE, zip.toFile(), true, normalizer);
+        ModelZip.write(net, STATE, zip.toFile(), true, normalizer);
         assertSameBits(net, ModelSerializer.restoreMultiLayerNetwork(zip.toFile(), true));
         assertSameBits(net, MultiLayerNetwork.load(zip.toFile(), true));
         assertEquals(normalizer, ModelSerializer.restoreNormalizerFromFile(zip.toFile()));
 
-        ModelWriter.write(graph, STATE, zip.toFile(), true, normalizer);
+        ModelZip.write(graph, STATE, zip.toFile(), true, normalizer);
         assertSameBits(graph, ModelSerializer.restoreComputationGraph(zip.toFile(), true));
         assertEquals(
                 normalizer,
@@ -82,11 +82,10 @@ class AmpModelSerializerTest {
 
     @Test
     void theStateIsReadBackWithTheNetwork() throws IOException {
-        ModelWriter.write(net, STATE, zip.toFile(), true, normalizer);
+        ModelZip.write(net, STATE, zip.toFile(), true, normalizer);
         List<AmpState> enabled = new ArrayList<>();
-        MultiLayerNetwork restored = ModelReader.restore(
+        MultiLayerNetwork restored = ModelZip.read(
                 zip.toFile(),
-                "model.zip",
                 file -> ModelSerializer.restoreMultiLayerNetwork(file, true),
                 (network, state) -> enabled.add(state));
         assertSameBits(net, restored);
@@ -96,13 +95,13 @@ class AmpModelSerializerTest {
 
     @Test
     void theStateSurvivesDl4jAddingANormalizerOrAnObject() throws IOException {
-        ModelWriter.write(net, STATE, zip.toFile(), true, null);
+        ModelZip.write(net, STATE, zip.toFile(), true, null);
         ModelSerializer.addNormalizerToModel(zip.toFile(), normalizer);
         ModelSerializer.addObjectToFile(zip.toFile(), "note", "kept");
         assertEquals("kept", ModelSerializer.getObjectFromFile(zip.toFile(), "note"));
         assertArrayEquals(
                 AmpStateTest.STATE.toJson(),
-                ModelReader.state(zip, "").orElseThrow().toJson());
+                ModelZip.state(zip, "").orElseThrow().toJson());
     }
 
     @Test
@@ -113,19 +112,19 @@ class AmpModelSerializerTest {
                 throw new AssertionError("closed");
             }
         };
-        ModelWriter.write(net, STATE, stream, true, normalizer);
+        ModelZip.write(net, STATE, stream, true, normalizer);
         assertSameBits(
                 net, ModelSerializer.restoreMultiLayerNetwork(new ByteArrayInputStream(stream.toByteArray()), true));
         Files.write(zip, stream.toByteArray());
         assertArrayEquals(
                 AmpStateTest.STATE.toJson(),
-                ModelReader.state(zip, "").orElseThrow().toJson());
+                ModelZip.state(zip, "").orElseThrow().toJson());
     }
 
     @Test
     void aNetworkWithoutMixedPrecisionIsWrittenAndRestoredAsDl4jDoes() throws IOException {
         AmpModelSerializer.writeModel(net, zip.toString(), true);
-        assertEquals(Optional.empty(), ModelReader.state(zip, ""));
+        assertEquals(Optional.empty(), ModelZip.state(zip, ""));
         assertSameBits(net, AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()));
         assertSameBits(net, AmpModelSerializer.restoreMultiLayerNetwork(zip.toString()));
         assertSameBits(net, AmpModelSerializer.restoreMultiLayerNetwork(Files.newInputStream(zip)));
@@ -156,7 +155,7 @@ class AmpModelSerializerTest {
     @Test
     void aFileIsReplacedAndNothingIsLeftBesideIt() throws IOException {
         Files.writeString(zip, "old");
-        ModelWriter.write(net, STATE, zip.toFile(), true, null);
+        ModelZip.write(net, STATE, zip.toFile(), true, null);
         assertSameBits(net, ModelSerializer.restoreMultiLayerNetwork(zip.toFile(), true));
         assertEquals(Set.of("model.zip"), namesIn(folder));
     }
@@ -165,7 +164,7 @@ class AmpModelSerializerTest {
     void anybodyMayReadTheFileWhoMayReadOneThatDl4jWrites() throws IOException {
         Path plain = folder.resolve("plain.zip");
         ModelSerializer.writeModel(net, plain.toFile(), true);
-        ModelWriter.write(net, STATE, zip.toFile(), true, null);
+        ModelZip.write(net, STATE, zip.toFile(), true, null);
         if (Files.getFileStore(folder).supportsFileAttributeView("posix")) {
             Set<PosixFilePermission> expected = Files.getPosixFilePermissions(plain);
             assertEquals(expected, Files.getPosixFilePermissions(zip));
@@ -176,24 +175,23 @@ class AmpModelSerializerTest {
     void aLinkStaysALink() throws IOException {
         Path link = Files.createSymbolicLink(folder.resolve("latest.zip"), zip);
         Files.writeString(zip, "old");
-        ModelWriter.write(net, STATE, link.toFile(), true, null);
+        ModelZip.write(net, STATE, link.toFile(), true, null);
         assertTrue(Files.isSymbolicLink(link));
         assertSameBits(net, ModelSerializer.restoreMultiLayerNetwork(zip.toFile(), true));
     }
 
     @Test
     void aFailureInTheMiddleOfWritingLeavesTheOldFileWhole() throws IOException {
-        ModelWriter.write(net, STATE, zip.toFile(), true, null);
+        ModelZip.write(net, STATE, zip.toFile(), true, null);
         byte[] before = Files.readAllBytes(zip);
         MultiLayerNetwork failing = failsAfterItsParameters(net);
         for (Optional<AmpState> state : List.of(STATE, Optional.<AmpState>empty())) {
-            assertThrows(
-                    IllegalStateException.class, () -> ModelWriter.write(failing, state, zip.toFile(), true, null));
+            assertThrows(IllegalStateException.class, () -> ModelZip.write(failing, state, zip.toFile(), true, null));
             assertArrayEquals(before, Files.readAllBytes(zip));
             assertEquals(Set.of("model.zip"), namesIn(folder));
         }
         Path other = folder.resolve("new.zip");
-        assertThrows(IllegalStateException.class, () -> ModelWriter.write(failing, STATE, other.toFile(), true, null));
+        assertThrows(IllegalStateException.class, () -> ModelZip.write(failing, STATE, other.toFile(), true, null));
         assertEquals(Set.of("model.zip"), namesIn(folder));
     }
 
@@ -207,7 +205,7 @@ class AmpModelSerializerTest {
                 throw new IOException("No space left on device");
             }
         };
-        assertThrows(IOException.class, () -> ModelWriter.write(net, STATE, full, true, null));
+        assertThrows(IOException.class, () -> ModelZip.write(net, STATE, full, true, null));
         assertEquals(before, namesIn(temporary, "dl4j-amp"));
     }
 
@@ -216,7 +214,7 @@ class AmpModelSerializerTest {
         Files.writeString(zip, "old");
         Optional<AmpState> state = Optional.of(
                 new AmpState(AmpConfig.builder().keepFull(layer -> true).build(), new NoLossScaler().state(), 0, 0, 0));
-        assertThrows(AmpException.class, () -> ModelWriter.write(net, state, zip.toFile(), true, null));
+        assertThrows(AmpException.class, () -> ModelZip.write(net, state, zip.toFile(), true, null));
         assertEquals("old", Files.readString(zip));
     }
 
@@ -230,7 +228,7 @@ class AmpModelSerializerTest {
 
     @Test
     void aTruncatedZipIsRejectedAndNamed() throws IOException {
-        ModelWriter.write(net, STATE, zip.toFile(), true, null);
+        ModelZip.write(net, STATE, zip.toFile(), true, null);
         byte[] whole = Files.readAllBytes(zip);
         for (int length : new int[] {0, 1, whole.length / 2, whole.length - 1}) {
             Files.write(zip, Arrays.copyOf(whole, length));
@@ -242,7 +240,7 @@ class AmpModelSerializerTest {
 
     @Test
     void aCorruptEntryIsRejectedAndNamed() throws IOException {
-        ModelWriter.write(net, STATE, zip.toFile(), true, null);
+        ModelZip.write(net, STATE, zip.toFile(), true, null);
         replaceEntry("{\"formatVersion\":1,");
         AmpException e =
                 assertThrows(AmpException.class, () -> AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()));
@@ -253,9 +251,9 @@ class AmpModelSerializerTest {
 
     @Test
     void anEntryThatIsOtherJsonThanWasWrittenIsRejectedAndNamed() throws IOException {
-        ModelWriter.write(net, STATE, zip.toFile(), true, null);
+        ModelZip.write(net, STATE, zip.toFile(), true, null);
         try (FileSystem entries = FileSystems.newFileSystem(zip, Map.of("noCompression", "true"))) {
-            Files.write(entries.getPath(ModelWriter.STATE), STATE.orElseThrow().toJson());
+            Files.write(entries.getPath(ModelZip.STATE), STATE.orElseThrow().toJson());
         }
         byte[] bytes = Files.readAllBytes(zip);
         String text = new String(bytes, StandardCharsets.ISO_8859_1);
@@ -269,9 +267,9 @@ class AmpModelSerializerTest {
 
     @Test
     void aDamagedEntryIsRejectedAndNamed() throws IOException {
-        ModelWriter.write(net, STATE, zip.toFile(), true, null);
+        ModelZip.write(net, STATE, zip.toFile(), true, null);
         byte[] bytes = Files.readAllBytes(zip);
-        int entry = new String(bytes, StandardCharsets.ISO_8859_1).indexOf(ModelWriter.STATE);
+        int entry = new String(bytes, StandardCharsets.ISO_8859_1).indexOf(ModelZip.STATE);
         Arrays.fill(bytes, entry + 40, entry + 80, (byte) 0x55);
         Files.write(zip, bytes);
         AmpException e =
@@ -281,7 +279,7 @@ class AmpModelSerializerTest {
 
     @Test
     void anEntryThatIsTooLargeIsRejectedWithoutReadingAllOfIt() throws IOException {
-        ModelWriter.write(net, STATE, zip.toFile(), true, null);
+        ModelZip.write(net, STATE, zip.toFile(), true, null);
         replaceEntry(" ".repeat(3 << 20));
         AmpException e =
                 assertThrows(AmpException.class, () -> AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()));
@@ -290,12 +288,12 @@ class AmpModelSerializerTest {
 
     @Test
     void aModelThatDl4jCannotRestoreIsNamed() throws IOException {
-        ModelWriter.write(graph, STATE, zip.toFile(), true, null);
+        ModelZip.write(graph, STATE, zip.toFile(), true, null);
         AmpException otherKind =
                 assertThrows(AmpException.class, () -> AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()));
         assertTrue(otherKind.getMessage().startsWith(zip + ": corrupt, or a model of"), otherKind.getMessage());
 
-        ModelWriter.write(net, STATE, zip.toFile(), true, null);
+        ModelZip.write(net, STATE, zip.toFile(), true, null);
         byte[] bytes = Files.readAllBytes(zip);
         Arrays.fill(bytes, 100, 140, (byte) 0x55);
         Files.write(zip, bytes);
@@ -309,7 +307,7 @@ class AmpModelSerializerTest {
 
     @Test
     void aNewerEntryAsksForAnUpgrade() throws IOException {
-        ModelWriter.write(graph, STATE, zip.toFile(), true, null);
+        ModelZip.write(graph, STATE, zip.toFile(), true, null);
         replaceEntry("{\"formatVersion\":2,\"anything\":\"new\"}");
         AmpException e =
                 assertThrows(AmpException.class, () -> AmpModelSerializer.restoreComputationGraph(zip.toFile()));
@@ -320,22 +318,21 @@ class AmpModelSerializerTest {
 
     @Test
     void whatMixedPrecisionRejectsIsNamedByItsFile() throws IOException {
-        ModelWriter.write(net, STATE, zip.toFile(), true, null);
+        ModelZip.write(net, STATE, zip.toFile(), true, null);
         AmpException e = assertThrows(
                 AmpException.class,
-                () -> ModelReader.restore(
+                () -> ModelZip.read(
                         zip.toFile(),
-                        "model.zip",
                         file -> ModelSerializer.restoreMultiLayerNetwork(file, true),
                         (network, state) -> {
                             throw new AmpException("engine \"onednn\" is not here");
                         }));
-        assertEquals("model.zip, entry amp.json: engine \"onednn\" is not here", e.getMessage());
+        assertEquals(zip + ", entry amp.json: engine \"onednn\" is not here", e.getMessage());
     }
 
     private void replaceEntry(String json) throws IOException {
         try (FileSystem entries = FileSystems.newFileSystem(zip, Map.of())) {
-            Files.writeString(entries.getPath(ModelWriter.STATE), json);
+            Files.writeString(entries.getPath(ModelZip.STATE), json);
         }
     }
 

@@ -150,7 +150,7 @@ class AmpStateTest {
                 "'\"HALF\"'                        | '\"QUARTER\"'                     | 'here, config: precision is"
                         + " \"QUARTER\", but has to be one of'",
                 "'\"growthFactor\":1.7'            | '\"growthFactor\":NaN'            | NaN",
-                "'\"growthFactor\":1.7'            | '\"growthFactor\":1'              | 'here, config:"
+                "'\"growthFactor\":1.7'            | '\"growthFactor\":1'              | 'here, config, lossScaler:"
                         + " growthFactor(1.0): a finite number above 1'",
                 "'\"kind\":\"FULL\"'               | '\"kind\":\"FOLLOW\"'             | 'here, config, rules[0]:"
                         + " kind is \"FOLLOW\", but has to be LOWER or FULL'",

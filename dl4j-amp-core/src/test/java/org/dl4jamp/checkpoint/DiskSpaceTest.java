@@ -46,7 +46,7 @@ class DiskSpaceTest {
     void aStreamTakesNoFile() throws IOException {
         ByteArrayOutputStream stream = new ByteArrayOutputStream();
         long written = bytesWrittenToFiles(
-                () -> ModelWriter.write(network(), Optional.of(AmpStateTest.STATE), stream, true, null));
+                () -> ModelZip.write(network(), Optional.of(AmpStateTest.STATE), stream, true, null));
         assertEquals(0, written);
         assertTrue(stream.size() > 0);
     }
@@ -133,7 +133,7 @@ class DiskSpaceTest {
     }
 
     private static void save(Path zip) throws IOException {
-        ModelWriter.write(network(), Optional.of(AmpStateTest.STATE), zip.toFile(), true, null);
+        ModelZip.write(network(), Optional.of(AmpStateTest.STATE), zip.toFile(), true, null);
     }
 
     /** Of some 300 KiB, whose numbers can't be compressed much. */

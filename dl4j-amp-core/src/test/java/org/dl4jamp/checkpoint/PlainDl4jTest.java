@@ -47,8 +47,8 @@ class PlainDl4jTest {
         INDArray afterOneStep = net.params().dup();
         INDArray graphAfterOneStep = graph.params().dup();
         Optional<AmpState> state = Optional.of(AmpStateTest.STATE);
-        ModelWriter.write(net, state, folder.resolve("net.zip").toFile(), true, null);
-        ModelWriter.write(graph, state, folder.resolve("graph.zip").toFile(), true, null);
+        ModelZip.write(net, state, folder.resolve("net.zip").toFile(), true, null);
+        ModelZip.write(graph, state, folder.resolve("graph.zip").toFile(), true, null);
         net.fit(batch);
         graph.fit(batch);
 

@@ -5,8 +5,8 @@ import java.util.Optional;
 import org.deeplearning4j.nn.api.Model;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.config.AmpConfigJson;
 import org.dl4jamp.config.CarriedConfig;
-import org.dl4jamp.config.SerializedConfig;
 import org.dl4jamp.precision.AmpException;
 
 /**
@@ -35,7 +35,8 @@ record TaskSettings(AmpConfig given) implements Serializable {
             throw new AmpException(argument + ": " + config + " has a loss scaler that networks share; tasks on Spark"
                     + " can't share one. Give lossScaler(...), of which each network has a copy");
         }
-        SerializedConfig.of(config);
+        // Refuses code.
+        AmpConfigJson.text(config);
         return new TaskSettings(config);
     }
 
@@ -74,7 +75,7 @@ record TaskSettings(AmpConfig given) implements Serializable {
     }
 
     private void requireSame(AmpConfig other, String where) {
-        if (given != null && !SerializedConfig.of(given).equals(SerializedConfig.of(other))) {
+        if (given != null && !AmpConfigJson.text(given).equals(AmpConfigJson.text(other))) {
             throw new AmpException("SparkAmp.on was given the settings " + given + ", but " + where + " " + other
                     + ". Give them in one place: SparkAmp.on(sparkContext) takes those of the configuration, and a"
                     + " configuration without MixedPrecision.configure those of SparkAmp" + OTHER_STATE);

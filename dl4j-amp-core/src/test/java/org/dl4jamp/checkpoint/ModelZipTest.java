@@ -27,13 +27,13 @@ import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.dataset.DataSet;
 
 /** The zip beside the one that DL4J's own serializer writes. */
-class ModelWriterTest {
+class ModelZipTest {
     private static final Map<String, byte[]> MORE = Map.of("more", "more".getBytes(StandardCharsets.US_ASCII));
 
     private final MultiLayerNetwork network = new MultiLayerNetwork(SmallNetworks.dense());
     private final ComputationGraph graph = new ComputationGraph(SmallNetworks.graph());
 
-    ModelWriterTest() {
+    ModelZipTest() {
         DataSet batch = SmallNetworks.batch(8, 4);
         network.init();
         network.fit(batch);
@@ -50,7 +50,7 @@ class ModelWriterTest {
                 Map<String, byte[]> expected = entries(stock);
                 expected.putAll(MORE);
                 ByteArrayOutputStream stream = new ByteArrayOutputStream();
-                ModelWriter.zip(model, saveUpdater, MORE, Optional.empty(), stream);
+                ModelZip.zip(model, saveUpdater, MORE, Optional.empty(), stream);
                 Map<String, byte[]> actual = entries(stream);
                 assertEquals(List.copyOf(expected.keySet()), List.copyOf(actual.keySet()));
                 expected.forEach((name, bytes) -> assertArrayEquals(bytes, actual.get(name), name));
@@ -61,11 +61,11 @@ class ModelWriterTest {
     @Test
     void aStreamThatFailsAtAnyByteFailsTheCall() throws IOException {
         ByteArrayOutputStream whole = new ByteArrayOutputStream();
-        ModelWriter.zip(network, true, MORE, Optional.empty(), whole);
+        ModelZip.zip(network, true, MORE, Optional.empty(), whole);
         for (int room = 0; room < whole.size(); room += 7) {
             OutputStream full = full(room);
             IOException e =
-                    assertThrows(IOException.class, () -> ModelWriter.zip(network, true, MORE, Optional.empty(), full));
+                    assertThrows(IOException.class, () -> ModelZip.zip(network, true, MORE, Optional.empty(), full));
             assertEquals("No space left on device", e.getMessage());
         }
     }
