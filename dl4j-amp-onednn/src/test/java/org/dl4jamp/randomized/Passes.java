@@ -103,7 +103,15 @@ final class Passes {
     static void timeSteps(Player player, Draw draw, String name) {
         // Preprocessors of graphs keep the number of examples of the last step, which is another one in stock DL4J.
         boolean keepsOtherSize = player.scenario().graph() && player.scenario().makesOtherSteps();
-        if (keepsNoState(player) || player.description().duplicatesWholeSequences() || keepsOtherSize) {
+        // Graphs call the layer inside LastTimeStep. ND4J's operations of two arrays behind it, such as a distance,
+        // take its
+        // sequences for vectors, and write outside of arrays.
+        boolean hasSequencesForVectors =
+                player.scenario().graph() && player.description().names("recurrent.LastTimeStep\"");
+        if (keepsNoState(player)
+                || player.description().duplicatesWholeSequences()
+                || keepsOtherSize
+                || hasSequencesForVectors) {
             return;
         }
         boolean single = player.description().computesStepByStep() && draw.chance(0.6);
