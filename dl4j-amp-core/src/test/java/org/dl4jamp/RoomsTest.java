@@ -36,7 +36,7 @@ class RoomsTest {
         room("layer", "precision", "dl4j", "twin", "layer.standin");
         room("network", "precision", "policy", "dl4j", "twin", "layer.standin");
         room("engine", "precision", "policy", "dl4j", "twin");
-        room("engine.nd4j", "precision", "dl4j", "twin", "engine");
+        room("engine.nd4j", "precision", "policy", "dl4j", "twin", "engine");
         room("inference", "precision", "policy", "dl4j", "twin", "layer", "engine");
         room("gradient", "precision", "scale", "dl4j", "twin", "layer.standin", "layer", "network", "engine");
         room("step", "precision", "scale", "dl4j", "twin", "layer.standin", "layer", "network", "engine", "gradient");

@@ -1,6 +1,5 @@
 package org.dl4jamp.engine;
 
-import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Predicate;
@@ -30,7 +29,7 @@ public final class Engines {
      * @throws AmpException if there is no such engine, it can't be used here, or can't compute in the precision
      */
     public static Choice choose(String name, Precision precision) {
-        return choose(name, precision, find());
+        return choose(name, precision, FoundEngines.ofThisThread());
     }
 
     /** Chooses among engines, of which the portable one is the last. */
@@ -43,17 +42,9 @@ public final class Engines {
         return precision == Precision.AUTO ? automatic(candidates, found) : of(candidates, precision, found);
     }
 
-    /** Returns the engines on the class path, the portable one last. */
-    static List<ComputeEngine> find() {
-        List<ComputeEngine> found = FoundEngines.ofThisThread();
-        found.sort(Comparator.comparing((ComputeEngine engine) -> engine.name().equals(PORTABLE))
-                .thenComparing(ComputeEngine::name));
-        return found;
-    }
-
     private static ComputeEngine named(String name, List<ComputeEngine> found) {
-        if (name.equals(Dl4jEngine.NAME)) {
-            return new Dl4jEngine();
+        if (name.equals(TwinlessEngine.DL4J.name())) {
+            return TwinlessEngine.DL4J;
         }
         ComputeEngine engine = found.stream()
                 .filter(candidate -> candidate.name().equals(name))

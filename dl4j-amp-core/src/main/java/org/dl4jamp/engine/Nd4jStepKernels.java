@@ -37,14 +37,11 @@ final class Nd4jStepKernels implements StepKernels {
         // The sum of magnitudes is twenty times faster than counting. It may overflow on finite elements, so a
         // suspicion is checked.
         Nd4j.getExecutioner().exec(new Norm1(gradients, magnitude));
-        return Double.isFinite(magnitude.getDouble(0)) || noneIsInfinite(gradients);
-    }
-
-    private static boolean noneIsInfinite(INDArray gradients) {
-        return Nd4j.getExecutioner()
-                        .exec(new MatchCondition(gradients, Conditions.notFinite()))
-                        .getLong(0)
-                == 0;
+        return Double.isFinite(magnitude.getDouble(0))
+                || Nd4j.getExecutioner()
+                                .exec(new MatchCondition(gradients, Conditions.notFinite()))
+                                .getLong(0)
+                        == 0;
     }
 
     @Override

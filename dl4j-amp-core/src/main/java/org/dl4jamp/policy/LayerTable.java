@@ -18,7 +18,7 @@ import org.deeplearning4j.nn.conf.ocnn.OCNNOutputLayer;
 import org.dl4jamp.precision.LayerFamily;
 
 /** The family of every layer and vertex class of DL4J. A test fails if one has no line of its own here. */
-final class LayerTable {
+public final class LayerTable {
     static final Map<Class<?>, LayerFamily> FAMILIES = Map.ofEntries(
             // Dense and convolutional
             entry(DenseLayer.class, PRODUCTS),
@@ -120,6 +120,11 @@ final class LayerTable {
             entry(AttentionVertex.class, FIXED_TYPE));
 
     private LayerTable() {}
+
+    /** Returns whether a class is one of DL4J's, and not a subclass of one. */
+    public static boolean lists(Class<?> type) {
+        return FAMILIES.containsKey(type);
+    }
 
     /** Returns the family of the class or of its nearest superclass in the table. */
     static LayerFamily family(Class<?> type) {

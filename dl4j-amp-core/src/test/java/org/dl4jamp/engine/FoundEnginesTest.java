@@ -67,7 +67,7 @@ class FoundEnginesTest {
         ClassLoader before = thread.getContextClassLoader();
         thread.setContextClassLoader(context);
         try {
-            return names(Engines.find());
+            return names(FoundEngines.ofThisThread());
         } finally {
             thread.setContextClassLoader(before);
         }

@@ -61,7 +61,7 @@ import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.activations.BaseActivationFunction;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-class LayerKindsTest {
+public class LayerKindsTest {
     private static LayerKind of(Layer layer) {
         return LayerKinds.verdict(layer).kind();
     }
@@ -233,7 +233,7 @@ class LayerKindsTest {
         return new LSTM.Builder().nIn(4).nOut(4).activation(Activation.TANH).build();
     }
 
-    static List<Class<?>> concreteClasses(Predicate<Class<?>> wanted)
+    public static List<Class<?>> concreteClasses(Predicate<Class<?>> wanted)
             throws IOException, URISyntaxException, ClassNotFoundException {
         Path jar = Path.of(DenseLayer.class
                 .getProtectionDomain()

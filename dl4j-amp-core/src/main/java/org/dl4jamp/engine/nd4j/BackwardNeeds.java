@@ -3,94 +3,57 @@ package org.dl4jamp.engine.nd4j;
 import java.util.Set;
 import java.util.function.Predicate;
 import org.deeplearning4j.nn.conf.layers.*;
-import org.deeplearning4j.nn.conf.layers.convolutional.Cropping1D;
-import org.deeplearning4j.nn.conf.layers.convolutional.Cropping2D;
-import org.deeplearning4j.nn.conf.layers.convolutional.Cropping3D;
-import org.deeplearning4j.nn.conf.layers.misc.ElementWiseMultiplicationLayer;
-import org.deeplearning4j.nn.conf.layers.misc.RepeatVector;
-import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
-import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
-import org.deeplearning4j.nn.conf.layers.util.MaskLayer;
-import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
+import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
+import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
+import org.deeplearning4j.nn.conf.layers.objdetect.Yolo2OutputLayer;
+import org.deeplearning4j.nn.conf.layers.recurrent.*;
+import org.deeplearning4j.nn.conf.layers.samediff.SameDiffOutputLayer;
+import org.deeplearning4j.nn.conf.layers.variational.VariationalAutoencoder;
 import org.deeplearning4j.nn.conf.layers.wrapper.BaseWrapperLayer;
+import org.deeplearning4j.nn.conf.ocnn.OCNNOutputLayer;
+import org.dl4jamp.policy.LayerTable;
 import org.dl4jamp.twin.Twin.Retention;
 
 /**
- * Tells what DL4J's layers need of their forward pass in the backward pass. Those listed here read their input again
- * and compute the rest anew, so that the wrapper can keep that input in half precision. All others, and users' classes,
- * get the FP32 array of the forward pass back.
+ * Tells what DL4J's layers need of their forward pass in the backward pass. Most read their input again and compute the
+ * rest anew, so that the wrapper can keep that input in half precision. Those listed here, and users' classes, get the
+ * FP32 array of the forward pass back.
  */
 final class BackwardNeeds {
-    private static final Set<Class<? extends Layer>> INPUT_ONLY = Set.of(
-            ActivationLayer.class,
-            BatchNormalization.class,
-            Bidirectional.class,
-            Cnn3DLossLayer.class,
-            CnnLossLayer.class,
-            Convolution1D.class,
-            Convolution1DLayer.class,
-            Convolution2D.class,
-            Convolution3D.class,
-            ConvolutionLayer.class,
-            Cropping1D.class,
-            Cropping2D.class,
-            Cropping3D.class,
-            Deconvolution2D.class,
-            Deconvolution3D.class,
-            DenseLayer.class,
-            DepthwiseConvolution2D.class,
-            DropoutLayer.class,
-            ElementWiseMultiplicationLayer.class,
-            EmbeddingLayer.class,
-            EmbeddingSequenceLayer.class,
-            GlobalPoolingLayer.class,
-            GravesBidirectionalLSTM.class,
-            GravesLSTM.class,
-            LSTM.class,
-            LearnedSelfAttentionLayer.class,
-            LocalResponseNormalization.class,
-            LocallyConnected1D.class,
-            LocallyConnected2D.class,
-            LossLayer.class,
-            MaskLayer.class,
-            MaskZeroLayer.class,
-            OutputLayer.class,
-            PReLULayer.class,
-            Pooling1D.class,
-            Pooling2D.class,
-            RecurrentAttentionLayer.class,
-            RepeatVector.class,
-            RnnLossLayer.class,
-            RnnOutputLayer.class,
-            SelfAttentionLayer.class,
-            SeparableConvolution2D.class,
-            SimpleRnn.class,
-            SpaceToBatchLayer.class,
-            SpaceToDepthLayer.class,
-            Subsampling1DLayer.class,
-            Subsampling3DLayer.class,
-            SubsamplingLayer.class,
-            Upsampling1D.class,
-            Upsampling2D.class,
-            Upsampling3D.class,
-            ZeroPadding1DLayer.class,
-            ZeroPadding3DLayer.class,
-            ZeroPaddingLayer.class);
+    private static final Set<Class<? extends Layer>> MORE_THAN_INPUT = Set.of(
+            AutoEncoder.class,
+            CapsuleLayer.class,
+            CapsuleStrengthLayer.class,
+            CenterLossOutputLayer.class,
+            FrozenLayer.class,
+            FrozenLayerWithBackprop.class,
+            LastTimeStep.class,
+            OCNNOutputLayer.class,
+            PrimaryCapsules.class,
+            SameDiffOutputLayer.class,
+            TimeDistributed.class,
+            VariationalAutoencoder.class,
+            Yolo2OutputLayer.class);
 
     private BackwardNeeds() {}
 
     /**
      * Returns what the wrapper has to keep for a layer. One that applies its input dropout itself, which isn't lifted,
-     * needs the array that it masked.
+     * needs the array that it masked. One with weight noise needs its input: DL4J keeps the noisy weights with it.
      */
     static Retention of(Layer layer, boolean dropoutLifted) {
-        boolean masksItself = !dropoutLifted && isAny(layer, each -> each.getIDropout() != null && !isEmbedding(each));
-        // DL4J keeps the weights of this step, noise included, where it keeps the layer's input.
-        boolean keepsNoisyWeights =
-                isAny(layer, each -> each instanceof BaseLayer base && base.getWeightNoise() != null);
-        return INPUT_ONLY.contains(layer.getClass()) && !masksItself && !keepsNoisyWeights
+        boolean masksInput = !dropoutLifted && isAny(layer, each -> each.getIDropout() != null && !isEmbedding(each));
+        return readsInputOnly(layer.getClass()) && !masksInput && !isAny(layer, BackwardNeeds::hasWeightNoise)
                 ? Retention.INPUT
                 : Retention.CAST_INPUT;
+    }
+
+    static boolean readsInputOnly(Class<?> type) {
+        return LayerTable.lists(type) && !MORE_THAN_INPUT.contains(type);
+    }
+
+    static boolean hasWeightNoise(Layer layer) {
+        return layer instanceof BaseLayer base && base.getWeightNoise() != null;
     }
 
     /** Tests the layers within a layer that wraps others, or else the layer itself. */

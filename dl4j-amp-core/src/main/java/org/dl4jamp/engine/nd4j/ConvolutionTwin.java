@@ -37,10 +37,7 @@ final class ConvolutionTwin extends ConvolutionLayer {
     private final transient Products products;
     private final long sliceBytes;
 
-    ConvolutionTwin(NeuralNetConfiguration conf, Products products) {
-        this(conf, products, SLICE_BYTES);
-    }
-
+    /** With {@link #SLICE_BYTES}, but for tests. */
     ConvolutionTwin(NeuralNetConfiguration conf, Products products, long sliceBytes) {
         super(conf, DataType.HALF);
         this.products = products;
@@ -95,9 +92,7 @@ final class ConvolutionTwin extends ConvolutionLayer {
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
         Im2Col whole = patches();
-        long[] shape = {
-            whole.rows(), getParam(ConvolutionParamInitializer.WEIGHT_KEY).size(0)
-        };
+        long[] shape = {whole.rows(), layerConf().getNOut()};
         INDArray output = workspaceMgr.createUninitialized(ArrayType.ACTIVATIONS, DataType.HALF, shape, 'c');
         inSlices(whole, WorkingMemory.forward(workspaceMgr), (slice, memory) -> {
             INDArray images = slice.of(input);

@@ -1,5 +1,6 @@
 package org.dl4jamp.engine.nd4j;
 
+import java.util.Arrays;
 import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
@@ -123,12 +124,9 @@ final class Im2Col {
     }
 
     private boolean areSinglePixels() {
-        return kernel[0] == 1
-                && kernel[1] == 1
-                && stride[0] == 1
-                && stride[1] == 1
-                && padding[0] == 0
-                && padding[1] == 0;
+        return Arrays.stream(kernel).allMatch(size -> size == 1)
+                && Arrays.stream(stride).allMatch(step -> step == 1)
+                && Arrays.stream(padding).allMatch(pixels -> pixels == 0);
     }
 
     private long[] shape() {

@@ -36,19 +36,11 @@ record LstmCell(
     static final int OUTPUT = 2;
     static final int INPUT_GATE = 3;
 
-    /**
-     * The state between two time steps.
-     *
-     * @param activation h, FLOAT {@code [minibatch, n]}; null for zeros
-     * @param memory c, FLOAT {@code [minibatch, n]}; null for zeros
-     */
-    record State(INDArray activation, INDArray memory) {}
-
     long units() {
         return recurrentWeights.size(0);
     }
 
-    /** Returns one of the four blocks of columns. */
+    /** Returns one of the four blocks of columns, a view. */
     INDArray block(INDArray columns, int which) {
         return columns.get(all(), interval(which * units(), (which + 1) * units()));
     }

@@ -6,6 +6,9 @@ import static org.dl4jamp.engine.nd4j.LstmCell.step;
 import static org.nd4j.linalg.indexing.NDArrayIndex.all;
 import static org.nd4j.linalg.indexing.NDArrayIndex.interval;
 
+import java.util.Map;
+import org.deeplearning4j.nn.layers.recurrent.LSTM;
+import org.deeplearning4j.nn.params.LSTMParamInitializer;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
@@ -19,7 +22,10 @@ import org.nd4j.linalg.factory.Nd4j;
  */
 final class LstmSequence {
     private final LstmCell cell;
-    private final LstmCell.State initial;
+    /** h and c before the first time step, FLOAT {@code [minibatch, n]}; null for zeros. */
+    private final INDArray initialActivation;
+
+    private final INDArray initialMemory;
     private final INDArray mask;
     private final INDArray output;
     private final boolean keeps;
@@ -42,6 +48,7 @@ final class LstmSequence {
     private final INDArray lastActivation;
 
     /**
+     * @param begin DL4J's state to begin with; empty for zeros
      * @param input HALF {@code [minibatch, nIn, time]}
      * @param mask {@code [minibatch, time]}, what activations and memory cells are multiplied by; may be null
      * @param output receives the activations: HALF {@code [minibatch, n, time]}; null for a pass that is kept for the
@@ -49,13 +56,14 @@ final class LstmSequence {
      */
     LstmSequence(
             LstmCell cell,
-            LstmCell.State initial,
+            Map<String, INDArray> begin,
             INDArray input,
             INDArray mask,
             INDArray output,
             WorkingMemory memory) {
         this.cell = cell;
-        this.initial = initial;
+        this.initialActivation = begin.get(LSTM.STATE_KEY_PREV_ACTIVATION);
+        this.initialMemory = begin.get(LSTM.STATE_KEY_PREV_MEMCELL);
         this.output = output;
         this.keeps = output == null;
         this.memory = memory;
@@ -65,7 +73,7 @@ final class LstmSequence {
         long units = cell.units();
         this.inputRows = rows(memory.create(DataType.HALF, 'f', minibatch, steps, input.size(1))
                 .assign(input.permute(0, 2, 1)));
-        this.previousActivations = keeps ? memory.create(DataType.HALF, 'f', minibatch, steps, units) : null;
+        this.previousActivations = keeps ? memory.zeros(DataType.HALF, 'f', minibatch, steps, units) : null;
         this.columns = inputColumns();
         this.activatedColumns = keeps ? memory.create(DataType.FLOAT, 'f', columns.shape()) : columns;
         this.memories = memory.create(DataType.FLOAT, 'f', minibatch, units, keeps ? steps : 1);
@@ -87,12 +95,9 @@ final class LstmSequence {
         return steps;
     }
 
-    /** Runs forward, and returns this. */
-    LstmSequence forward(boolean training) {
-        INDArray first = memory.cast(initial.activation(), DataType.HALF);
-        if (keeps && first == null) {
-            row(previousActivations, 0).assign(0);
-        } else if (keeps) {
+    void forward(boolean training) {
+        INDArray first = memory.cast(initialActivation, DataType.HALF);
+        if (keeps && first != null) {
             row(previousActivations, 0).assign(first);
         }
         WorkingMemory ofStep = memory.ofPart();
@@ -107,7 +112,6 @@ final class LstmSequence {
                 }
             }
         }
-        return this;
     }
 
     /** Returns the place of a time step's activations in HALF. */
@@ -160,17 +164,18 @@ final class LstmSequence {
 
     /** Returns c of the time step before; null for zeros. */
     private INDArray memoryBefore(long time) {
-        return time == 0 ? initial.memory() : memory(time - 1);
+        return time == 0 ? initialMemory : memory(time - 1);
     }
 
     private INDArray activatedMemory(long time) {
         return step(activatedMemories, keeps ? time : 0);
     }
 
-    /** Returns what the next input is to begin with, outside workspaces. */
-    LstmCell.State last() {
+    /** Stores what the next input is to begin with, outside workspaces. */
+    void storeLast(Map<String, INDArray> state) {
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-            return new LstmCell.State(lastActivation.dup('f'), memory(steps - 1).dup('f'));
+            state.put(LSTM.STATE_KEY_PREV_ACTIVATION, lastActivation.dup('f'));
+            state.put(LSTM.STATE_KEY_PREV_MEMCELL, memory(steps - 1).dup('f'));
         }
     }
 
@@ -180,11 +185,10 @@ final class LstmSequence {
      *
      * @param epsilon HALF {@code [minibatch, n, time]}
      * @param firstStep the earliest time step that gradients flow back to
-     * @param inputWeights FLOAT {@code [nIn, 4 * n]}, and so on as in {@link LstmCell}
+     * @param gradients of the parameters, by DL4J's names: FLOAT, in the shapes of {@link LstmCell}
      * @return the gradient of the input: FLOAT {@code [minibatch, nIn, time]}
      */
-    INDArray backward(
-            INDArray epsilon, long firstStep, INDArray inputWeights, INDArray recurrentWeights, INDArray bias) {
+    INDArray backward(INDArray epsilon, long firstStep, Map<String, INDArray> gradients) {
         INDArray deltas = memory.zeros(DataType.HALF, 'f', minibatch, steps, 4 * cell.units());
         INDArray carried = memory.create(DataType.FLOAT, 'f', minibatch, cell.units());
         WorkingMemory ofStep = memory.ofPart();
@@ -194,8 +198,11 @@ final class LstmSequence {
             }
         }
         Products products = cell.products();
+        INDArray inputWeights = gradients.get(LSTMParamInitializer.INPUT_WEIGHT_KEY);
         products.multiply(inputRows.transpose(), rows(deltas), inputWeights, 0, memory);
+        INDArray recurrentWeights = gradients.get(LSTMParamInitializer.RECURRENT_WEIGHT_KEY);
         products.multiply(rows(previousActivations).transpose(), rows(deltas), recurrentWeights, 0, memory);
+        INDArray bias = gradients.get(LSTMParamInitializer.BIAS_KEY);
         INDArray sums = columns.get(all(), all(), interval(firstStep, steps)).sum(0, 2);
         bias.assign(sums.reshape(bias.shape()));
         long size = cell.inputWeights().size(0);

@@ -34,16 +34,6 @@ final class LstmTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.layer
         this.products = products;
     }
 
-    private LstmCell cell() {
-        return new LstmCell(
-                getParam(LSTMParamInitializer.INPUT_WEIGHT_KEY),
-                getParam(LSTMParamInitializer.RECURRENT_WEIGHT_KEY),
-                getParam(LSTMParamInitializer.BIAS_KEY),
-                layerConf().getActivationFn(),
-                layerConf().getGateActivationFn(),
-                products);
-    }
-
     /** {@code [minibatch, nIn, time]}. */
     private INDArray sequence() {
         assertInputSet(false);
@@ -58,19 +48,22 @@ final class LstmTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.layer
         return sequence;
     }
 
-    private static LstmCell.State state(Map<String, INDArray> stored, INDArray sequence) {
-        INDArray activation = stored.get(LSTM.STATE_KEY_PREV_ACTIVATION);
+    /** Begins a pass from a state, zeros where it's empty; with an output for the pass, or none to keep it. */
+    private LstmSequence pass(Map<String, INDArray> begin, INDArray sequence, INDArray output, WorkingMemory memory) {
+        INDArray activation = begin.get(LSTM.STATE_KEY_PREV_ACTIVATION);
         if (activation != null && activation.size(0) != sequence.size(0)) {
             throw new IllegalStateException("The state of an LSTM layer belongs to a minibatch of " + activation.size(0)
                     + ", but the input has " + sequence.size(0)
                     + ". Call rnnClearPreviousState() before you begin with other sequences");
         }
-        return new LstmCell.State(activation, stored.get(LSTM.STATE_KEY_PREV_MEMCELL));
-    }
-
-    private static void store(LstmCell.State state, Map<String, INDArray> map) {
-        map.put(LSTM.STATE_KEY_PREV_ACTIVATION, state.activation());
-        map.put(LSTM.STATE_KEY_PREV_MEMCELL, state.memory());
+        LstmCell cell = new LstmCell(
+                getParam(LSTMParamInitializer.INPUT_WEIGHT_KEY),
+                getParam(LSTMParamInitializer.RECURRENT_WEIGHT_KEY),
+                getParam(LSTMParamInitializer.BIAS_KEY),
+                layerConf().getActivationFn(),
+                layerConf().getGateActivationFn(),
+                products);
+        return new LstmSequence(cell, begin, sequence, maskArray, output, memory);
     }
 
     /**
@@ -82,11 +75,10 @@ final class LstmTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.layer
         INDArray sequence = sequence();
         long[] shape = {sequence.size(0), layerConf().getNOut(), sequence.size(2)};
         INDArray output = workspaceMgr.createUninitialized(ArrayType.ACTIVATIONS, DataType.HALF, shape, 'f');
-        WorkingMemory memory = WorkingMemory.forward(workspaceMgr);
-        LstmSequence pass =
-                new LstmSequence(cell(), state(begin, sequence), sequence, maskArray, output, memory).forward(training);
+        LstmSequence pass = pass(begin, sequence, output, WorkingMemory.forward(workspaceMgr));
+        pass.forward(training);
         if (end != null) {
-            store(pass.last(), end);
+            pass.storeLast(end);
         }
         return permuteIfNWC(output);
     }
@@ -120,27 +112,22 @@ final class LstmTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.layer
         // The networks copy the state of truncated BPTT to the other map after each segment: this is where the segment
         // began.
         LstmSequence pass = kept(stateMap, workspaceMgr);
-        store(pass.last(), tBpttStateMap);
+        pass.storeLast(tBpttStateMap);
         return backward(epsilon, pass, Math.max(0, pass.steps() - tbpttBackLength), workspaceMgr);
     }
 
     /** Runs forward once more, and keeps what the backward pass needs. */
     private LstmSequence kept(Map<String, INDArray> begin, LayerWorkspaceMgr workspaceMgr) {
-        INDArray sequence = sequence();
-        WorkingMemory memory = WorkingMemory.backward(workspaceMgr);
-        return new LstmSequence(cell(), state(begin, sequence), sequence, maskArray, null, memory).forward(true);
+        LstmSequence pass = pass(begin, sequence(), null, WorkingMemory.backward(workspaceMgr));
+        pass.forward(true);
+        return pass;
     }
 
     private Pair<Gradient, INDArray> backward(
             INDArray epsilon, LstmSequence pass, long firstStep, LayerWorkspaceMgr workspaceMgr) {
-        INDArray inputWeights = gradientViews.get(LSTMParamInitializer.INPUT_WEIGHT_KEY);
-        INDArray recurrentWeights = gradientViews.get(LSTMParamInitializer.RECURRENT_WEIGHT_KEY);
-        INDArray bias = gradientViews.get(LSTMParamInitializer.BIAS_KEY);
-        INDArray ofInput = pass.backward(permuteIfNWC(epsilon), firstStep, inputWeights, recurrentWeights, bias);
+        INDArray ofInput = pass.backward(permuteIfNWC(epsilon), firstStep, gradientViews);
         Gradient gradient = new DefaultGradient();
-        gradient.setGradientFor(LSTMParamInitializer.INPUT_WEIGHT_KEY, inputWeights);
-        gradient.setGradientFor(LSTMParamInitializer.RECURRENT_WEIGHT_KEY, recurrentWeights);
-        gradient.setGradientFor(LSTMParamInitializer.BIAS_KEY, bias);
+        gradientViews.forEach(gradient::setGradientFor);
         INDArray next = workspaceMgr
                 .createUninitialized(ArrayType.ACTIVATION_GRAD, DataType.HALF, ofInput.shape(), 'f')
                 .assign(ofInput);

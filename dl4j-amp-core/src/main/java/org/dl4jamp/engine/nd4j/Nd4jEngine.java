@@ -14,12 +14,9 @@ import org.nd4j.linalg.factory.Nd4j;
 
 /** The portable engine: HALF and BFLOAT16 wherever ND4J runs. */
 public final class Nd4jEngine implements ComputeEngine {
-    /** Name of this engine. */
-    public static final String NAME = Engines.PORTABLE;
-
     @Override
     public String name() {
-        return NAME;
+        return Engines.PORTABLE;
     }
 
     @Override
@@ -34,12 +31,12 @@ public final class Nd4jEngine implements ComputeEngine {
 
     @Override
     public Precision automaticPrecision() {
-        return Worth.here().precision();
+        return Worth.here().precision;
     }
 
     @Override
     public String automaticReason() {
-        return Worth.here().reason();
+        return Worth.here().reason;
     }
 
     @Override
@@ -76,29 +73,19 @@ public final class Nd4jEngine implements ComputeEngine {
         CASTS_ONLY(
                 Precision.FLOAT,
                 "ND4J runs on CUDA but doesn't multiply HALF matrices into FP32 on this GPU, so HALF would only add"
-                        + " casts."
-                        + " Ask for HALF by name to halve what activations take"),
+                        + " casts. Ask for HALF by name to halve what activations take"),
         /** The CPU backend's operations on HALF and BFLOAT16 are slow. */
         NUMERICS_ONLY(
                 Precision.FLOAT,
                 "ND4J's CPU backend doesn't compute half precision fast; the module dl4j-amp-onednn, on the class"
-                        + " path, may."
-                        + " Ask for HALF or BFLOAT16 by name to try the numerics");
+                        + " path, may. Ask for HALF or BFLOAT16 by name to try the numerics");
 
-        private final Precision precision;
-        private final String reason;
+        final Precision precision;
+        final String reason;
 
         Worth(Precision precision, String reason) {
             this.precision = precision;
             this.reason = reason;
-        }
-
-        Precision precision() {
-            return precision;
-        }
-
-        String reason() {
-            return reason;
         }
 
         private static Worth here() {
@@ -110,10 +97,7 @@ public final class Nd4jEngine implements ComputeEngine {
          * @param fast products of HALF matrices on the GPU; only called there
          */
         static Worth of(boolean cuda, Supplier<Optional<Products>> fast) {
-            if (!cuda) {
-                return NUMERICS_ONLY;
-            }
-            return fast.get().isPresent() ? FAST_PRODUCTS : CASTS_ONLY;
+            return !cuda ? NUMERICS_ONLY : fast.get().isPresent() ? FAST_PRODUCTS : CASTS_ONLY;
         }
     }
 

@@ -3,10 +3,12 @@ package org.dl4jamp.engine.nd4j;
 import java.util.ArrayList;
 import java.util.Optional;
 import java.util.Set;
+import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.CacheMode;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.dropout.IDropout;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.conf.layers.Convolution2D;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
@@ -23,6 +25,12 @@ import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.twin.Casting;
 import org.dl4jamp.twin.Twin;
+import org.dl4jamp.twin.Twin.Retention;
+import org.nd4j.linalg.activations.IActivation;
+import org.nd4j.linalg.activations.impl.ActivationHardSigmoid;
+import org.nd4j.linalg.activations.impl.ActivationIdentity;
+import org.nd4j.linalg.activations.impl.ActivationSigmoid;
+import org.nd4j.linalg.activations.impl.ActivationSoftmax;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -50,6 +58,9 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
             SimpleRnn.class,
             DropoutLayer.class);
 
+    private static final Set<Class<? extends IActivation>> GATES =
+            Set.of(ActivationSigmoid.class, ActivationHardSigmoid.class);
+
     private final long largestLayer;
     private final boolean masterWeights;
     private final Optional<Products> halfProducts;
@@ -76,83 +87,97 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
     }
 
     private Twin castingTwin(TwinRequest request) {
-        if (request.master() instanceof BaseWrapperLayer) {
+        org.deeplearning4j.nn.api.Layer master = request.master();
+        if (master instanceof BaseWrapperLayer) {
             // Its configuration is that of the layer that it wraps: a twin made of it would lack the wrapper.
-            return new Twin(
-                    request.master(), DataType.FLOAT, false, Twin.Retention.CAST_INPUT, null, Twin.Weights.MASTER);
+            return new Twin(master, DataType.FLOAT, false, Retention.CAST_INPUT, null, Twin.Weights.MASTER);
         }
-        Layer layer = request.master().conf().getLayer();
-        boolean lower = request.precision().isHalf();
+        Layer layer = master.conf().getLayer();
         IDropout dropout = DROP_FROM_INPUT.contains(layer.getClass()) ? layer.getIDropout() : null;
-        Twin.Retention retention = BackwardNeeds.of(layer, dropout != null);
-        boolean ownMasterWeights = !lower || request.master().numParams() == 0;
+        Retention retention = BackwardNeeds.of(layer, dropout != null);
+        boolean ownMasterWeights = !request.precision().isHalf() || master.numParams() == 0;
         if (ownMasterWeights && dropout == null && layer.getClass() != BatchNormalization.class) {
-            return new Twin(request.master(), DataType.FLOAT, false, retention, null, Twin.Weights.MASTER);
+            return new Twin(master, DataType.FLOAT, false, retention, null, Twin.Weights.MASTER);
         }
-        NeuralNetConfiguration conf = request.master().conf().clone();
+        NeuralNetConfiguration conf = master.conf().clone();
         conf.setCacheMode(CacheMode.NONE);
         if (dropout != null) {
             conf.getLayer().setIDropout(null);
         }
         if (ownMasterWeights) {
-            return new Twin(
-                    compute(request, conf, request.master().params()),
-                    DataType.FLOAT,
-                    false,
-                    retention,
-                    dropout,
-                    Twin.Weights.MASTER);
+            var compute = inFloat(master, conf, master.params());
+            return new Twin(compute, DataType.FLOAT, false, retention, dropout, Twin.Weights.MASTER);
         }
-        if (request.precision() == Precision.HALF
-                && halfProducts.isPresent()
-                && HalfProductTwins.exist(conf.getLayer())) {
-            RoundedWeights weights = new RoundedWeights(request.master().params(), DataType.HALF, null, masterWeights);
-            return new Twin(
-                    own(request, conf, HalfProductTwins.make(conf, halfProducts.get()), weights.rounded()),
-                    DataType.HALF,
-                    true,
-                    retention,
-                    dropout,
-                    weights);
+        if (request.precision() == Precision.HALF && halfProducts.isPresent() && hasHalfTwin(conf.getLayer())) {
+            RoundedWeights weights = rounded(master.params(), DataType.HALF, null);
+            var compute = own(master, halfTwin(conf, halfProducts.get()), weights.rounded());
+            return new Twin(compute, DataType.HALF, true, retention, dropout, weights);
         }
-        INDArray rounded = scratch(request.master().params());
-        RoundedWeights weights =
-                new RoundedWeights(request.master().params(), request.storage(), rounded, masterWeights);
-        return new Twin(
-                compute(request, conf, rounded),
-                DataType.FLOAT,
-                !BackwardNeeds.isEmbedding(layer),
-                retention,
-                dropout,
-                weights);
+        RoundedWeights weights = rounded(master.params(), request.storage(), scratch(master.params()));
+        var compute = inFloat(master, conf, weights.scratch());
+        return new Twin(compute, DataType.FLOAT, !BackwardNeeds.isEmbedding(layer), retention, dropout, weights);
     }
 
-    private static org.deeplearning4j.nn.api.Layer compute(
-            TwinRequest request, NeuralNetConfiguration conf, INDArray weights) {
+    /** Returns whether a layer, without the dropout that the wrapper applies, has a twin over HALF weights. */
+    static boolean hasHalfTwin(Layer layer) {
+        if (layer.getIDropout() != null || BackwardNeeds.hasWeightNoise(layer)) {
+            return false;
+        }
+        // Subclasses may compute anything.
+        Class<?> type = layer.getClass();
+        if (type == DenseLayer.class) {
+            return !((DenseLayer) layer).hasLayerNorm();
+        }
+        if (type == ConvolutionLayer.class || type == Convolution2D.class) {
+            ConvolutionLayer convolution = (ConvolutionLayer) layer;
+            IActivation activation = convolution.getActivationFn();
+            boolean elementwise = activation.getClass().getPackage() == ActivationIdentity.class.getPackage()
+                    && !(activation instanceof ActivationSoftmax);
+            return elementwise && convolution.getCnn2dDataFormat() == CNN2DFormat.NCHW;
+        }
+        return type == LSTM.class
+                && GATES.contains(((LSTM) layer).getGateActivationFn().getClass());
+    }
+
+    private static org.deeplearning4j.nn.api.Layer halfTwin(NeuralNetConfiguration conf, Products products) {
+        if (conf.getLayer() instanceof DenseLayer) {
+            return new DenseTwin(conf, products);
+        }
+        return conf.getLayer() instanceof LSTM
+                ? new LstmTwin(conf, products)
+                : new ConvolutionTwin(conf, products, ConvolutionTwin.SLICE_BYTES);
+    }
+
+    private static org.deeplearning4j.nn.api.Layer inFloat(
+            org.deeplearning4j.nn.api.Layer master, NeuralNetConfiguration conf, INDArray weights) {
         // Subclasses may compute anything.
         if (conf.getLayer().getClass() == BatchNormalization.class) {
-            return own(request, conf, new BatchNormTwin(conf), weights);
+            return own(master, new BatchNormTwin(conf), weights);
         }
         return counted(
-                request,
+                master,
                 conf.getLayer()
-                        .instantiate(
-                                conf, new ArrayList<>(), request.master().getIndex(), weights, false, DataType.FLOAT));
+                        .instantiate(conf, new ArrayList<>(), master.getIndex(), weights, false, DataType.FLOAT));
     }
 
     /** Gives a layer of ours its weights. */
     private static org.deeplearning4j.nn.api.Layer own(
-            TwinRequest request, NeuralNetConfiguration conf, org.deeplearning4j.nn.api.Layer layer, INDArray weights) {
+            org.deeplearning4j.nn.api.Layer master, org.deeplearning4j.nn.api.Layer layer, INDArray weights) {
         layer.setParamsViewArray(weights);
-        layer.setParamTable(conf.getLayer().initializer().init(conf, weights, false));
-        return counted(request, layer);
+        layer.setParamTable(layer.conf().getLayer().initializer().init(layer.conf(), weights, false));
+        return counted(master, layer);
     }
 
-    private static org.deeplearning4j.nn.api.Layer counted(TwinRequest request, org.deeplearning4j.nn.api.Layer layer) {
-        layer.setIndex(request.master().getIndex());
-        layer.setIterationCount(request.master().getIterationCount());
-        layer.setEpochCount(request.master().getEpochCount());
+    private static org.deeplearning4j.nn.api.Layer counted(
+            org.deeplearning4j.nn.api.Layer master, org.deeplearning4j.nn.api.Layer layer) {
+        layer.setIndex(master.getIndex());
+        layer.setIterationCount(master.getIterationCount());
+        layer.setEpochCount(master.getEpochCount());
         return layer;
+    }
+
+    private RoundedWeights rounded(INDArray master, DataType precision, INDArray scratch) {
+        return new RoundedWeights(master, uninitialized(precision, master.shape()), scratch, masterWeights);
     }
 
     /**
@@ -161,16 +186,18 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
      */
     private INDArray scratch(INDArray parameters) {
         if (largestLayer == 0) {
-            try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-                return Nd4j.createUninitialized(DataType.FLOAT, parameters.shape());
-            }
+            return uninitialized(DataType.FLOAT, parameters.shape());
         }
         if (scratch == null) {
-            try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-                scratch = Nd4j.createUninitialized(DataType.FLOAT, largestLayer);
-            }
+            scratch = uninitialized(DataType.FLOAT, largestLayer);
         }
         return scratch.get(NDArrayIndex.interval(0, parameters.length())).reshape(parameters.shape());
+    }
+
+    private static INDArray uninitialized(DataType type, long... shape) {
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            return Nd4j.createUninitialized(type, shape);
+        }
     }
 
     @Override

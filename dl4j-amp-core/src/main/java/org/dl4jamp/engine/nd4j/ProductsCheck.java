@@ -55,12 +55,14 @@ final class ProductsCheck {
     private static boolean isRight(Products products, Size size) {
         float[][] left = numbers(size.rows(), size.terms(), 2);
         float[][] right = numbers(size.terms(), size.columns(), 3);
-        for (INDArray a : inAllOrders(left, DataType.HALF)) {
-            for (INDArray b : inAllOrders(right, DataType.HALF)) {
+        for (INDArray a : inAllOrders(Nd4j.createFromArray(left).castTo(DataType.HALF))) {
+            for (INDArray b : inAllOrders(Nd4j.createFromArray(right).castTo(DataType.HALF))) {
                 for (double kept : new double[] {2, 0}) {
                     float before = kept == 0 ? Float.NaN : 1;
                     float[][] expected = product(left, right, (float) kept);
-                    for (INDArray result : inAllOrders(filled(size, before), DataType.FLOAT)) {
+                    INDArray filled =
+                            Nd4j.valueArrayOf(new long[] {size.rows(), size.columns()}, before, DataType.FLOAT);
+                    for (INDArray result : inAllOrders(filled)) {
                         products.multiply(a, b, result, kept, WorkingMemory.forward(LayerWorkspaceMgr.noWorkspaces()));
                         if (!Arrays.deepEquals(expected, result.toFloatMatrix())) {
                             LOG.debug("Products of HALF matrices are wrong for {}, keeping {}", size, kept);
@@ -84,14 +86,6 @@ final class ProductsCheck {
         return numbers;
     }
 
-    private static float[][] filled(Size size, float number) {
-        float[][] numbers = new float[size.rows()][size.columns()];
-        for (float[] row : numbers) {
-            Arrays.fill(row, number);
-        }
-        return numbers;
-    }
-
     private static float[][] product(float[][] left, float[][] right, float kept) {
         float[][] product = new float[left.length][right[0].length];
         for (int row = 0; row < left.length; row++) {
@@ -106,8 +100,8 @@ final class ProductsCheck {
         return product;
     }
 
-    private static List<INDArray> inAllOrders(float[][] numbers, DataType type) {
-        INDArray matrix = Nd4j.createFromArray(numbers).castTo(type);
+    private static List<INDArray> inAllOrders(INDArray matrix) {
+        DataType type = matrix.dataType();
         long rows = matrix.size(0);
         long columns = matrix.size(1);
         INDArray wide = Nd4j.zeros(type, rows + 2, columns + 3);

@@ -262,7 +262,7 @@ class ConvolutionTwinTest {
         assertEquals(
                 List.of(true, false, false, false),
                 List.of(plain, channelsLast, softmax, deconvolution).stream()
-                        .map(HalfProductTwins::exist)
+                        .map(Nd4jSession::hasHalfTwin)
                         .toList());
     }
 }

@@ -281,8 +281,8 @@ class LstmTwinTest {
     @Test
     void leavesPeepholesAndUnusualGatesToDl4jsLayer() {
         assertFalse(
-                HalfProductTwins.exist(new GravesLSTM.Builder().nIn(2).nOut(2).build()));
-        assertFalse(HalfProductTwins.exist(new LSTM.Builder()
+                Nd4jSession.hasHalfTwin(new GravesLSTM.Builder().nIn(2).nOut(2).build()));
+        assertFalse(Nd4jSession.hasHalfTwin(new LSTM.Builder()
                 .nIn(2)
                 .nOut(2)
                 .gateActivationFunction(Activation.SOFTMAX)
