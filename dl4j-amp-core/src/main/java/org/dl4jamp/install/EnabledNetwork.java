@@ -3,8 +3,7 @@ package org.dl4jamp.install;
 import org.deeplearning4j.nn.api.Model;
 import org.dl4jamp.checkpoint.AmpState;
 import org.dl4jamp.config.AmpConfig;
-import org.dl4jamp.dl4j.PassInProgress;
-import org.dl4jamp.layer.GradientScale;
+import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.step.ScaleUpdates;
@@ -15,8 +14,7 @@ import org.dl4jamp.step.TrainingStep;
 public final class EnabledNetwork {
     private final ResolvedConfig settings;
     private final TrainingStep step;
-    private final Installation installation;
-    private final Uninstallation removal;
+    private final TrainingInstallation installation;
     private final Pauses pauses;
 
     /**
@@ -32,10 +30,8 @@ public final class EnabledNetwork {
         this.step = new TrainingStep(
                 owner, network, scale, config.maxConsecutiveSkips(), settings.gradientTerms(network.model()));
         scale.factor();
-        GradientScale gradientScale = new GradientScale(scale::factor, settings.hasHalfGradients());
-        this.installation = new Installation(network, settings.plan(), gradientScale, step);
-        this.removal = new Uninstallation("MixedPrecision.close", network.model(), step.gate(), this::removeAll);
-        installation.install(settings.engine().engine(), settings.masterWeights());
+        this.installation = new TrainingInstallation(network, settings, scale::factor, step);
+        installation.install(settings.engine().engine());
         settings.announce();
         this.pauses = new Pauses(step, scale, installation);
     }
@@ -90,7 +86,7 @@ public final class EnabledNetwork {
      */
     public boolean applyPartialGroup() {
         Model network = step.network();
-        PassInProgress.refuse("MixedPrecision.applyPartialGroup", network);
+        NetworkCall.refuseInPass("MixedPrecision.applyPartialGroup", network);
         synchronized (network) {
             if (isRemoved()) {
                 throw new AmpException(
@@ -103,7 +99,7 @@ public final class EnabledNetwork {
 
     /** Returns whether {@link #remove()} has been called. */
     public boolean isRemoved() {
-        return removal.isDone();
+        return installation.isRemoved();
     }
 
     /**
@@ -112,11 +108,6 @@ public final class EnabledNetwork {
      * @throws AmpException if it's called within a pass of the network; nothing has changed then
      */
     public void remove() {
-        removal.run();
-    }
-
-    private void removeAll() {
-        pauses.end();
         installation.remove();
     }
 }

@@ -12,7 +12,7 @@ import org.nd4j.linalg.api.buffer.DataType;
  * compute, FP32 in a pass of the network's own layers. A vertex reads its type several times, so no type may change
  * within a pass.
  */
-final class VertexTypes {
+final class VertexTypes implements Installation.Replacement {
     private record Vertex(BaseGraphVertex casting, DataType ours, DataType own) {}
 
     private final List<Vertex> vertices = new ArrayList<>();
@@ -39,5 +39,15 @@ final class VertexTypes {
             ours = wrappers;
             vertices.forEach(vertex -> vertex.casting().setDataType(ours ? vertex.ours() : vertex.own()));
         }
+    }
+
+    @Override
+    public void putIn() {
+        // The next pass of wrappers sets the types.
+    }
+
+    @Override
+    public void putBack() {
+        passBegins(false);
     }
 }
