@@ -47,7 +47,7 @@ public final class MixedPrecision implements AutoCloseable {
     private final EnabledNetwork enabled;
 
     private MixedPrecision(AmpNetwork network, AmpConfig config) {
-        this.enabled = new EnabledNetwork(this, network, config);
+        this.enabled = EnabledNetwork.enable(this, network, config);
     }
 
     /**

@@ -39,11 +39,8 @@ public final class FoldedGroup {
     }
 
     /**
-     * Takes note of the layer that computes the group.
-     *
-     * @param layer that layer
-     * @param watched its twin's weights
-     * @return weights for the twin's wrapper: they have been refreshed when it computes
+     * Takes note of the layer that computes the group, and of its twin's weights. Returns weights for the twin's
+     * wrapper: they have been refreshed when it computes.
      */
     public Twin.Weights ledBy(FoldedLayer layer, WatchedWeights watched) {
         folded = layer;
