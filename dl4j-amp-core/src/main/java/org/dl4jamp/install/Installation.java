@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.graph.vertex.BaseGraphVertex;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.engine.ComputeEngine;
@@ -21,6 +22,7 @@ import org.dl4jamp.network.VertexPlace;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.twin.DelegatingVertex;
+import org.nd4j.linalg.api.buffer.DataType;
 
 /** Puts the wrappers and vertex types of a plan into a network, and takes them out again. */
 public abstract class Installation {
@@ -47,6 +49,51 @@ public abstract class Installation {
         @Override
         public void putBack() {
             place.replace().accept(own);
+        }
+    }
+
+    /**
+     * The types that a network's own vertices cast to. They follow each pass: half precision in a pass that wrappers
+     * compute, FP32 in a pass of the network's own layers. A vertex reads its type several times, so no type may change
+     * within a pass.
+     */
+    private static final class VertexTypes implements Replacement {
+        private record Vertex(BaseGraphVertex casting, DataType ours, DataType own) {}
+
+        private final List<Vertex> vertices = new ArrayList<>();
+        private boolean ours;
+
+        /** Takes the types of the plan for vertices without a layer; they are set when a pass begins. */
+        VertexTypes(AmpNetwork network, PrecisionPlan plan) {
+            for (PrecisionPlan.Row row : plan.rows()) {
+                if (row.output().isHalf() && !row.layer()) {
+                    DataType type = row.output().dataType().orElseThrow();
+                    network.castingVertex(row.name())
+                            .ifPresent(casting -> vertices.add(new Vertex(casting, type, casting.getDataType())));
+                }
+            }
+        }
+
+        /**
+         * Is called when a pass begins.
+         *
+         * @param wrappers whether wrappers compute it
+         */
+        void passBegins(boolean wrappers) {
+            if (wrappers != ours) {
+                ours = wrappers;
+                vertices.forEach(vertex -> vertex.casting().setDataType(ours ? vertex.ours() : vertex.own()));
+            }
+        }
+
+        @Override
+        public void putIn() {
+            // The next pass of wrappers sets the types.
+        }
+
+        @Override
+        public void putBack() {
+            passBegins(false);
         }
     }
 
