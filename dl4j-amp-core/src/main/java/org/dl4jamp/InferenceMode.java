@@ -4,13 +4,12 @@ import java.util.Optional;
 import org.deeplearning4j.nn.api.Model;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.config.CarriedConfig;
-import org.dl4jamp.dl4j.PassInProgress;
+import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.engine.Engines;
 import org.dl4jamp.inference.InferenceGuard;
 import org.dl4jamp.install.InferenceInstallation;
 import org.dl4jamp.install.Owners;
 import org.dl4jamp.install.Preconditions;
-import org.dl4jamp.install.Uninstallation;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.policy.InferencePlan;
 import org.dl4jamp.policy.InferencePlanner;
@@ -20,6 +19,7 @@ import org.dl4jamp.policy.PrecisionPlanner;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.precision.OptLevel;
 import org.dl4jamp.precision.Precision;
+import org.dl4jamp.twin.Gate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -59,9 +59,7 @@ public final class InferenceMode implements AutoCloseable {
     private final AmpConfig config;
     private final Engines.Choice engine;
     private final PrecisionPlan plan;
-    private final InferenceGuard guard;
     private final InferenceInstallation installation;
-    private final Uninstallation removal;
 
     private InferenceMode(AmpNetwork network, AmpConfig config) {
         Preconditions.checkForInference(network);
@@ -74,9 +72,8 @@ public final class InferenceMode implements AutoCloseable {
         InferencePlan inference = InferencePlanner.groups(
                 graph, layers, engine.engine(), network.order(), network.takesDetachedActivations());
         this.plan = inference.plan();
-        this.guard = new InferenceGuard(this);
+        InferenceGuard guard = new InferenceGuard(this, new Gate());
         this.installation = new InferenceInstallation(network, inference, guard);
-        this.removal = new Uninstallation("InferenceMode.close", network.model(), guard.gate(), installation::remove);
         installation.install(engine.engine());
         LOG.debug("Inference mode is on: {} on engine \"{}\", since {}", plan.precision(), engine(), plan.note());
     }
@@ -109,7 +106,7 @@ public final class InferenceMode implements AutoCloseable {
 
     private static InferenceMode begin(Model network, AmpConfig config) {
         AmpNetwork view = AmpNetwork.of(network);
-        PassInProgress.refuse("MixedPrecision.inference", network);
+        NetworkCall.refuseInPass("MixedPrecision.inference", network);
         synchronized (network) {
             return new InferenceMode(view, config);
         }
@@ -146,7 +143,7 @@ public final class InferenceMode implements AutoCloseable {
 
     /** Returns whether {@link #close()} has been called. */
     public boolean isClosed() {
-        return removal.isDone();
+        return installation.isRemoved();
     }
 
     /**
@@ -158,6 +155,6 @@ public final class InferenceMode implements AutoCloseable {
      */
     @Override
     public void close() {
-        removal.run();
+        installation.remove();
     }
 }

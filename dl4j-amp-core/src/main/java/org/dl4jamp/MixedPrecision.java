@@ -12,7 +12,7 @@ import org.dl4jamp.checkpoint.AmpState;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.config.CarriedConfig;
 import org.dl4jamp.config.PartialGroup;
-import org.dl4jamp.dl4j.PassInProgress;
+import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.install.EnabledNetwork;
 import org.dl4jamp.install.Owners;
 import org.dl4jamp.layer.TwinLayer;
@@ -47,7 +47,7 @@ public final class MixedPrecision implements AutoCloseable {
     private final EnabledNetwork enabled;
 
     private MixedPrecision(AmpNetwork network, AmpConfig config) {
-        this.enabled = new EnabledNetwork(this, network, config);
+        this.enabled = EnabledNetwork.enable(this, network, config);
     }
 
     /**
@@ -84,7 +84,7 @@ public final class MixedPrecision implements AutoCloseable {
     public static MixedPrecision enable(Model network, AmpConfig config) {
         AmpException.ifNull(config, "config", "an AmpConfig, such as AmpConfig.defaults()");
         AmpNetwork view = AmpNetwork.of(network);
-        PassInProgress.refuse("MixedPrecision.enable", network);
+        NetworkCall.refuseInPass("MixedPrecision.enable", network);
         synchronized (network) {
             return new MixedPrecision(view, config);
         }

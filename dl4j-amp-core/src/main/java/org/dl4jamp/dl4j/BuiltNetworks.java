@@ -5,7 +5,6 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
-import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.graph.vertex.impl.LayerVertex;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 
@@ -38,10 +37,5 @@ public final class BuiltNetworks {
             }
         }
         vertex.setLayer(layer);
-    }
-
-    /** Puts a vertex without layer in the place of another. */
-    public static void replace(ComputationGraph graph, int index, GraphVertex vertex) {
-        graph.getVertices()[index] = vertex;
     }
 }

@@ -40,7 +40,7 @@ public final class CarriedText {
      */
     public static MultiLayerConfiguration attach(MultiLayerConfiguration configuration, String text) {
         MultiLayerConfiguration copy = configuration.clone();
-        attach(layers(copy).toList(), MARKER + text);
+        attach(layers(copy).toList(), text);
         return copy;
     }
 
@@ -58,7 +58,7 @@ public final class CarriedText {
         copy.setEpochCount(configuration.getEpochCount());
         copy.setTopologicalOrder(configuration.getTopologicalOrder());
         copy.setTopologicalOrderStr(configuration.getTopologicalOrderStr());
-        attach(layers(copy).toList(), MARKER + text);
+        attach(layers(copy).toList(), text);
         return copy;
     }
 
@@ -96,18 +96,17 @@ public final class CarriedText {
 
     private static Optional<String> read(Stream<Layer> layers) {
         return layers.flatMap(layer -> constraints(layer).stream())
-                .flatMap(constraint -> carried(constraint).stream())
-                .findFirst()
-                .map(carried -> carried.substring(MARKER.length()));
+                .flatMap(CarriedText::carried)
+                .findFirst();
     }
 
-    private static void attach(List<Layer> layers, String carried) {
+    private static void attach(List<Layer> layers, String text) {
         for (Layer layer : layers) {
-            if (constraints(layer).stream()
-                    .anyMatch(constraint -> carried(constraint).isPresent())) {
-                layer.setConstraints(new ArrayList<>(constraints(layer).stream()
-                        .filter(constraint -> carried(constraint).isEmpty())
-                        .toList()));
+            List<LayerConstraint> others = constraints(layer).stream()
+                    .filter(constraint -> carried(constraint).findAny().isEmpty())
+                    .toList();
+            if (others.size() < constraints(layer).size()) {
+                layer.setConstraints(new ArrayList<>(others));
             }
         }
         Layer carrier = layers.stream()
@@ -118,15 +117,15 @@ public final class CarriedText {
                 .orElseThrow(() -> new AmpException(
                         "configuration: it has no layers, so nothing could compute in half precision; add a layer"));
         List<LayerConstraint> constraints = new ArrayList<>(constraints(carrier));
-        constraints.add(new UnitNormConstraint(new HashSet<>(Set.of(carried))));
+        constraints.add(new UnitNormConstraint(new HashSet<>(Set.of(MARKER + text))));
         carrier.setConstraints(constraints);
     }
 
-    private static Optional<String> carried(LayerConstraint constraint) {
-        Set<String> names = constraint.getParams();
-        return names == null
-                ? Optional.empty()
-                : names.stream().filter(name -> name.startsWith(MARKER)).findFirst();
+    private static Stream<String> carried(LayerConstraint constraint) {
+        return Stream.ofNullable(constraint.getParams())
+                .flatMap(Set::stream)
+                .filter(name -> name.startsWith(MARKER))
+                .map(name -> name.substring(MARKER.length()));
     }
 
     private static Collection<LayerConstraint> constraints(Layer layer) {

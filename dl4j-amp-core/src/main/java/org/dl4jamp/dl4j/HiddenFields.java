@@ -2,12 +2,30 @@ package org.dl4jamp.dl4j;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.graph.vertex.BaseWrapperVertex;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
+import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.optimize.Solver;
+import org.deeplearning4j.optimize.api.TrainingListener;
+import org.deeplearning4j.optimize.solvers.BaseOptimizer;
 
 /** Access to private fields of DL4J's classes that mixed precision has to change or read. */
 public final class HiddenFields {
     private static final VarHandle UNDERLYING = field(BaseWrapperVertex.class, "underlying", GraphVertex.class);
+    private static final VarHandle STATE_BETWEEN_CALLS = field(BaseRecurrentLayer.class, "stateMap", Map.class);
+    private static final VarHandle STATE_BETWEEN_SEGMENTS = field(BaseRecurrentLayer.class, "tBpttStateMap", Map.class);
+    private static final VarHandle LISTENERS_OF_LAYERS = listeners(MultiLayerNetwork.class);
+    private static final VarHandle LISTENERS_OF_GRAPH = listeners(ComputationGraph.class);
+    private static final VarHandle LISTENERS_OF_OPTIMIZER = listeners(BaseOptimizer.class);
+    private static final VarHandle SOLVER_OF_LAYERS = field(MultiLayerNetwork.class, "solver", Solver.class);
+    private static final VarHandle SOLVER_OF_GRAPH = field(ComputationGraph.class, "solver", Solver.class);
 
     private HiddenFields() {}
 
@@ -20,8 +38,62 @@ public final class HiddenFields {
         }
     }
 
+    private static VarHandle listeners(Class<?> owner) {
+        return field(owner, "trainingListeners", Collection.class);
+    }
+
+    private static VarHandle listeners(Model network) {
+        return network instanceof ComputationGraph ? LISTENERS_OF_GRAPH : LISTENERS_OF_LAYERS;
+    }
+
+    /**
+     * Gives a network another list of listeners, and its optimizer, if both have the same one. DL4J iterates over its
+     * own list when it calls listeners. A change of that list in a listener's call ends in a
+     * {@code ConcurrentModificationException}, or skips a listener. So the list is replaced, and the old one stays as
+     * it is.
+     *
+     * @param listeners the network's own from now on
+     */
+    @SuppressWarnings("ReferenceEquality")
+    public static void replaceListeners(Model network, List<TrainingListener> listeners) {
+        Object before = listeners(network).getAndSet(network, listeners);
+        Solver solver =
+                (Solver) (network instanceof ComputationGraph ? SOLVER_OF_GRAPH : SOLVER_OF_LAYERS).get(network);
+        if (solver != null
+                && solver.getOptimizer() instanceof BaseOptimizer optimizer
+                && LISTENERS_OF_OPTIMIZER.get(optimizer) == before) {
+            solver.setListeners(listeners);
+        }
+    }
+
+    /** Runs work of a network's during which no listener of the network's is called. */
+    public static <T> T inSilence(Model network, Supplier<T> work) {
+        VarHandle field = listeners(network);
+        Object before = field.getAndSet(network, List.of());
+        try {
+            return work.get();
+        } finally {
+            field.set(network, before);
+        }
+    }
+
     /** Returns the vertex that a wrapper of DL4J's, such as that of frozen vertices, is around. */
     public static GraphVertex underlying(BaseWrapperVertex wrapper) {
         return (GraphVertex) UNDERLYING.get(wrapper);
+    }
+
+    /**
+     * Has a recurrent layer keep its state in the maps of another one: what either writes counts for both, even in a
+     * call that is in progress.
+     */
+    public static void shareState(BaseRecurrentLayer<?> from, BaseRecurrentLayer<?> to) {
+        STATE_BETWEEN_CALLS.set(to, (Map<?, ?>) STATE_BETWEEN_CALLS.get(from));
+        STATE_BETWEEN_SEGMENTS.set(to, (Map<?, ?>) STATE_BETWEEN_SEGMENTS.get(from));
+    }
+
+    /** Returns whether two layers keep their state in the same maps. */
+    public static boolean isStateShared(BaseRecurrentLayer<?> one, BaseRecurrentLayer<?> other) {
+        return STATE_BETWEEN_CALLS.get(one) == STATE_BETWEEN_CALLS.get(other)
+                && STATE_BETWEEN_SEGMENTS.get(one) == STATE_BETWEEN_SEGMENTS.get(other);
     }
 }

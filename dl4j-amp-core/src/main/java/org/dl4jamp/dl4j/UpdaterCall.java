@@ -1,5 +1,8 @@
 package org.dl4jamp.dl4j;
 
+import java.util.HashMap;
+import java.util.Map;
+import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
@@ -17,6 +20,24 @@ public record UpdaterCall(Gradient gradient, int iteration, int epoch, int examp
     /** Calls another updater with the same. */
     public void hand(BaseMultiLayerUpdater<?> updater) {
         updater.update(gradient, iteration, epoch, examples, workspaceMgr);
+    }
+
+    /**
+     * Normalizes or clips the gradients in place, for the layers that are configured so, as DL4J's updater does before
+     * it applies updaters. DL4J's method for it takes the gradients of one layer, by the names of parameters in that
+     * layer. In a network's gradients the layer's name stands before an underscore.
+     *
+     * @param updater a network's
+     */
+    public void normalizeGradients(BaseMultiLayerUpdater<?> updater) {
+        Map<String, Gradient> ofLayers = new HashMap<>();
+        gradient.gradientForVariable().forEach((name, array) -> {
+            int end = name.lastIndexOf('_');
+            ofLayers.computeIfAbsent(name.substring(0, end), layer -> new DefaultGradient())
+                    .setGradientFor(name.substring(end + 1), array);
+        });
+        ofLayers.forEach(
+                (name, ofLayer) -> updater.preApply(updater.getLayersByName().get(name), ofLayer, iteration));
     }
 
     /** Returns the same call in an iteration that was counted elsewhere. */

@@ -7,7 +7,7 @@
  *   <li>classes of DL4J that are extended, or used, for what they weren't made for.
  * </ul>
  *
- * <p>Nothing here depends on its callers. Begin with {@link org.dl4jamp.dl4j.OptimizerCall}.
+ * <p>Nothing here depends on its callers. Begin with {@link org.dl4jamp.dl4j.NetworkCall}.
  *
  * <p>Internal: it may change with any version.
  */

@@ -4,7 +4,7 @@ import java.util.Optional;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.BackpropType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.dl4j.ListenerLists;
+import org.dl4jamp.dl4j.HiddenFields;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.precision.AmpException;
@@ -68,7 +68,7 @@ public final class PenalizedGradient {
         try {
             parameters = copy(model.params(), parameters);
             remember(of);
-            return ListenerLists.inSilence(
+            return HiddenFields.inSilence(
                     model, () -> drawsNumbers ? redoAndAdd(of, divisor, kernels) : add(of, divisor, kernels));
         } finally {
             Score.set(model, score);

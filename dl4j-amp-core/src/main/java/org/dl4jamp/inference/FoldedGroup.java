@@ -2,6 +2,7 @@ package org.dl4jamp.inference;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.WeakHashMap;
 import org.deeplearning4j.nn.api.Layer;
 import org.dl4jamp.dl4j.NetworkCall;
@@ -30,18 +31,16 @@ public final class FoldedGroup {
     private FoldedLayer folded;
     private WatchedWeights weights;
 
-    /** @param masters the network's own layers in the group */
-    public FoldedGroup(FusionGroup group, List<Layer> masters) {
-        this.masters = List.copyOf(masters);
+    /** @param layers the network's own layers by their names */
+    public FoldedGroup(FusionGroup group, Map<String, Layer> layers) {
         this.members = group.members();
+        this.masters =
+                members.stream().map(layers::get).filter(Objects::nonNull).toList();
     }
 
     /**
-     * Takes note of the layer that computes the group.
-     *
-     * @param layer that layer
-     * @param watched its twin's weights
-     * @return weights for the twin's wrapper: they have been refreshed when it computes
+     * Takes note of the layer that computes the group, and of its twin's weights. Returns weights for the twin's
+     * wrapper: they have been refreshed when it computes.
      */
     public Twin.Weights ledBy(FoldedLayer layer, WatchedWeights watched) {
         folded = layer;
@@ -49,24 +48,12 @@ public final class FoldedGroup {
         return member();
     }
 
-    /** Returns the weights of the other layers in the group, which have none: what is set there changes the head's. */
+    /**
+     * Returns the weights of the other layers in the group, which have none: what is set there changes the head's.
+     * Those are refreshed before each pass.
+     */
     public Twin.Weights member() {
         return new Twin.Weights() {
-            @Override
-            public void refresh() {
-                // The head's are refreshed before each pass.
-            }
-
-            @Override
-            public void reload() {
-                // There is no backward pass.
-            }
-
-            @Override
-            public void stepDone() {
-                // There are no steps.
-            }
-
             @Override
             public void masterSet() {
                 weights.masterSet();

@@ -6,21 +6,12 @@ import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.twin.Gate;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** Lets wrappers infer, and refuses to train: the weights that twins compute with are those of before. */
-public final class InferenceGuard implements StepGuard {
-    private final Object owner;
-    private final Gate gate = new Gate();
-
-    /** @param owner whose inference mode this is */
-    public InferenceGuard(Object owner) {
-        this.owner = owner;
-    }
-
-    /** Returns the inference mode that this belongs to. */
-    public Object owner() {
-        return owner;
-    }
-
+/**
+ * Lets wrappers infer, and refuses to train: the weights that twins compute with are those of before.
+ *
+ * @param owner the inference mode that this belongs to
+ */
+public record InferenceGuard(Object owner, Gate gate) implements StepGuard {
     @Override
     public void trains() {
         throw new AmpException(
@@ -43,10 +34,5 @@ public final class InferenceGuard implements StepGuard {
     @Override
     public boolean skippedLastStep() {
         return false;
-    }
-
-    @Override
-    public Gate gate() {
-        return gate;
     }
 }

@@ -53,9 +53,4 @@ public final class WatchedWeights implements Twin.Weights {
     public void reload() {
         weights.reload();
     }
-
-    @Override
-    public void stepDone() {
-        // There are no steps.
-    }
 }

@@ -1,23 +1,53 @@
 package org.dl4jamp.install;
 
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.api.layers.IOutputLayer;
+import org.deeplearning4j.nn.api.layers.LayerConstraint;
+import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
+import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
+import org.deeplearning4j.nn.conf.layers.wrapper.BaseWrapperLayer;
+import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.dl4jamp.checkpoint.AmpState;
 import org.dl4jamp.config.AmpConfig;
-import org.dl4jamp.dl4j.PassInProgress;
+import org.dl4jamp.dl4j.NetworkCall;
+import org.dl4jamp.engine.ComputeEngine;
+import org.dl4jamp.layer.FloatBackwardVertex;
 import org.dl4jamp.layer.GradientScale;
+import org.dl4jamp.layer.TwinLayer;
+import org.dl4jamp.layer.UnscalingVertex;
 import org.dl4jamp.network.AmpNetwork;
+import org.dl4jamp.network.VertexPlace;
 import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.precision.OptLevel;
+import org.dl4jamp.precision.Precision;
 import org.dl4jamp.step.ScaleUpdates;
 import org.dl4jamp.step.StepCounts;
 import org.dl4jamp.step.TrainingStep;
+import org.dl4jamp.twin.Twin;
 
-/** A network with mixed precision enabled: its settings, training step and wrappers, until they are removed. */
-public final class EnabledNetwork {
+/** Mixed precision in a network that is trained: its settings, training step and wrappers, until they are removed. */
+public final class EnabledNetwork extends Installation {
+    private static final Set<ElementWiseVertex.Op> COMBINE_WITH_GRADIENTS =
+            EnumSet.of(ElementWiseVertex.Op.Product, ElementWiseVertex.Op.Max);
+
     private final ResolvedConfig settings;
     private final TrainingStep step;
-    private final Installation installation;
-    private final Uninstallation removal;
+    private final GradientScale gradientScale;
     private final Pauses pauses;
+    private Layer anchor;
+
+    private EnabledNetwork(AmpNetwork network, ResolvedConfig settings, ScaleUpdates scale, TrainingStep step) {
+        super(network, settings.plan(), step, "MixedPrecision.close");
+        this.settings = settings;
+        this.step = step;
+        this.gradientScale = new GradientScale(scale::factor, plan.precision() == Precision.HALF);
+        this.pauses = new Pauses(step, scale, this);
+    }
 
     /**
      * Enables mixed precision. The caller holds the network's monitor.
@@ -25,19 +55,17 @@ public final class EnabledNetwork {
      * @param owner returned by {@link TrainingStep#owner()}
      * @throws AmpException if it can't be done, with the reason; the network is then as it was
      */
-    public EnabledNetwork(Object owner, AmpNetwork network, AmpConfig config) {
+    public static EnabledNetwork enable(Object owner, AmpNetwork network, AmpConfig config) {
         Preconditions.check(network);
-        this.settings = ResolvedConfig.of(config, network.graphOfInstances());
+        ResolvedConfig settings = ResolvedConfig.of(config, network.graphOfInstances());
         ScaleUpdates scale = settings.scaleUpdates(network);
-        this.step = new TrainingStep(
+        TrainingStep step = new TrainingStep(
                 owner, network, scale, config.maxConsecutiveSkips(), settings.gradientTerms(network.model()));
         scale.factor();
-        GradientScale gradientScale = new GradientScale(scale::factor, settings.hasHalfGradients());
-        this.installation = new Installation(network, settings.plan(), gradientScale, step);
-        this.removal = new Uninstallation("MixedPrecision.close", network.model(), step.gate(), this::removeAll);
-        installation.install(settings.engine().engine(), settings.masterWeights());
+        EnabledNetwork enabled = new EnabledNetwork(network, settings, scale, step);
+        enabled.install(settings.engine().engine());
         settings.announce();
-        this.pauses = new Pauses(step, scale, installation);
+        return enabled;
     }
 
     public ResolvedConfig settings() {
@@ -90,7 +118,7 @@ public final class EnabledNetwork {
      */
     public boolean applyPartialGroup() {
         Model network = step.network();
-        PassInProgress.refuse("MixedPrecision.applyPartialGroup", network);
+        NetworkCall.refuseInPass("MixedPrecision.applyPartialGroup", network);
         synchronized (network) {
             if (isRemoved()) {
                 throw new AmpException(
@@ -101,22 +129,94 @@ public final class EnabledNetwork {
         }
     }
 
-    /** Returns whether {@link #remove()} has been called. */
-    public boolean isRemoved() {
-        return removal.isDone();
+    @Override
+    ComputeEngine.EngineSession open(ComputeEngine engine, long largestLayer) {
+        network.gradients();
+        anchor = anchor();
+        return engine.session(largestLayer, settings.config().optLevel() != OptLevel.O3);
+    }
+
+    @Override
+    void begin() {
+        step.use(session.stepKernels(), session::losesSpecialNumbers);
+        step.installUpdater();
+    }
+
+    @Override
+    void end() {
+        step.removeUpdater();
+    }
+
+    @Override
+    Optional<TwinLayer> wrapper(String name) {
+        Layer master = masters.get(name);
+        boolean untouched = wrappers.isUntouched(name);
+        if (untouched && !isAlwaysWrapped(master) && (master.numParams() == 0 || !plan.anyHalf())) {
+            return Optional.empty();
+        }
+        Twin twin =
+                untouched ? Wrappers.itself(master, session.casting()) : session.twin(wrappers.request(name, master));
+        return Optional.of(wrappers.wrapper(name, master, twin, gradientScale));
+    }
+
+    /** Layers compute for themselves in a pause. Those that notify the step, or that it has to stop, need a wrapper. */
+    @Override
+    Optional<TwinLayer> wrapperInPause(String name) {
+        return Optional.of(masters.get(name))
+                .filter(this::isAlwaysWrapped)
+                .map(master -> wrappers.floatWrapper(name, master));
     }
 
     /**
-     * Puts the network's own layers back, after all passes through the wrappers have ended.
-     *
-     * @throws AmpException if it's called within a pass of the network; nothing has changed then
+     * Returns whether a layer has a wrapper in FP32 and in pauses, too. One layer of a network has: by its wrapper the
+     * owner is found when DL4J has replaced the updater, in {@code setLearningRate} for example.
      */
-    public void remove() {
-        removal.run();
+    private boolean isAlwaysWrapped(Layer master) {
+        return notifies(master) || master == anchor;
     }
 
-    private void removeAll() {
-        pauses.end();
-        installation.remove();
+    private static boolean notifies(Layer master) {
+        return master instanceof IOutputLayer || isConstrained(master.conf().getLayer());
+    }
+
+    /** Returns the last layer with parameters, if no layer notifies the step; else null. */
+    private Layer anchor() {
+        return masters.values().stream().anyMatch(EnabledNetwork::notifies)
+                ? null
+                : masters.values().stream()
+                        .filter(layer -> layer.numParams() > 0)
+                        .reduce((first, second) -> second)
+                        .orElse(null);
+    }
+
+    /**
+     * Returns whether the wrapper has to keep DL4J from moving the parameters of a skipped step. Looks into layers that
+     * wrap others, which DL4J calls for their constraints in their turn.
+     */
+    private static boolean isConstrained(org.deeplearning4j.nn.conf.layers.Layer layer) {
+        List<LayerConstraint> constraints = layer.getConstraints();
+        if (constraints != null && !constraints.isEmpty()) {
+            return true;
+        }
+        if (layer instanceof Bidirectional both) {
+            return isConstrained(both.getFwd()) || isConstrained(both.getBwd());
+        }
+        return layer instanceof BaseWrapperLayer wrapper && isConstrained(wrapper.getUnderlying());
+    }
+
+    @Override
+    Optional<? extends GraphVertex> vertex(VertexPlace place) {
+        GraphVertex master = place.current().get();
+        if (master.numParams() > 0) {
+            return Optional.of(new UnscalingVertex(master, gradientScale));
+        }
+        if (wrappers.isByEngine(place.name())) {
+            return Optional.of(session.vertex(wrappers.request(place)));
+        }
+        return plan.row(place.name()).output() == Precision.HALF
+                        && network.graph().node(place.name()).vertex() instanceof ElementWiseVertex elements
+                        && COMBINE_WITH_GRADIENTS.contains(elements.getOp())
+                ? Optional.of(new FloatBackwardVertex(master))
+                : Optional.empty();
     }
 }

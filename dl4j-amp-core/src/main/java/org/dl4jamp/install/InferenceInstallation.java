@@ -1,7 +1,6 @@
 package org.dl4jamp.install;
 
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -21,129 +20,76 @@ import org.dl4jamp.inference.WatchedWeights;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.network.AmpNetwork;
-import org.dl4jamp.network.LayerPlace;
 import org.dl4jamp.network.VertexPlace;
 import org.dl4jamp.policy.FusionGroup;
 import org.dl4jamp.policy.InferencePlan;
-import org.dl4jamp.policy.PrecisionPlan;
-import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.factory.Nd4j;
 
-/**
- * Puts the wrappers and vertex types of a plan into a network that is to infer, and takes them out again. Updater and
- * gradients stay as they are.
- */
-public final class InferenceInstallation {
-    private final AmpNetwork network;
-    private final PrecisionPlan plan;
+/** The installation of inference mode. Updater and gradients stay as they are. */
+public final class InferenceInstallation extends Installation {
     private final InferencePlan inference;
-    private final Map<String, Layer> masters = new HashMap<>();
-    private final InferenceGuard guard;
-    private final Replacements replacements;
-    private final Wrappers wrappers;
     private final Map<FusionGroup, FoldedGroup> groups = new HashMap<>();
     private final List<WatchedWeights> weights = new CopyOnWriteArrayList<>();
-    private ComputeEngine.EngineSession session;
 
     public InferenceInstallation(AmpNetwork network, InferencePlan inference, InferenceGuard guard) {
-        this.network = network;
+        super(network, inference.plan(), guard, "InferenceMode.close");
         this.inference = inference;
-        this.plan = inference.plan();
-        this.guard = guard;
-        this.replacements = new Replacements(network);
-        this.wrappers = new Wrappers(network, plan, guard);
     }
 
-    /** Installs everything or, if that fails, nothing. */
-    public void install(ComputeEngine engine) {
-        try {
-            session = engine.inference(wrappers.largestLayer());
-            replacements.onUndo(session::close);
-            LayerContexts neighbours = new LayerContexts(network, plan, engine, session);
-            network.layers()
-                    .forEach(place -> masters.put(place.name(), place.current().get()));
-            Map<LayerPlace, TwinLayer> made = new LinkedHashMap<>();
-            network.layers().forEach(place -> {
-                if (isToBeWrapped(place)) {
-                    made.put(place, wrapper(place, neighbours.of(place.name())));
-                }
-            });
-            made.forEach((place, wrapper) -> replacements.put(place, wrapper, Optional::empty));
-            replacements.setVertexTypes(plan, guard.gate());
-            network.vertices().forEach(place -> put(place, engine, neighbours.of(place.name())));
-            guard.gate().open("enabled", () -> {});
-        } catch (RuntimeException | Error e) {
-            remove();
-            throw e;
-        }
+    @Override
+    ComputeEngine.EngineSession open(ComputeEngine engine, long largestLayer) {
+        return engine.inference(largestLayer);
     }
 
     /** Layers with parameters and output layers are wrapped in any case: they refuse to be trained. */
-    private boolean isToBeWrapped(LayerPlace place) {
-        Layer master = place.current().get();
-        return !wrappers.isUntouched(place.name()) || master instanceof IOutputLayer || master.numParams() > 0;
-    }
-
-    private TwinLayer wrapper(LayerPlace place, LayerContext surroundings) {
-        String name = place.name();
-        Layer master = place.current().get();
+    @Override
+    Optional<TwinLayer> wrapper(String name) {
+        Layer master = masters.get(name);
         if (wrappers.isUntouched(name)) {
-            return wrapper(name, master, Wrappers.itself(master, session.casting()), surroundings);
-        }
-        Optional<FusionGroup> led = inference.ledBy(name);
-        if (led.isPresent()) {
-            return groupWrapper(name, master, head(led.get(), master, surroundings), led.get(), surroundings);
+            return Optional.of(master)
+                    .filter(layer -> layer instanceof IOutputLayer || layer.numParams() > 0)
+                    .map(layer -> wrapper(name, Wrappers.itself(layer, session.casting())));
         }
         return inference
-                .followedBy(name)
-                .map(group -> groupWrapper(name, master, handingOn(name, master, group), group, surroundings))
-                .orElseGet(() -> alone(name, master, surroundings));
+                .ledBy(name)
+                .map(group -> groupWrapper(name, head(group, master), group))
+                .or(() -> inference
+                        .followedBy(name)
+                        .map(group -> groupWrapper(name, passThrough(name, master, group), group)))
+                .or(() -> Optional.of(alone(name)));
     }
 
-    private TwinLayer wrapper(String name, Layer master, Twin twin, LayerContext surroundings) {
-        return wrappers.wrapper(name, master, twin, surroundings, new GradientScale(() -> 1, false));
+    private TwinLayer wrapper(String name, Twin twin) {
+        return wrappers.wrapper(name, masters.get(name), twin, new GradientScale(() -> 1, false));
     }
 
-    private TwinLayer alone(String name, Layer master, LayerContext surroundings) {
+    private TwinLayer alone(String name) {
         // Members of a group are made in the middle of a pass.
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-            Twin twin = session.twin(wrappers.request(name, master, surroundings));
+            Layer master = masters.get(name);
+            Twin twin = session.twin(wrappers.request(name, master));
             boolean converts = twin.weights() != Twin.Weights.MASTER;
-            Twin watched = converts ? twin.with(watched(twin, () -> {}, List.of(master))) : twin;
-            return wrapper(name, master, watched, surroundings);
+            return wrapper(name, converts ? twin.with(watched(twin, () -> {}, List.of(master))) : twin);
         }
     }
 
-    private TwinLayer groupWrapper(String name, Layer master, Twin twin, FusionGroup group, LayerContext surroundings) {
+    private TwinLayer groupWrapper(String name, Twin twin, FusionGroup group) {
         return wrappers.groupWrapper(
-                name,
-                master,
-                twin,
-                surroundings,
-                folded(group).membership(name),
-                () -> alone(name, master, surroundings));
+                name, masters.get(name), twin, folded(group).membership(name), () -> alone(name));
     }
 
     private FoldedGroup folded(FusionGroup group) {
-        return groups.computeIfAbsent(
-                group,
-                made -> new FoldedGroup(
-                        made,
-                        made.members().stream()
-                                .filter(masters::containsKey)
-                                .map(masters::get)
-                                .toList()));
+        return groups.computeIfAbsent(group, made -> new FoldedGroup(made, masters));
     }
 
-    private Twin handingOn(String name, Layer master, FusionGroup group) {
+    private Twin passThrough(String name, Layer master, FusionGroup group) {
         DataType type = plan.row(name).output().dataType().orElseThrow();
-        Layer handingOn = new PassThroughLayer(master, session);
         return new Twin(
-                handingOn,
+                new PassThroughLayer(master, session),
                 type,
                 false,
                 Twin.Retention.INPUT,
@@ -153,14 +99,14 @@ public final class InferenceInstallation {
                 type);
     }
 
-    private Twin head(FusionGroup group, Layer master, LayerContext surroundings) {
+    private Twin head(FusionGroup group, Layer master) {
         Layer normalization = group.normalization().map(masters::get).orElse(null);
+        IActivation function = group.function()
+                .map(name -> ((ActivationLayer) masters.get(name).conf().getLayer()).getActivationFn())
+                .orElse(null);
         FoldedLayer folded = new FoldedLayer(
-                master,
-                normalization,
-                group.function().map(this::functionOf).orElse(null),
-                plan.row(group.head()).precision());
-        Twin twin = session.head(wrappers.request(group.head(), folded.layer(), surroundings), group);
+                master, normalization, function, plan.row(group.head()).precision());
+        Twin twin = session.head(wrappers.request(group.head(), folded.layer()), group);
         List<Layer> of = normalization == null ? List.of(master) : List.of(master, normalization);
         return twin.with(folded(group).ledBy(folded, watched(twin, folded::fold, of)));
     }
@@ -171,34 +117,25 @@ public final class InferenceInstallation {
         return watched;
     }
 
-    private IActivation functionOf(String name) {
-        return ((ActivationLayer) masters.get(name).conf().getLayer()).getActivationFn();
-    }
-
-    private void put(VertexPlace place, ComputeEngine engine, LayerContext surroundings) {
-        if (place.current().get().numParams() == 0 && wrappers.isOn(engine, place.name())) {
-            VertexRequest request = wrappers.request(place, surroundings);
-            replacements.put(
-                    place,
-                    inference
-                            .followedBy(place.name())
-                            .<GraphVertex>map(group -> new GroupVertex(
-                                    request,
-                                    1 - group.sum().orElseThrow().summand(),
-                                    folded(group).membership(place.name()),
-                                    session.sum(request, group),
-                                    session.vertex(request)))
-                            .orElseGet(() -> session.vertex(request)));
+    @Override
+    Optional<? extends GraphVertex> vertex(VertexPlace place) {
+        if (place.current().get().numParams() > 0 || !wrappers.isByEngine(place.name())) {
+            return Optional.empty();
         }
+        VertexRequest request = wrappers.request(place);
+        return inference
+                .followedBy(place.name())
+                .<GraphVertex>map(group -> new GroupVertex(
+                        request,
+                        1 - group.sum().orElseThrow().summand(),
+                        folded(group).membership(place.name()),
+                        session.sum(request, group),
+                        session.vertex(request)))
+                .or(() -> Optional.of(session.vertex(request)));
     }
 
     /** Has the weights of all layers taken over before they're used the next time. */
     public void markStale() {
         weights.forEach(WatchedWeights::masterSet);
-    }
-
-    /** Takes everything out again, in the reverse order, whatever fails on the way. */
-    public void remove() {
-        replacements.undo();
     }
 }

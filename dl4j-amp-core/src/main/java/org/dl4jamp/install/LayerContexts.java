@@ -68,9 +68,7 @@ final class LayerContexts {
         network.order().forEach(name -> turns.put(name, turns.size()));
         for (NetworkGraph.Node each : graph.nodes()) {
             checks.put(each.name(), check(each, (input, training) -> isSpecial(session, input, training)));
-            if (each.hasParameters()
-                    || dropsOutByUsers(each)
-                    || each.inputs().stream().anyMatch(gradientsAreRead::contains)) {
+            if (each.hasParameters() || readsInputGradient(each)) {
                 gradientsAreRead.add(each.name());
             }
         }
@@ -119,7 +117,7 @@ final class LayerContexts {
     }
 
     private LayerContext.InputGradient inputGradient(NetworkGraph.Node node, boolean shared) {
-        if (dropsOutByUsers(node) || node.inputs().stream().anyMatch(gradientsAreRead::contains)) {
+        if (readsInputGradient(node)) {
             return LayerContext.InputGradient.READ;
         }
         boolean dropped = node.preProcessor() == null
@@ -127,6 +125,10 @@ final class LayerContexts {
                 && node.inputs().size() == 1
                 && graph.node(node.inputs().get(0)).networkInput();
         return dropped ? LayerContext.InputGradient.DROPPED : LayerContext.InputGradient.HANDED_ON;
+    }
+
+    private boolean readsInputGradient(NetworkGraph.Node node) {
+        return dropsOutByUsers(node) || node.inputs().stream().anyMatch(gradientsAreRead::contains);
     }
 
     private boolean isForeign(NetworkGraph.Node consumer) {
@@ -152,12 +154,9 @@ final class LayerContexts {
         if (consumer.preProcessor() != null) {
             return true;
         }
-        if (!consumer.isLayer()) {
-            return !isOurs(consumer);
-        }
         return isOurs(consumer)
                 ? dropsOutByUsers(consumer)
-                : consumer.layer().getIDropout() != null || !reads(consumer);
+                : !consumer.isLayer() || consumer.layer().getIDropout() != null || !reads(consumer);
     }
 
     /** Returns whether a layer's dropout is a user's class, which may write into its input and count its calls. */

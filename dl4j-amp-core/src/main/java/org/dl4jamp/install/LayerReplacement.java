@@ -8,7 +8,7 @@ import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
 import org.deeplearning4j.nn.layers.recurrent.RnnOutputLayer;
 import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
-import org.dl4jamp.dl4j.RecurrentStateMaps;
+import org.dl4jamp.dl4j.HiddenFields;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.layer.standin.StandIns;
@@ -23,23 +23,15 @@ import org.nd4j.linalg.factory.Nd4j;
  * A reversible replacement of one layer by a wrapper's stand-in, for a while or for good. Recurrent state and masks go
  * to the layer that computes.
  */
-final class LayerReplacement implements Replacement {
-    /**
-     * A candidate for the place.
-     *
-     * @param layer put into the network
-     * @param computes the layer that computes for it
-     */
-    private record Occupant(Layer layer, Layer computes) {}
-
+final class LayerReplacement implements Installation.Replacement {
     private final AmpNetwork network;
     private final LayerPlace place;
     private final TwinLayer wrapper;
     private final Supplier<Optional<TwinLayer>> wrapperInPause;
-    private final Occupant own;
-    private Occupant mixed;
-    private Occupant inPause;
-    private Occupant present;
+    private final Layer own;
+    private final Layer mixed;
+    private Layer inPause;
+    private Layer present;
     private INDArray gradients;
 
     /** @param wrapperInPause the wrapper that the layer has to have in a pause, too; empty if it needs none */
@@ -49,16 +41,16 @@ final class LayerReplacement implements Replacement {
         this.place = place;
         this.wrapper = wrapper;
         this.wrapperInPause = wrapperInPause;
-        this.own = new Occupant(wrapper.master(), wrapper.master());
+        this.own = wrapper.master();
         this.present = own;
+        this.mixed = standIn(wrapper);
+        this.gradients = own.getGradientsViewArray();
     }
 
     @Override
     public void putIn() {
-        if (mixed == null) {
-            mixed = occupant(wrapper);
-        } else if (wrapper.master().getGradientsViewArray() != gradients) {
-            wrapper.setBackpropGradientsViewArray(wrapper.master().getGradientsViewArray());
+        if (own.getGradientsViewArray() != gradients) {
+            wrapper.setBackpropGradientsViewArray(own.getGradientsViewArray());
         }
         exchange(mixed);
     }
@@ -66,9 +58,9 @@ final class LayerReplacement implements Replacement {
     @Override
     public void pause() {
         if (inPause == null) {
-            inPause = wrapperInPause.get().map(this::occupant).orElse(own);
+            inPause = wrapperInPause.get().map(this::standIn).orElse(own);
         }
-        gradients = wrapper.master().getGradientsViewArray();
+        gradients = own.getGradientsViewArray();
         exchange(inPause);
     }
 
@@ -78,22 +70,29 @@ final class LayerReplacement implements Replacement {
     }
 
     /** Returns a wrapper's stand-in, which has the state of the layer that computes when it's made. */
-    private Occupant occupant(TwinLayer of) {
+    private Layer standIn(TwinLayer of) {
         // A pass of another thread may be within one of the two meanwhile.
-        withRecurrent(present.computes(), of.twin().compute(), RecurrentStateMaps::share);
-        return new Occupant(StandIns.layer(of), of.twin().compute());
+        withRecurrent(computing(present), of.twin().compute(), HiddenFields::shareState);
+        return StandIns.layer(of);
     }
 
-    private void exchange(Occupant next) {
-        withRecurrent(present.computes(), next.computes(), LayerReplacement::moveState);
-        moveMask(present.layer(), next.layer());
-        placeOf(present.layer()).ifPresent(found -> found.replace().accept(next.layer()));
-        if (StandIn.behind(present.layer()) instanceof TwinLayer leaving) {
+    /** Returns the layer that computes for one in the network: a twin's or itself. */
+    private static Layer computing(Layer layer) {
+        return StandIn.behind(layer) instanceof TwinLayer wrapper
+                ? wrapper.twin().compute()
+                : layer;
+    }
+
+    private void exchange(Layer next) {
+        withRecurrent(computing(present), computing(next), LayerReplacement::moveState);
+        moveMask(present, next);
+        placeOf(present).ifPresent(found -> found.replace().accept(next));
+        if (StandIn.behind(present) instanceof TwinLayer leaving) {
             leaving.setReplaced(true);
             // A graph gives layers their inputs long before their turn.
-            leaving.handOver(next.layer());
+            leaving.handOver(next);
         }
-        if (StandIn.behind(next.layer()) instanceof TwinLayer entering) {
+        if (StandIn.behind(next) instanceof TwinLayer entering) {
             entering.setReplaced(false);
         }
         present = next;
@@ -113,7 +112,7 @@ final class LayerReplacement implements Replacement {
     private static void moveState(BaseRecurrentLayer<?> source, BaseRecurrentLayer<?> target) {
         // Reading it makes a twin leave the arrays as they are from now on.
         Map<String, INDArray> state = source.rnnGetPreviousState();
-        if (!RecurrentStateMaps.isShared(source, target)) {
+        if (!HiddenFields.isStateShared(source, target)) {
             target.rnnSetPreviousState(state);
             target.rnnSetTBPTTState(source.rnnGetTBPTTState());
         }

@@ -3,7 +3,7 @@ package org.dl4jamp.install;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import org.deeplearning4j.nn.api.Model;
-import org.dl4jamp.dl4j.PassInProgress;
+import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.step.ScaleUpdates;
 import org.dl4jamp.step.TrainingStep;
@@ -18,7 +18,6 @@ public final class Pauses {
     private final Installation installation;
     private final Deque<Object> open = new ArrayDeque<>();
     private volatile Thread thread;
-    private boolean over;
 
     public Pauses(TrainingStep step, ScaleUpdates scale, Installation installation) {
         this.step = step;
@@ -32,7 +31,7 @@ public final class Pauses {
 
     /** Returns whether a pause is open. */
     public boolean areThereAny() {
-        return thread != null;
+        return thread != null && !installation.isRemoved();
     }
 
     /**
@@ -41,9 +40,9 @@ public final class Pauses {
      * @return ends it
      */
     public Runnable begin() {
-        PassInProgress.refuse("MixedPrecision.pause", network());
+        NetworkCall.refuseInPass("MixedPrecision.pause", network());
         synchronized (network()) {
-            if (over) {
+            if (installation.isRemoved()) {
                 throw new AmpException("pause: this mixed precision is closed, so its network computes in FP32 anyway;"
                         + " leave the pause out, or ask MixedPrecision.of(network) for the one in force");
             }
@@ -65,9 +64,9 @@ public final class Pauses {
 
     @SuppressWarnings("ReferenceEquality")
     private void end(Object pause) {
-        PassInProgress.refuse("Pause.close", network());
+        NetworkCall.refuseInPass("Pause.close", network());
         synchronized (network()) {
-            if (over) {
+            if (installation.isRemoved()) {
                 throw new AmpException(
                         "Pause.close: the mixed precision that was paused is closed, and with it its pauses;"
                                 + " close a pause before that");
@@ -100,12 +99,5 @@ public final class Pauses {
                     + "\", and this is \"" + Thread.currentThread().getName()
                     + "\"; a pause is begun, nested and closed by one thread. Wait until that one has closed it");
         }
-    }
-
-    /** Ends all pauses, when mixed precision is closed. */
-    public void end() {
-        over = true;
-        open.clear();
-        thread = null;
     }
 }

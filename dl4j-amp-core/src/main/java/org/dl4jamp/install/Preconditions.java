@@ -1,6 +1,5 @@
 package org.dl4jamp.install;
 
-import java.util.Optional;
 import org.deeplearning4j.nn.api.OptimizationAlgorithm;
 import org.dl4jamp.gradient.FiniteCheck;
 import org.dl4jamp.network.AmpNetwork;
@@ -55,8 +54,7 @@ public final class Preconditions {
         if (Owners.ofTraining(network).isPresent()) {
             throw new AmpException(
                     "network: mixed precision is enabled on it already; use MixedPrecision.of(network), or close() it"
-                            + " first"
-                            + " to enable it with other settings, or for inference mode");
+                            + " first to enable it with other settings, or for inference mode");
         }
         if (Owners.ofInference(network).isPresent()) {
             throw new AmpException(
@@ -67,16 +65,14 @@ public final class Preconditions {
 
     /** Refuses NaN and infinity: activation functions of an engine may hide them, and outputs would then look right. */
     private static void checkFinite(AmpNetwork network) {
-        Optional<String> somewhere = FiniteCheck.firstNonFinite(network.model().params());
-        if (somewhere.isEmpty()) {
-            return;
-        }
-        String named = network.model().paramTable().entrySet().stream()
-                .flatMap(parameter -> FiniteCheck.firstNonFinite(parameter.getValue()).stream()
-                        .map(where -> "its parameter \"" + parameter.getKey() + "\" contains " + where))
-                .findFirst()
-                .orElse("params() contain " + somewhere.get());
-        throw new AmpException("network: " + named + "; load a model saved before its training diverged, or init() it"
-                + " again and train with a lower learning rate or clipped gradients");
+        FiniteCheck.firstNonFinite(network.model().params()).ifPresent(somewhere -> {
+            String named = network.model().paramTable().entrySet().stream()
+                    .flatMap(parameter -> FiniteCheck.firstNonFinite(parameter.getValue()).stream()
+                            .map(where -> "its parameter \"" + parameter.getKey() + "\" contains " + where))
+                    .findFirst()
+                    .orElse("params() contain " + somewhere);
+            throw new AmpException("network: " + named + "; load a model saved before its training diverged, or init()"
+                    + " it again and train with a lower learning rate or clipped gradients");
+        });
     }
 }

@@ -1,5 +1,6 @@
 package org.dl4jamp.install;
 
+import java.util.Optional;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.BackpropType;
 import org.dl4jamp.checkpoint.AmpState;
@@ -49,9 +50,10 @@ public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionP
         if (!plan.anyHalf()) {
             return new NoLossScaler();
         }
+        boolean scales = plan.precision() == Precision.HALF && config.optLevel() != OptLevel.O3;
         return config.lossScaler()
                 .map(given -> config.isLossScalerShared() ? given : copy(given))
-                .orElseGet(() -> defaultScaler(config, plan));
+                .orElseGet(() -> scales ? DynamicLossScaler.builder().build() : new NoLossScaler());
     }
 
     private static LossScaler copy(LossScaler given) {
@@ -65,39 +67,20 @@ public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionP
      * @throws AmpException if the scale is shared and the network makes several steps in an iteration
      */
     public ScaleUpdates scaleUpdates(AmpNetwork network) {
-        return config.sharedLossScale()
-                .map(shared -> together(shared, network))
-                .orElseGet(() -> ScaleUpdates.each(scaler));
-    }
-
-    private ScaleUpdates together(SharedLossScale shared, AmpNetwork network) {
-        if (network.backpropType() == BackpropType.TruncatedBPTT) {
+        Optional<SharedLossScale> shared = config.sharedLossScale();
+        if (shared.isPresent() && network.backpropType() == BackpropType.TruncatedBPTT) {
             throw new AmpException(
                     "sharedLossScale: the network is trained with truncated backpropagation through time,"
                             + " which makes a step of each segment within one call of fit, before"
                             + " SharedLossScale.update() can be called;"
                             + " use BackpropType.Standard, or lossScaler(scaler), of which each network has a copy");
         }
-        return ScaleUpdates.together(scaler, shared, plan.anyHalf());
-    }
-
-    private static LossScaler defaultScaler(AmpConfig config, PrecisionPlan plan) {
-        boolean scales = plan.precision() == Precision.HALF && config.optLevel() != OptLevel.O3;
-        return scales ? DynamicLossScaler.builder().build() : new NoLossScaler();
+        return shared.map(scale -> ScaleUpdates.together(scaler, scale, plan.anyHalf()))
+                .orElseGet(() -> ScaleUpdates.each(scaler));
     }
 
     public String engineName() {
         return engine.engine().name();
-    }
-
-    /** Returns whether there are gradients in HALF. */
-    public boolean hasHalfGradients() {
-        return plan.precision() == Precision.HALF;
-    }
-
-    /** Returns whether parameters keep their FP32 digits. */
-    public boolean masterWeights() {
-        return config.optLevel() != OptLevel.O3;
     }
 
     /** Returns what becomes of a network's gradients on their way to the updater. */

@@ -28,20 +28,20 @@ final class Wrappers {
     private final AmpNetwork network;
     private final PrecisionPlan plan;
     private final StepGuard guard;
+    private final String engine;
+    private final LayerContexts contexts;
 
-    Wrappers(AmpNetwork network, PrecisionPlan plan, StepGuard guard) {
+    Wrappers(
+            AmpNetwork network,
+            PrecisionPlan plan,
+            StepGuard guard,
+            ComputeEngine engine,
+            ComputeEngine.EngineSession session) {
         this.network = network;
         this.plan = plan;
         this.guard = guard;
-    }
-
-    /** Returns how many parameters the largest layer in lower precision has. */
-    long largestLayer() {
-        return network.layers().stream()
-                .filter(place -> plan.row(place.name()).precision().isHalf())
-                .mapToLong(place -> place.current().get().numParams())
-                .max()
-                .orElse(0);
+        this.engine = engine.name();
+        this.contexts = new LayerContexts(network, plan, engine, session);
     }
 
     boolean isUntouched(String name) {
@@ -49,7 +49,7 @@ final class Wrappers {
     }
 
     /** Returns the request for the twin of a layer. */
-    TwinRequest request(String name, Layer master, LayerContext surroundings) {
+    TwinRequest request(String name, Layer master) {
         PrecisionPlan.Row row = plan.row(name);
         return new TwinRequest(
                 name,
@@ -58,23 +58,23 @@ final class Wrappers {
                 storage(),
                 row.input().dataType().orElseThrow(),
                 emitted(name),
-                surroundings,
+                contexts.of(name),
                 plan.fusion(name));
     }
 
-    /** Returns whether an engine computes a vertex of the plan. */
-    boolean isOn(ComputeEngine engine, String name) {
-        return !isUntouched(name) && plan.row(name).engine().equals(engine.name());
+    /** Returns whether the engine computes a vertex of the plan. */
+    boolean isByEngine(String name) {
+        return !isUntouched(name) && plan.row(name).engine().equals(engine);
     }
 
     /** Returns the request for a vertex that the engine computes. */
-    VertexRequest request(VertexPlace place, LayerContext surroundings) {
+    VertexRequest request(VertexPlace place) {
         return new VertexRequest(
                 place.name(),
                 place.current().get(),
                 network.graph().node(place.name()).vertex(),
                 emitted(place.name()),
-                surroundings,
+                contexts.of(place.name()),
                 plan.fusion(place.name()),
                 guard.gate());
     }
@@ -89,18 +89,14 @@ final class Wrappers {
     }
 
     /** Returns a wrapper with the input and output types of the plan. */
-    TwinLayer wrapper(String name, Layer master, Twin twin, LayerContext surroundings, GradientScale scale) {
-        return wrapper(master, twin, storage(), emitted(name), surroundings, scale);
+    TwinLayer wrapper(String name, Layer master, Twin twin, GradientScale scale) {
+        return wrapper(master, twin, storage(), emitted(name), contexts.of(name), scale);
     }
 
     /** Returns the wrapper of a layer in a group. */
     TwinLayer groupWrapper(
-            String name,
-            Layer master,
-            Twin twin,
-            LayerContext surroundings,
-            GroupLayer.Membership membership,
-            Supplier<TwinLayer> alone) {
+            String name, Layer master, Twin twin, GroupLayer.Membership membership, Supplier<TwinLayer> alone) {
+        LayerContext surroundings = contexts.of(name);
         return new GroupLayer(master, twin, storage(), emitted(name), surroundings, guard, membership, alone);
     }
 
@@ -113,10 +109,11 @@ final class Wrappers {
     }
 
     /** Returns a wrapper in which a layer computes for itself, with FP32 input and output, in any pass. */
-    TwinLayer floatWrapper(Layer master, LayerContext surroundings) {
+    TwinLayer floatWrapper(String name, Layer master) {
         Twin twin = itself(master, Casting.ND4J);
         GradientScale unscaled = new GradientScale(() -> 1, false);
-        return wrapper(master, twin, DataType.FLOAT, DataType.FLOAT, surroundings.withoutTurn(), unscaled);
+        LayerContext surroundings = contexts.of(name).withoutTurn();
+        return wrapper(master, twin, DataType.FLOAT, DataType.FLOAT, surroundings, unscaled);
     }
 
     private TwinLayer wrapper(

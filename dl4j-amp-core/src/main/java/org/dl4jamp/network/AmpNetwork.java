@@ -12,8 +12,8 @@ import org.deeplearning4j.nn.graph.vertex.BaseGraphVertex;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.optimize.api.TrainingListener;
+import org.dl4jamp.dl4j.HiddenFields;
 import org.dl4jamp.dl4j.HookedUpdater;
-import org.dl4jamp.dl4j.ListenerLists;
 import org.dl4jamp.dl4j.OwnFields;
 import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.precision.AmpException;
@@ -86,7 +86,7 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
 
     /** Gives it another list of listeners. The one that it had stays as it is. */
     default void setListeners(List<TrainingListener> listeners) {
-        ListenerLists.replace(model(), listeners);
+        HiddenFields.replaceListeners(model(), listeners);
     }
 
     /** Returns the features of the batch in progress; entries may be null. */

@@ -15,7 +15,6 @@ import org.deeplearning4j.nn.graph.vertex.impl.LayerVertex;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.graph.ComputationGraphUpdater;
 import org.deeplearning4j.optimize.api.TrainingListener;
-import org.dl4jamp.dl4j.AmpGraphUpdater;
 import org.dl4jamp.dl4j.BuiltNetworks;
 import org.dl4jamp.dl4j.HiddenFields;
 import org.dl4jamp.dl4j.HookedUpdater;
@@ -85,9 +84,7 @@ record GraphAmpNetwork(ComputationGraph model) implements AmpNetwork {
             int index = i;
             if (!vertices[i].hasLayer() && !vertices[i].isInputVertex() && !(vertices[i] instanceof FrozenVertex)) {
                 places.add(new VertexPlace(
-                        vertices[i].getVertexName(),
-                        () -> vertices[index],
-                        vertex -> BuiltNetworks.replace(model, index, vertex)));
+                        vertices[i].getVertexName(), () -> vertices[index], vertex -> vertices[index] = vertex));
             }
         }
         return places;
@@ -128,6 +125,6 @@ record GraphAmpNetwork(ComputationGraph model) implements AmpNetwork {
 
     @Override
     public BaseMultiLayerUpdater<?> hookedUpdater(INDArray state, Function<HookedUpdater, HookedUpdater.Hook> hook) {
-        return new AmpGraphUpdater(model, state, hook);
+        return new HookedUpdater.OfGraph(model, state, hook);
     }
 }

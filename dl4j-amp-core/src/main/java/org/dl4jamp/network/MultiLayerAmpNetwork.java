@@ -13,7 +13,6 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.MultiLayerUpdater;
 import org.deeplearning4j.optimize.api.TrainingListener;
-import org.dl4jamp.dl4j.AmpMultiLayerUpdater;
 import org.dl4jamp.dl4j.BuiltNetworks;
 import org.dl4jamp.dl4j.HookedUpdater;
 import org.dl4jamp.policy.NetworkGraph;
@@ -105,6 +104,6 @@ record MultiLayerAmpNetwork(MultiLayerNetwork model) implements AmpNetwork {
 
     @Override
     public BaseMultiLayerUpdater<?> hookedUpdater(INDArray state, Function<HookedUpdater, HookedUpdater.Hook> hook) {
-        return new AmpMultiLayerUpdater(model, state, hook);
+        return new HookedUpdater.OfLayers(model, state, hook);
     }
 }

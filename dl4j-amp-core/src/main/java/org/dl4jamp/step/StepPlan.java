@@ -6,7 +6,6 @@ import java.util.Optional;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.UpdaterBlock;
 import org.deeplearning4j.nn.workspace.ArrayType;
-import org.dl4jamp.dl4j.GradientNormalizations;
 import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.gradient.Clipping;
@@ -130,7 +129,7 @@ final class StepPlan {
         limits.clipValues(sums);
         limits.clipValues(means);
         if (terms.stream().anyMatch(UpdaterTerms::normalizes)) {
-            GradientNormalizations.apply(updater, call);
+            call.normalizeGradients(updater);
         }
         call.workspaceMgr().assertNotOpen(ArrayType.UPDATER_WORKING_MEM, "Updater working memory");
         regularize(Regularization.ApplyStep.BEFORE_UPDATER, call);

@@ -7,7 +7,7 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.optimize.solvers.BaseOptimizer;
 import org.dl4jamp.dl4j.HookedUpdater;
-import org.dl4jamp.dl4j.OptimizerCall;
+import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.gradient.Clipping;
@@ -202,7 +202,7 @@ public final class TrainingStep implements StepGuard {
      *     updated since the last step
      */
     Optional<Update> decide(UpdaterCall call, GradientParts.Parted gradients) {
-        boolean byOptimizer = OptimizerCall.isInProgress();
+        boolean byOptimizer = NetworkCall.isUpdateOfStep();
         if (byOptimizer) {
             scale.begin(network.described() + ", in iteration " + call.iteration() + ",");
         }

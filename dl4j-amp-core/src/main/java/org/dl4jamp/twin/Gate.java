@@ -3,7 +3,7 @@ package org.dl4jamp.twin;
 import java.util.Map;
 import java.util.WeakHashMap;
 import java.util.concurrent.locks.ReentrantLock;
-import org.dl4jamp.dl4j.PassInProgress;
+import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.precision.AmpException;
 
 /**
@@ -142,7 +142,7 @@ public final class Gate {
 
     private Inside computing(int turn, boolean givenBefore) {
         if (closed) {
-            if (!PassInProgress.isRunning()) {
+            if (!NetworkCall.isInPass()) {
                 throw refusal();
             }
             return own;
@@ -160,7 +160,7 @@ public final class Gate {
         if (known != null && turn > first && !givenBefore) {
             return known;
         }
-        if (!PassInProgress.isRunning()) {
+        if (!NetworkCall.isInPass()) {
             // A program calls the layer itself.
             return ours;
         }
@@ -277,7 +277,7 @@ public final class Gate {
     private boolean doOthersCompute() {
         lock.lock();
         try {
-            passes.entrySet().removeIf(pass -> !pass.getKey().isAlive() || !PassInProgress.isRunning(pass.getKey()));
+            passes.entrySet().removeIf(pass -> !pass.getKey().isAlive() || !NetworkCall.isInPass(pass.getKey()));
             return passes.entrySet().stream()
                     .anyMatch(pass -> pass.getValue() == ours && pass.getKey() != Thread.currentThread());
         } finally {

@@ -71,7 +71,7 @@ class BuiltNetworksTest {
                 add.getOutputVertices(),
                 org.deeplearning4j.nn.graph.vertex.impl.ElementWiseVertex.Op.Average,
                 graph.getConfiguration().getDefaultConfiguration().getDataType());
-        BuiltNetworks.replace(graph, index, half);
+        graph.getVertices()[index] = half;
         assertSame(half, graph.getVertices()[index]);
         assertNotEquals(before, graph.outputSingle(features));
     }

@@ -24,8 +24,8 @@ class HookedUpdaterTest {
         MultiLayerNetwork expected = Networks.init(Networks.mlp());
         MultiLayerNetwork network = expected.clone();
         ComputationGraph graph = expected.toComputationGraph();
-        network.setUpdater(new AmpMultiLayerUpdater(network, null, updater -> updater::updateAsDl4j));
-        graph.setUpdater(new AmpGraphUpdater(graph, null, updater -> updater::updateAsDl4j));
+        network.setUpdater(new HookedUpdater.OfLayers(network, null, updater -> updater::updateAsDl4j));
+        graph.setUpdater(new HookedUpdater.OfGraph(graph, null, updater -> updater::updateAsDl4j));
         for (int step = 0; step < 3; step++) {
             expected.fit(data);
             network.fit(data);
@@ -40,7 +40,7 @@ class HookedUpdaterTest {
     @Test
     void aHookHearsOfEachCallAndMayDoNothing() {
         MultiLayerNetwork network = Networks.init(Networks.mlp());
-        AmpMultiLayerUpdater updater = new AmpMultiLayerUpdater(network, null, self -> call -> {
+        HookedUpdater.OfLayers updater = new HookedUpdater.OfLayers(network, null, self -> call -> {
             calls.add(call);
             call.gradient().gradient().assign(0);
         });
@@ -57,7 +57,7 @@ class HookedUpdaterTest {
     void hooksAreFoundByTheirUpdaters() {
         MultiLayerNetwork network = Networks.init(Networks.mlp());
         HookedUpdater.Hook hook = call -> {};
-        AmpMultiLayerUpdater updater = new AmpMultiLayerUpdater(network, null, self -> hook);
+        HookedUpdater.OfLayers updater = new HookedUpdater.OfLayers(network, null, self -> hook);
         assertSame(hook, HookedUpdater.hookOf(updater).orElseThrow());
         assertSame(updater, updater.plain());
         assertEquals(Optional.empty(), HookedUpdater.hookOf(null));

@@ -16,13 +16,13 @@ import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.dataset.DataSet;
 
 /** The caller of an updater. */
-class OptimizerCallTest {
+class NetworkCallOfUpdatersTest {
     private final DataSet data = Networks.vectors(8, 20, 3);
     private final List<Boolean> calls = new ArrayList<>();
 
     private HookedUpdater.Hook recording(HookedUpdater updater) {
         return call -> {
-            calls.add(OptimizerCall.isInProgress());
+            calls.add(NetworkCall.isUpdateOfStep());
             updater.updateAsDl4j(call);
         };
     }
@@ -34,7 +34,7 @@ class OptimizerCallTest {
     @Test
     void isTheOptimizersWithinFitAndNobodyElses() {
         MultiLayerNetwork network = Networks.init(Networks.mlp());
-        AmpMultiLayerUpdater updater = new AmpMultiLayerUpdater(network, null, this::recording);
+        HookedUpdater.OfLayers updater = new HookedUpdater.OfLayers(network, null, this::recording);
         network.setUpdater(updater);
         network.fit(data);
         updateByHand(
@@ -47,7 +47,7 @@ class OptimizerCallTest {
     @Test
     void isTheOptimizersWithinFitOfAGraph() {
         ComputationGraph graph = Networks.init(Networks.mlp()).toComputationGraph();
-        graph.setUpdater(new AmpGraphUpdater(graph, null, this::recording));
+        graph.setUpdater(new HookedUpdater.OfGraph(graph, null, this::recording));
         graph.fit(data);
         assertEquals(List.of(true), calls);
     }
@@ -55,7 +55,7 @@ class OptimizerCallTest {
     @Test
     void isAListenersWhileAnOptimizerIsAtWork() {
         MultiLayerNetwork network = Networks.init(Networks.mlp());
-        AmpMultiLayerUpdater updater = new AmpMultiLayerUpdater(network, null, this::recording);
+        HookedUpdater.OfLayers updater = new HookedUpdater.OfLayers(network, null, this::recording);
         network.setUpdater(updater);
         network.setListeners(new BaseTrainingListener() {
             @Override

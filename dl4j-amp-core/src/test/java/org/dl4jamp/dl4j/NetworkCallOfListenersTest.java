@@ -16,7 +16,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 
 /** The place from which a listener is called. */
-class PassInProgressTest {
+class NetworkCallOfListenersTest {
     private final DataSet data = Networks.vectors(8, 20, 3);
     private final MultiLayerNetwork network = Networks.init(Networks.mlp());
     private final MultiLayerNetwork other = Networks.init(Networks.mlp());
@@ -24,8 +24,8 @@ class PassInProgressTest {
 
     private void ask(String where, Model model) {
         try {
-            PassInProgress.refuse("a call", model);
-            PassInProgress.refuse("a call", other);
+            NetworkCall.refuseInPass("a call", model);
+            NetworkCall.refuseInPass("a call", other);
         } catch (AmpException e) {
             assertEquals(true, e.getMessage().startsWith("a call was called within a pass"), e.getMessage());
             refused.add(where);

@@ -17,7 +17,7 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.learning.config.Sgd;
 
 /** Compared with the formulas by hand. */
-class GradientNormalizationsTest {
+class UpdaterCallTest {
     private final DataSet data = Networks.vectors(8, 20, 3);
 
     private static MultiLayerNetwork network(GradientNormalization normalization) {
@@ -32,7 +32,7 @@ class GradientNormalizationsTest {
     }
 
     private static void apply(BaseMultiLayerUpdater<?> updater, Gradient gradient) {
-        GradientNormalizations.apply(updater, new UpdaterCall(gradient, 0, 0, 8, LayerWorkspaceMgr.noWorkspaces()));
+        new UpdaterCall(gradient, 0, 0, 8, LayerWorkspaceMgr.noWorkspaces()).normalizeGradients(updater);
     }
 
     private static double norm(INDArray array) {
