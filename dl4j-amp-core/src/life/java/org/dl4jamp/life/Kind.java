@@ -65,11 +65,7 @@ enum Kind {
     }
 
     static void fit(Model network, DataSet data) {
-        if (network instanceof MultiLayerNetwork layers) {
-            layers.fit(data);
-        } else {
-            ((ComputationGraph) network).fit(data);
-        }
+        Networks.fit(network, data);
     }
 
     static void fit(Model network, DataSetIterator data, int epochs) {

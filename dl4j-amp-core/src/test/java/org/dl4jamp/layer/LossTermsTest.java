@@ -13,7 +13,6 @@ import org.deeplearning4j.nn.conf.layers.Convolution3D;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.RnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -90,10 +89,7 @@ class LossTermsTest {
                 new Case(
                         "OutputLayer",
                         Networks.dense(7, Activation.TANH),
-                        new OutputLayer.Builder(LossFunction.MSE)
-                                .nOut(50)
-                                .activation(Activation.IDENTITY)
-                                .build(),
+                        Networks.regression(50),
                         InputType.feedForward(3),
                         zeros(9, 3),
                         zeros(9, 50),

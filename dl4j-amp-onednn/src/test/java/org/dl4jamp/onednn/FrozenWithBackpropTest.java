@@ -21,7 +21,6 @@ import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
-import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
@@ -33,6 +32,7 @@ import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -55,7 +55,7 @@ class FrozenWithBackpropTest {
 
     static Stream<Arguments> layers() {
         List<Layer> ofVectors = List.of(
-                new DenseLayer.Builder().nOut(4).activation(Activation.RELU).build(),
+                Networks.dense(4, Activation.RELU),
                 new DenseLayer.Builder()
                         .nOut(4)
                         .activation(Activation.TANH)
@@ -110,8 +110,7 @@ class FrozenWithBackpropTest {
 
     private static Layer front(int rank) {
         return switch (rank) {
-            case 2 ->
-                new DenseLayer.Builder().nOut(5).activation(Activation.TANH).build();
+            case 2 -> Networks.dense(5, Activation.TANH);
             case 3 ->
                 new SimpleRnn.Builder().nOut(5).activation(Activation.TANH).build();
             default ->
@@ -128,10 +127,7 @@ class FrozenWithBackpropTest {
                         .nOut(2)
                         .activation(Activation.IDENTITY)
                         .build()
-                : new OutputLayer.Builder(LossFunction.MSE)
-                        .nOut(2)
-                        .activation(Activation.IDENTITY)
-                        .build();
+                : Networks.regression(2);
         MultiLayerConfiguration configuration = new NeuralNetConfiguration.Builder()
                 .seed(5)
                 .updater(new Sgd(0.1))
@@ -145,9 +141,7 @@ class FrozenWithBackpropTest {
                 .layer(last)
                 .setInputType(input)
                 .build();
-        MultiLayerNetwork network = new MultiLayerNetwork(configuration);
-        network.init();
-        return network;
+        return Networks.init(configuration);
     }
 
     @ParameterizedTest

@@ -129,26 +129,21 @@ class AmpInferenceTest {
 
     @Test
     void replicasThatShareTheNetworksParametersNoticeWhenTheseChange() throws Exception {
-        Model net = Replicas.initialized(false);
-        Model trained = Replicas.initialized(false);
-        batches.forEach(batch -> Replicas.fit(trained, batch));
-        ParallelInference inference = AmpInference.builder(net)
-                .config(Replicas.half())
-                .workers(2)
-                .inferenceMode(InferenceMode.INPLACE)
-                .build();
-        try {
-            assertMixed(Expected.of(net, batches), inference);
-            net.setParams(trained.params());
-            assertMixed(Expected.of(trained, batches), inference);
-        } finally {
-            inference.shutdown();
-        }
+        assertFollows(InferenceMode.INPLACE, (net, trained, inference) -> net.setParams(trained.params()));
     }
 
     @ParameterizedTest
     @EnumSource(InferenceMode.class)
     void anotherModelTakesTheFirstOnesPlace(InferenceMode mode) throws Exception {
+        assertFollows(mode, (net, trained, inference) -> inference.updateModel(trained));
+    }
+
+    /** A change from a network, in inference, to what was trained. */
+    private interface Change {
+        void make(Model net, Model trained, ParallelInference inference);
+    }
+
+    private void assertFollows(InferenceMode mode, Change change) throws Exception {
         Model net = Replicas.initialized(false);
         Model trained = Replicas.initialized(false);
         batches.forEach(batch -> Replicas.fit(trained, batch));
@@ -159,7 +154,7 @@ class AmpInferenceTest {
                 .build();
         try {
             assertMixed(Expected.of(net, batches), inference);
-            inference.updateModel(trained);
+            change.make(net, trained, inference);
             assertMixed(Expected.of(trained, batches), inference);
         } finally {
             inference.shutdown();

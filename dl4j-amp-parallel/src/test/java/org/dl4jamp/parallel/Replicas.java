@@ -16,6 +16,7 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.parallelism.ParallelWrapper;
 import org.deeplearning4j.parallelism.ParallelWrapper.TrainingMode;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.DynamicLossScaler;
@@ -25,7 +26,6 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.dataset.api.iterator.DataSetIterator;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Adam;
-import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /** A task that a few hundred steps solve, networks for it, and wrappers around them. */
 final class Replicas {
@@ -65,14 +65,11 @@ final class Replicas {
     }
 
     private static DenseLayer dense(int units) {
-        return new DenseLayer.Builder().nOut(units).activation(Activation.RELU).build();
+        return Networks.dense(units, Activation.RELU);
     }
 
     private static OutputLayer output() {
-        return new OutputLayer.Builder(LossFunction.MCXENT)
-                .nOut(CLASSES)
-                .activation(Activation.SOFTMAX)
-                .build();
+        return Networks.softmax(CLASSES);
     }
 
     static Model initialized(boolean asGraph) {

@@ -18,11 +18,11 @@ import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
-import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.MemoryOutsideWorkspaces;
+import org.dl4jamp.Networks;
 import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.engine.nd4j.TwinHarness.Way;
@@ -63,19 +63,13 @@ class HalfProductNetworksTest {
     private static MultiLayerConfiguration dense(WorkspaceMode workspaces) {
         return builder(workspaces)
                 .list(
-                        new DenseLayer.Builder()
-                                .nOut(33)
-                                .activation(Activation.RELU)
-                                .build(),
+                        Networks.dense(33, Activation.RELU),
                         new DenseLayer.Builder()
                                 .nOut(17)
                                 .activation(Activation.TANH)
                                 .dropOut(0.8)
                                 .build(),
-                        new OutputLayer.Builder(LossFunction.MCXENT)
-                                .nOut(4)
-                                .activation(Activation.SOFTMAX)
-                                .build())
+                        Networks.softmax(4))
                 .setInputType(InputType.feedForward(9))
                 .build();
     }
@@ -102,14 +96,8 @@ class HalfProductNetworksTest {
                                 .nOut(5)
                                 .activation(Activation.TANH)
                                 .build(),
-                        new DenseLayer.Builder()
-                                .nOut(7)
-                                .activation(Activation.TANH)
-                                .build(),
-                        new OutputLayer.Builder(LossFunction.MSE)
-                                .nOut(2)
-                                .activation(Activation.IDENTITY)
-                                .build())
+                        Networks.dense(7, Activation.TANH),
+                        Networks.regression(2))
                 .setInputType(InputType.convolutional(10, 9, 2))
                 .build();
     }
@@ -185,8 +173,7 @@ class HalfProductNetworksTest {
 
     private static void assertAllocatesNoMore(MultiLayerConfiguration conf, DataSet data)
             throws ReflectiveOperationException {
-        MultiLayerNetwork fp32 = new MultiLayerNetwork(conf.clone());
-        fp32.init();
+        MultiLayerNetwork fp32 = Networks.init(conf.clone());
         long expected = bytesOfStep(fp32, data);
         long actual = bytesOfStep(enabled(conf, Way.HALF_PRODUCTS), data);
         assertTrue(actual <= expected, () -> actual + " bytes outside workspaces, of which DL4J " + expected);
@@ -230,8 +217,7 @@ class HalfProductNetworksTest {
     }
 
     private static void compare(MultiLayerConfiguration conf, DataSet data, int halfProductTwins) {
-        MultiLayerNetwork start = new MultiLayerNetwork(conf.clone());
-        start.init();
+        MultiLayerNetwork start = Networks.init(conf.clone());
         List<INDArray> changes = new ArrayList<>();
         List<INDArray> outputs = new ArrayList<>();
         for (Way way : Way.values()) {
@@ -257,8 +243,7 @@ class HalfProductNetworksTest {
 
     /** A network whose layers compute in HALF, as mixed precision sets it up. */
     private static MultiLayerNetwork enabled(MultiLayerConfiguration conf, Way way) {
-        MultiLayerNetwork net = new MultiLayerNetwork(conf.clone());
-        net.init();
+        MultiLayerNetwork net = Networks.init(conf.clone());
         net.initGradientsView();
         GradientScale scale = new GradientScale(() -> LOSS_SCALE, true);
         Nd4jSession session = new Nd4jSession(net.numParams(), true, way.products());

@@ -13,12 +13,12 @@ import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.EmbeddingLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.weights.WeightInit;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -83,10 +83,7 @@ class SlopesTest {
                 .nOut(6)
                 .activation(new ActivationGELU(true))
                 .build();
-        Layer output = new OutputLayer.Builder(LossFunction.MSE)
-                .nOut(2)
-                .activation(Activation.IDENTITY)
-                .build();
+        Layer output = Networks.regression(2);
         compare(
                 configuration(InputType.feedForward(3), dense, output),
                 Nd4j.createFromArray(new float[][] {{-1, 2, 0.5f}, {1, -2, 3}}),
@@ -101,10 +98,7 @@ class SlopesTest {
                 .activation(new ActivationLReLU(0.3))
                 .constrainWeights(new NonNegativeConstraint())
                 .build();
-        Layer output = new OutputLayer.Builder(LossFunction.MCXENT)
-                .nOut(2)
-                .activation(Activation.SOFTMAX)
-                .build();
+        Layer output = Networks.softmax(2);
         INDArray labels = Nd4j.createFromArray(new float[][] {{1, 0}, {0, 1}, {1, 0}});
         compare(
                 configuration(InputType.feedForward(4), embedding, output),
@@ -137,8 +131,7 @@ class SlopesTest {
     }
 
     private static void compare(MultiLayerConfiguration configuration, INDArray features, INDArray labels) {
-        MultiLayerNetwork stock = new MultiLayerNetwork(configuration.clone());
-        stock.init();
+        MultiLayerNetwork stock = Networks.init(configuration.clone());
         MultiLayerNetwork net = stock.clone();
         MixedPrecision amp = MixedPrecision.enable(
                 net,

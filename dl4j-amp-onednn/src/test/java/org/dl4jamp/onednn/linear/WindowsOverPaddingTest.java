@@ -20,6 +20,7 @@ import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.InferenceMode;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.onednn.TwinCheck;
@@ -122,7 +123,7 @@ class WindowsOverPaddingTest {
     }
 
     private static MultiLayerNetwork network() {
-        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+        return Networks.init(new NeuralNetConfiguration.Builder()
                 .seed(5)
                 .updater(new Sgd(0.1))
                 .trainingWorkspaceMode(WorkspaceMode.ENABLED)
@@ -139,8 +140,6 @@ class WindowsOverPaddingTest {
                 .layer(new OutputLayer.Builder().nOut(2).build())
                 .setInputType(InputType.convolutional(6, 3, 2))
                 .build());
-        network.init();
-        return network;
     }
 
     @Test
