@@ -32,6 +32,7 @@ import org.dl4jamp.scale.NoLossScaler;
 import org.dl4jamp.scale.StaticLossScaler;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -252,20 +253,16 @@ class CarriedConfigTest {
         assertTrue(e.getMessage().contains(UserWrittenScaler.class.getName()), e.getMessage());
     }
 
-    @Test
-    void aClassThatCannotBeLoadedIsNamed() {
+    @ParameterizedTest
+    @CsvSource({
+        "com.example.Gone, class com.example.Gone can't be loaded",
+        "java.lang.String, class java.lang.String is not a DL4J layer"
+    })
+    void aClassThatCannotBeLoadedOrIsNoLayerIsNamed(String name, String message) {
         String json = CarriedConfig.attach(SmallNetworks.dense(), CONFIG)
                 .toJson()
-                .replace("\\\"class\\\":\\\"" + DenseLayer.class.getName(), "\\\"class\\\":\\\"com.example.Gone");
-        assertUnreadable(json, "class com.example.Gone can't be loaded");
-    }
-
-    @Test
-    void aClassThatIsNoLayerIsNamed() {
-        String json = CarriedConfig.attach(SmallNetworks.dense(), CONFIG)
-                .toJson()
-                .replace("\\\"class\\\":\\\"" + DenseLayer.class.getName(), "\\\"class\\\":\\\"java.lang.String");
-        assertUnreadable(json, "class java.lang.String is not a DL4J layer");
+                .replace("\\\"class\\\":\\\"" + DenseLayer.class.getName(), "\\\"class\\\":\\\"" + name);
+        assertUnreadable(json, message);
     }
 
     @Test

@@ -79,6 +79,14 @@ class AmpInferenceTest {
         }
     }
 
+    private static ParallelInference inHalf(Model net, int workers, InferenceMode mode) {
+        return AmpInference.builder(net)
+                .config(Replicas.half())
+                .workers(workers)
+                .inferenceMode(mode)
+                .build();
+    }
+
     @ParameterizedTest
     @CsvSource({
         "SEQUENTIAL, false",
@@ -92,11 +100,7 @@ class AmpInferenceTest {
         Model net = Replicas.initialized(graph);
         Replicas.fit(net, batches.get(0));
         Expected expected = Expected.of(net, batches);
-        ParallelInference inference = AmpInference.builder(net)
-                .config(Replicas.half())
-                .workers(3)
-                .inferenceMode(mode)
-                .build();
+        ParallelInference inference = inHalf(net, 3, mode);
         try {
             assertMixed(expected, inference);
             assertTrue(MixedPrecision.of(net).isEmpty());
@@ -147,11 +151,7 @@ class AmpInferenceTest {
         Model net = Replicas.initialized(false);
         Model trained = Replicas.initialized(false);
         batches.forEach(batch -> Replicas.fit(trained, batch));
-        ParallelInference inference = AmpInference.builder(net)
-                .config(Replicas.half())
-                .workers(2)
-                .inferenceMode(mode)
-                .build();
+        ParallelInference inference = inHalf(net, 2, mode);
         try {
             assertMixed(Expected.of(net, batches), inference);
             change.make(net, trained, inference);

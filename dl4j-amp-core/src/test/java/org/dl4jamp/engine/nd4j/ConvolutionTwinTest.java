@@ -180,15 +180,18 @@ class ConvolutionTwinTest {
                         .compute());
     }
 
-    @Test
-    void handsItsOutputToAOneByOneConvolutionWithoutACopy() {
+    private static TwinLayer ofTwoChannels() {
         ConvolutionLayer conf = new ConvolutionLayer.Builder(3, 3)
                 .nIn(2)
                 .nOut(5)
                 .activation(Activation.TANH)
                 .build();
-        TwinLayer twin =
-                TwinHarness.twin(Way.HALF_PRODUCTS, conf, gaussian(RANDOM, 1, TwinHarness.numberOfParams(conf)));
+        return TwinHarness.twin(Way.HALF_PRODUCTS, conf, gaussian(RANDOM, 1, TwinHarness.numberOfParams(conf)));
+    }
+
+    @Test
+    void handsItsOutputToAOneByOneConvolutionWithoutACopy() {
+        TwinLayer twin = ofTwoChannels();
         INDArray output =
                 twin.activate(TestArrays.half(gaussian(RANDOM, 1, 2, 2, 6, 6)), false, TwinHarness.noWorkspaces());
         ConvolutionLayer next =
@@ -200,13 +203,7 @@ class ConvolutionTwinTest {
 
     @Test
     void refusesAnInputWithOtherChannels() {
-        ConvolutionLayer conf = new ConvolutionLayer.Builder(3, 3)
-                .nIn(2)
-                .nOut(5)
-                .activation(Activation.TANH)
-                .build();
-        TwinLayer twin =
-                TwinHarness.twin(Way.HALF_PRODUCTS, conf, gaussian(RANDOM, 1, TwinHarness.numberOfParams(conf)));
+        TwinLayer twin = ofTwoChannels();
         INDArray input = TestArrays.half(gaussian(RANDOM, 1, 2, 3, 6, 6));
         assertThrows(DL4JInvalidInputException.class, () -> twin.activate(input, false, TwinHarness.noWorkspaces()));
     }

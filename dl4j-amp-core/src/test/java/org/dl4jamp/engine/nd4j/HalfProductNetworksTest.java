@@ -3,6 +3,8 @@ package org.dl4jamp.engine.nd4j;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -116,34 +118,29 @@ class HalfProductNetworksTest {
         return (backprop == BackpropType.TruncatedBPTT ? layers.tBPTTLength(4) : layers).build();
     }
 
+    @Retention(RetentionPolicy.RUNTIME)
     @ParameterizedTest
     @EnumSource(
             value = WorkspaceMode.class,
             names = {"NONE", "ENABLED"})
+    private @interface WithAndWithoutWorkspaces {}
+
+    @WithAndWithoutWorkspaces
     void aDenseNetworkWithDropout(WorkspaceMode workspaces) {
         compare(dense(workspaces), vectors(), 2);
     }
 
-    @ParameterizedTest
-    @EnumSource(
-            value = WorkspaceMode.class,
-            names = {"NONE", "ENABLED"})
+    @WithAndWithoutWorkspaces
     void aConvolutionalNetworkWithBatchNormAndPooling(WorkspaceMode workspaces) {
         compare(convolutional(workspaces), images(), 4);
     }
 
-    @ParameterizedTest
-    @EnumSource(
-            value = WorkspaceMode.class,
-            names = {"NONE", "ENABLED"})
+    @WithAndWithoutWorkspaces
     void aRecurrentNetworkWithMasks(WorkspaceMode workspaces) {
         compare(recurrent(workspaces, BackpropType.Standard), maskedSequences(), 2);
     }
 
-    @ParameterizedTest
-    @EnumSource(
-            value = WorkspaceMode.class,
-            names = {"NONE", "ENABLED"})
+    @WithAndWithoutWorkspaces
     void aRecurrentNetworkWithTruncatedBptt(WorkspaceMode workspaces) {
         compare(recurrent(workspaces, BackpropType.TruncatedBPTT), maskedSequences(), 2);
     }
