@@ -22,7 +22,6 @@ import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
-import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.conf.layers.Upsampling2D;
@@ -42,7 +41,6 @@ import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.learning.config.Sgd;
-import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
  * DL4J runs a frozen layer through which gradients flow forward as in inference, and backward all the same: each twin
@@ -122,12 +120,7 @@ class FrozenWithBackpropTest {
     }
 
     private static MultiLayerNetwork network(Layer frozen, InputType input, int rank) {
-        Layer last = rank == 3
-                ? new RnnOutputLayer.Builder(LossFunction.MSE)
-                        .nOut(2)
-                        .activation(Activation.IDENTITY)
-                        .build()
-                : Networks.regression(2);
+        Layer last = rank == 3 ? Networks.rnnRegression(2) : Networks.regression(2);
         MultiLayerConfiguration configuration = new NeuralNetConfiguration.Builder()
                 .seed(5)
                 .updater(new Sgd(0.1))

@@ -153,13 +153,7 @@ class InputGradientTest {
 
     private static MultiLayerNetwork recurrent(FeedForwardLayer.Builder<?> layer) {
         return network(
-                InputType.recurrent(2, 4),
-                new DropoutLayer.Builder(1.0).build(),
-                layer,
-                new RnnOutputLayer.Builder(LossFunction.MSE)
-                        .nOut(2)
-                        .activation(Activation.IDENTITY)
-                        .build());
+                InputType.recurrent(2, 4), new DropoutLayer.Builder(1.0).build(), layer, Networks.rnnRegression(2));
     }
 
     private static MultiLayerNetwork network(

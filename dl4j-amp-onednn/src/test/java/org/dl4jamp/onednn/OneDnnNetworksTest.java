@@ -26,7 +26,6 @@ import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
-import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.conf.weightnoise.DropConnect;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -305,10 +304,7 @@ class OneDnnNetworksTest {
                         .nOut(4)
                         .weightNoise(new DropConnect(0.9))
                         .build())
-                .layer(new RnnOutputLayer.Builder(LossFunction.MSE)
-                        .nOut(1)
-                        .activation(Activation.IDENTITY)
-                        .build())
+                .layer(Networks.rnnRegression(1))
                 .setInputType(InputType.recurrent(3, 5))
                 .build());
         for (Precision precision : Types.precisions()) {

@@ -14,11 +14,11 @@ import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
-import org.deeplearning4j.parallelism.ParallelWrapper;
 import org.deeplearning4j.parallelism.ParallelWrapper.TrainingMode;
+import org.deeplearning4j.parallelism.ParallelWrapper;
+import org.dl4jamp.Configs;
 import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
-import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -119,11 +119,7 @@ final class Replicas {
 
     /** HALF on ND4J's engine, with a loss scale so high that the first steps overflow. */
     static AmpConfig half() {
-        return AmpConfig.builder()
-                .precision(Precision.HALF)
-                .engine("nd4j")
-                .lossScaler(DynamicLossScaler.builder().initialScale(0x1p22).build())
-                .build();
+        return Configs.half(DynamicLossScaler.builder().initialScale(0x1p22).build());
     }
 
     /** Returns what oneDNN computes best on this CPU. */

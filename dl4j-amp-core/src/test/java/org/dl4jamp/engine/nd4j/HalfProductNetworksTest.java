@@ -20,7 +20,6 @@ import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
-import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.MemoryOutsideWorkspaces;
@@ -44,7 +43,6 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
-import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
  * Networks with workspaces and loss scaling, trained with either kind of twin: both round the same numbers, and differ
@@ -109,10 +107,7 @@ class HalfProductNetworksTest {
                 .list(
                         new LSTM.Builder().nOut(9).activation(Activation.TANH).build(),
                         new LSTM.Builder().nOut(6).activation(Activation.TANH).build(),
-                        new RnnOutputLayer.Builder(LossFunction.MSE)
-                                .nOut(2)
-                                .activation(Activation.IDENTITY)
-                                .build())
+                        Networks.rnnRegression(2))
                 .setInputType(InputType.recurrent(3))
                 .backpropType(backprop);
         return (backprop == BackpropType.TruncatedBPTT ? layers.tBPTTLength(4) : layers).build();

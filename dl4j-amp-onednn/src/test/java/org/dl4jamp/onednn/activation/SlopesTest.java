@@ -13,7 +13,6 @@ import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.EmbeddingLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.weights.WeightInit;
@@ -34,7 +33,6 @@ import org.nd4j.linalg.activations.impl.ActivationPReLU;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
-import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
  * Where a function has a corner, its slope is the one that ND4J takes: exact zeros aren't rare, as constraints, padding
@@ -112,10 +110,7 @@ class SlopesTest {
                 .nOut(3)
                 .activation(new ActivationLReLU(0.3))
                 .build();
-        Layer output = new RnnOutputLayer.Builder(LossFunction.MSE)
-                .nOut(2)
-                .activation(Activation.IDENTITY)
-                .build();
+        Layer output = Networks.rnnRegression(2);
         INDArray features = Nd4j.zeros(2, 2, 4);
         features.putScalar(0, 1, 2, 1.5);
         compare(configuration(InputType.recurrent(2, 4), recurrent, output), features, Nd4j.ones(2, 2, 4));
