@@ -38,6 +38,9 @@ import org.deeplearning4j.nn.conf.layers.convolutional.Cropping2D;
 import org.deeplearning4j.nn.conf.layers.convolutional.Cropping3D;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
 import org.deeplearning4j.nn.weights.WeightInitDistribution;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.dataset.DataSet;
@@ -268,5 +271,13 @@ class ConvolutionalLayersTest extends LayerCases {
 
     static Stream<LayerCase> inBfloat16() {
         return images();
+    }
+
+    @Tag("long")
+    @ParameterizedTest
+    @MethodSource("all")
+    @Override
+    void runsInAGraph(LayerCase layer) {
+        super.runsInAGraph(layer);
     }
 }

@@ -32,6 +32,9 @@ import org.deeplearning4j.nn.conf.layers.recurrent.TimeDistributed;
 import org.deeplearning4j.nn.conf.layers.util.MaskLayer;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.deeplearning4j.nn.conf.weightnoise.DropConnect;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -263,5 +266,21 @@ class RecurrentLayersTest extends LayerCases {
     static Stream<LayerCase> inBfloat16() {
         return Stream.of(toVectors(), oneDimensional(), sequencesOfWordsAndCopies())
                 .flatMap(Function.identity());
+    }
+
+    @Tag("long")
+    @ParameterizedTest
+    @MethodSource("all")
+    @Override
+    void runsWhenForced(LayerCase layer) {
+        super.runsWhenForced(layer);
+    }
+
+    @Tag("long")
+    @ParameterizedTest
+    @MethodSource("all")
+    @Override
+    void runsInAGraph(LayerCase layer) {
+        super.runsInAGraph(layer);
     }
 }
