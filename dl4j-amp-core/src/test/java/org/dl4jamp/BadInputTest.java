@@ -61,13 +61,12 @@ class BadInputTest {
 
     @Test
     void parametersHaveToBeFloat() {
-        MultiLayerNetwork doubles = new MultiLayerNetwork(Networks.builder(new Adam())
+        MultiLayerNetwork doubles = Networks.init(Networks.builder(new Adam())
                 .dataType(DataType.DOUBLE)
                 .list()
                 .layer(Networks.softmax(3))
                 .setInputType(InputType.feedForward(4))
                 .build());
-        doubles.init();
         assertRefused(() -> MixedPrecision.enable(doubles), "DOUBLE", "FLOAT", "convertDataType");
     }
 

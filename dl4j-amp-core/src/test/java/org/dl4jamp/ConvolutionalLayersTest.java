@@ -1,5 +1,6 @@
 package org.dl4jamp;
 
+import java.util.function.Function;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
@@ -37,7 +38,6 @@ import org.deeplearning4j.nn.conf.layers.convolutional.Cropping2D;
 import org.deeplearning4j.nn.conf.layers.convolutional.Cropping3D;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
 import org.deeplearning4j.nn.weights.WeightInitDistribution;
-import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -52,7 +52,7 @@ import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
  * Every layer of DL4J for images and volumes, between two convolutions, against FP32. Batch normalization of volumes
  * isn't among them: DL4J's takes rank 2 and 4 only.
  */
-class ConvolutionalLayersTest {
+class ConvolutionalLayersTest extends LayerCases {
     private static final DataSet IMAGES = Networks.images(12, 3, 8, 3);
 
     private static LayerCase between(String name, Layer layer) {
@@ -265,28 +265,19 @@ class ConvolutionalLayersTest {
                 inSpace("cropping in space", new Cropping3D.Builder(1, 1, 1).build()));
     }
 
-    @ParameterizedTest
-    @MethodSource({"images", "capsules", "volumes"})
-    void runsByDefaultInHalf(LayerCase layer) {
-        layer.runsByDefault(Precision.HALF);
+    static Stream<LayerCase> all() {
+        return Stream.of(images(), capsules(), volumes()).flatMap(Function.identity());
     }
 
-    @ParameterizedTest
-    @MethodSource("images")
-    void runsByDefaultInBfloat16(LayerCase layer) {
-        layer.runsByDefault(Precision.BFLOAT16);
-    }
-
-    @ParameterizedTest
-    @MethodSource({"images", "capsules", "volumes"})
-    void runsWhenForced(LayerCase layer) {
-        layer.runsWhenForced();
+    static Stream<LayerCase> inBfloat16() {
+        return images();
     }
 
     @Tag("long")
     @ParameterizedTest
-    @MethodSource({"images", "capsules", "volumes"})
+    @MethodSource("all")
+    @Override
     void runsInAGraph(LayerCase layer) {
-        layer.runsInAGraph();
+        super.runsInAGraph(layer);
     }
 }

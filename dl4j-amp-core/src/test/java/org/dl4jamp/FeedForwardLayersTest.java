@@ -2,6 +2,7 @@ package org.dl4jamp;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.distribution.NormalDistribution;
@@ -25,9 +26,6 @@ import org.deeplearning4j.nn.conf.layers.variational.VariationalAutoencoder;
 import org.deeplearning4j.nn.conf.weightnoise.DropConnect;
 import org.deeplearning4j.nn.conf.weightnoise.WeightNoise;
 import org.deeplearning4j.nn.weights.WeightInitDistribution;
-import org.dl4jamp.precision.Precision;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -36,7 +34,7 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Adam;
 
 /** Every feed-forward layer of DL4J, between two dense layers, against FP32. */
-class FeedForwardLayersTest {
+class FeedForwardLayersTest extends LayerCases {
     private static final DataSet VECTORS = Networks.vectors(64, 10, 3);
 
     private static LayerCase between(String name, Layer layer) {
@@ -184,27 +182,11 @@ class FeedForwardLayersTest {
                                 .build()));
     }
 
-    @ParameterizedTest
-    @MethodSource({"hiddenLayers", "frozen", "embeddings"})
-    void runsByDefaultInHalf(LayerCase layer) {
-        layer.runsByDefault(Precision.HALF);
+    static Stream<LayerCase> all() {
+        return Stream.of(hiddenLayers(), frozen(), embeddings()).flatMap(Function.identity());
     }
 
-    @ParameterizedTest
-    @MethodSource({"hiddenLayers", "frozen", "embeddings"})
-    void runsByDefaultInBfloat16(LayerCase layer) {
-        layer.runsByDefault(Precision.BFLOAT16);
-    }
-
-    @ParameterizedTest
-    @MethodSource({"hiddenLayers", "frozen", "embeddings"})
-    void runsWhenForced(LayerCase layer) {
-        layer.runsWhenForced();
-    }
-
-    @ParameterizedTest
-    @MethodSource({"hiddenLayers", "frozen", "embeddings"})
-    void runsInAGraph(LayerCase layer) {
-        layer.runsInAGraph();
+    static Stream<LayerCase> inBfloat16() {
+        return all();
     }
 }

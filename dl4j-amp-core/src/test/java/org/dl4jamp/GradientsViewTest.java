@@ -1,7 +1,6 @@
 package org.dl4jamp;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertNotNull;
 
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -14,16 +13,19 @@ import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 
 /** A gradient view that is made anew while mixed precision is enabled, as {@code initGradientsView()} does. */
-class GradientsViewTest {
+class GradientsViewTest extends GradientsViewClaims {
     private static final AmpConfig FLOAT =
             AmpConfig.builder().engine("nd4j").precision(Precision.FLOAT).build();
 
     private final DataSet data = Networks.vectors(16, 20, 3);
     private final DataSet images = Networks.images(8, 3, 8, 3);
+
+    GradientsViewTest() {
+        super(FLOAT);
+    }
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
@@ -87,21 +89,5 @@ class GradientsViewTest {
                 .getFirst();
         updater.update(gradient, 0, 0, 16, LayerWorkspaceMgr.noWorkspaces());
         network.params().subi(gradient.gradient());
-    }
-
-    @Test
-    void whatIsDividedByTheMinibatchCanBeRead() {
-        MultiLayerNetwork network = Networks.init(Networks.cnn());
-        DataSet pictures = Networks.images(4, 3, 12, 3);
-        MultiLayerNetwork plain = network.clone();
-        plain.fit(pictures);
-        MixedPrecision.enable(network, FLOAT);
-        network.fit(pictures);
-        var expected = ((BaseMultiLayerUpdater<?>) plain.getUpdater()).getGradientsForMinibatchDivision();
-        var actual = ((BaseMultiLayerUpdater<?>) network.getUpdater()).getGradientsForMinibatchDivision();
-        assertNotNull(actual);
-        assertEquals(
-                expected.stream().map(INDArray::length).toList(),
-                actual.stream().map(INDArray::length).toList());
     }
 }

@@ -6,12 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
-import org.deeplearning4j.nn.conf.graph.AttentionVertex;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
 import org.deeplearning4j.nn.conf.graph.MergeVertex;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.LSTM;
-import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
@@ -25,7 +23,6 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.dataset.MultiDataSet;
 import org.nd4j.linalg.learning.config.Adam;
-import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /** Graphs of several inputs and outputs, and of shapes that only graphs have. */
 class GraphsTest {
@@ -42,13 +39,7 @@ class GraphsTest {
                 .addVertex("both", new MergeVertex(), "a", "sum")
                 .addLayer("c", Networks.dense(8, Activation.TANH), "both")
                 .addLayer("classes", Networks.softmax(3), "c")
-                .addLayer(
-                        "values",
-                        new OutputLayer.Builder(LossFunction.MSE)
-                                .nOut(2)
-                                .activation(Activation.IDENTITY)
-                                .build(),
-                        "sum")
+                .addLayer("values", Networks.regression(2), "sum")
                 .setOutputs("classes", "values")
                 .build());
     }
@@ -121,19 +112,7 @@ class GraphsTest {
                 .addInputs("x")
                 .setInputTypes(InputType.recurrent(5))
                 .addLayer("a", new LSTM.Builder().nOut(8).build(), "x")
-                .addVertex(
-                        "attention",
-                        new AttentionVertex.Builder()
-                                .nInQueries(8)
-                                .nInKeys(8)
-                                .nInValues(8)
-                                .nOut(6)
-                                .nHeads(1)
-                                .projectInput(true)
-                                .build(),
-                        "a",
-                        "a",
-                        "a")
+                .addVertex("attention", Networks.attention(8, 6, 1), "a", "a", "a")
                 .addLayer("out", Networks.rnnSoftmax(3), "attention")
                 .setOutputs("out")
                 .build());

@@ -6,13 +6,17 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.Precision;
-import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-class InferencePassesTest {
-    private static AmpConfig config(Precision precision) {
-        return AmpConfig.builder().engine("nd4j").precision(precision).build();
+/** Layers in one pass in inference mode on the portable engine. */
+@ParameterizedClass
+@CsvSource({"HALF, 0.005", "BFLOAT16, 0.02"})
+class InferencePassesTest extends InferencePassesContract {
+    InferencePassesTest(Precision precision, double bound) {
+        super(AmpConfig.builder().engine("nd4j").precision(precision).build(), bound);
     }
 
     @Test
@@ -25,32 +29,6 @@ class InferencePassesTest {
             assertEquals(expected, network.output(features));
             String plan = mode.plan().toString();
             assertFalse(plan.contains("folded") || plan.contains("in one pass"), plan);
-        }
-    }
-
-    @Nested
-    class InHalf extends InferencePassesContract {
-        @Override
-        protected AmpConfig config() {
-            return InferencePassesTest.config(Precision.HALF);
-        }
-
-        @Override
-        protected double bound() {
-            return 0.005;
-        }
-    }
-
-    @Nested
-    class InBfloat16 extends InferencePassesContract {
-        @Override
-        protected AmpConfig config() {
-            return InferencePassesTest.config(Precision.BFLOAT16);
-        }
-
-        @Override
-        protected double bound() {
-            return 0.02;
         }
     }
 }

@@ -6,7 +6,6 @@ import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
@@ -16,11 +15,9 @@ import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.learning.config.Adam;
-import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /** A step that overflows in layers that wrap others, whose gradients DL4J's own initializers can't take apart. */
 class OverflowOfWrappedLayersTest {
@@ -38,10 +35,7 @@ class OverflowOfWrappedLayersTest {
         MultiLayerNetwork network = Networks.init(Networks.builder(new Adam(1e-2))
                 .list()
                 .layer(layer)
-                .layer(new RnnOutputLayer.Builder(LossFunction.MCXENT)
-                        .nOut(2)
-                        .activation(Activation.SOFTMAX)
-                        .build())
+                .layer(Networks.rnnSoftmax(2))
                 .setInputType(InputType.recurrent(3, 5))
                 .build());
         DataSet data = Networks.sequences(4, 3, 2, 5);

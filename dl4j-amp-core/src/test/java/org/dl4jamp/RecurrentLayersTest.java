@@ -2,6 +2,7 @@ package org.dl4jamp;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
@@ -31,7 +32,6 @@ import org.deeplearning4j.nn.conf.layers.recurrent.TimeDistributed;
 import org.deeplearning4j.nn.conf.layers.util.MaskLayer;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.deeplearning4j.nn.conf.weightnoise.DropConnect;
-import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -47,7 +47,7 @@ import org.nd4j.linalg.learning.config.Adam;
  * Every layer of DL4J for time series, behind an LSTM, against FP32. Without the simple recurrent layer with layer
  * normalization and the attention layer with learned queries: DL4J 1.0.0-M2.1 fails to run them in FP32.
  */
-class RecurrentLayersTest {
+class RecurrentLayersTest extends LayerCases {
     private static final DataSet SEQUENCES = Networks.sequences(8, 5, 3, 6);
     private static final DataSet MASKED = Networks.maskedSequences(8, 5, 3, 6);
     private static final DataSet CLASSIFIED =
@@ -258,29 +258,29 @@ class RecurrentLayersTest {
                         Networks.rnnSoftmax(3)));
     }
 
-    @ParameterizedTest
-    @MethodSource({"recurrent", "toVectors", "oneDimensional", "sequencesOfWordsAndCopies"})
-    void runsByDefaultInHalf(LayerCase layer) {
-        layer.runsByDefault(Precision.HALF);
+    static Stream<LayerCase> all() {
+        return Stream.of(recurrent(), toVectors(), oneDimensional(), sequencesOfWordsAndCopies())
+                .flatMap(Function.identity());
     }
 
-    @ParameterizedTest
-    @MethodSource({"toVectors", "oneDimensional", "sequencesOfWordsAndCopies"})
-    void runsByDefaultInBfloat16(LayerCase layer) {
-        layer.runsByDefault(Precision.BFLOAT16);
+    static Stream<LayerCase> inBfloat16() {
+        return Stream.of(toVectors(), oneDimensional(), sequencesOfWordsAndCopies())
+                .flatMap(Function.identity());
     }
 
     @Tag("long")
     @ParameterizedTest
-    @MethodSource({"recurrent", "toVectors", "oneDimensional", "sequencesOfWordsAndCopies"})
+    @MethodSource("all")
+    @Override
     void runsWhenForced(LayerCase layer) {
-        layer.runsWhenForced();
+        super.runsWhenForced(layer);
     }
 
     @Tag("long")
     @ParameterizedTest
-    @MethodSource({"recurrent", "toVectors", "oneDimensional", "sequencesOfWordsAndCopies"})
+    @MethodSource("all")
+    @Override
     void runsInAGraph(LayerCase layer) {
-        layer.runsInAGraph();
+        super.runsInAGraph(layer);
     }
 }

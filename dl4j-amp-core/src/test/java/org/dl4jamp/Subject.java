@@ -8,7 +8,6 @@ import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.AutoEncoder;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -45,10 +44,7 @@ record Subject(Model network, DataSet data) {
                         .nOut(CLASSES)
                         .activation(Activation.SOFTMAX)
                         .build()
-                : new OutputLayer.Builder(LossFunction.MCXENT)
-                        .nOut(CLASSES)
-                        .activation(Activation.SOFTMAX)
-                        .build();
+                : Networks.softmax(CLASSES);
         hidden.setLayerName(HIDDEN);
         InputType type = sequences ? InputType.recurrent(FEATURES, STEPS) : InputType.feedForward(FEATURES);
         NeuralNetConfiguration.Builder builder = new NeuralNetConfiguration.Builder()
@@ -61,7 +57,7 @@ record Subject(Model network, DataSet data) {
                 : Networks.vectors(EXAMPLES, FEATURES, CLASSES);
         data.setLabelNames(List.of("a", "b"));
         if (graph) {
-            ComputationGraph network = new ComputationGraph(builder.graphBuilder()
+            ComputationGraph network = Networks.init(builder.graphBuilder()
                     .addInputs("in")
                     .addLayer(FIRST, first, "in")
                     .addLayer(HIDDEN, hidden, FIRST)
@@ -69,16 +65,14 @@ record Subject(Model network, DataSet data) {
                     .setOutputs("out")
                     .setInputTypes(type)
                     .build());
-            network.init();
             return new Subject(network, data);
         }
-        MultiLayerNetwork network = new MultiLayerNetwork(builder.list()
+        MultiLayerNetwork network = Networks.init(builder.list()
                 .layer(first)
                 .layer(hidden)
                 .layer(output)
                 .setInputType(type)
                 .build());
-        network.init();
         return new Subject(network, data);
     }
 

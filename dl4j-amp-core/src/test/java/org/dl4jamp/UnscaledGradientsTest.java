@@ -11,7 +11,6 @@ import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
-import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.scale.LossScaler;
@@ -32,14 +31,6 @@ import org.nd4j.linalg.learning.config.Sgd;
 class UnscaledGradientsTest {
     private static final double ALIGNED = 0.999;
 
-    private static AmpConfig half(LossScaler scaler) {
-        return AmpConfig.builder()
-                .precision(Precision.HALF)
-                .engine("nd4j")
-                .lossScaler(scaler)
-                .build();
-    }
-
     private static List<LossScaler> scalers() {
         return List.of(DynamicLossScaler.builder().build(), new StaticLossScaler(1 << 24), new NoLossScaler());
     }
@@ -52,7 +43,7 @@ class UnscaledGradientsTest {
         Pair<Gradient, INDArray> expected = fp32.calculateGradients(one.getFeatures(), one.getLabels(), null, null);
         for (LossScaler scaler : scalers()) {
             MultiLayerNetwork network = fp32.clone();
-            MixedPrecision amp = MixedPrecision.enable(network, half(scaler));
+            MixedPrecision amp = MixedPrecision.enable(network, Configs.half(scaler));
             for (int i = 0; i < 2; i++) {
                 Pair<Gradient, INDArray> actual =
                         network.calculateGradients(one.getFeatures(), one.getLabels(), null, null);
@@ -80,7 +71,7 @@ class UnscaledGradientsTest {
         DataSet sequence = Networks.sequences(1, 5, 3, 6);
         MultiLayerNetwork lstm = Networks.init(Networks.lstm());
         MultiLayerNetwork half = lstm.clone();
-        MixedPrecision.enable(half, half(new StaticLossScaler(1 << 24)));
+        MixedPrecision.enable(half, Configs.half(new StaticLossScaler(1 << 24)));
         Gradients.assertAligned(
                 lstm.calculateGradients(sequence.getFeatures(), sequence.getLabels(), null, null)
                         .getFirst()
@@ -93,7 +84,7 @@ class UnscaledGradientsTest {
         DataSet images = Networks.images(2, 3, 8, 3);
         ComputationGraph graph = Networks.init(Networks.residual());
         ComputationGraph halfGraph = graph.clone();
-        MixedPrecision.enable(halfGraph, half(new StaticLossScaler(1 << 24)));
+        MixedPrecision.enable(halfGraph, Configs.half(new StaticLossScaler(1 << 24)));
         for (ComputationGraph each : List.of(graph, halfGraph)) {
             each.setInputs(images.getFeatures());
             each.setLabels(images.getLabels());
@@ -118,7 +109,7 @@ class UnscaledGradientsTest {
     void errorsFromOutsideMayHaveAnySize(double size) {
         MultiLayerNetwork fp32 = withoutOutputLayer();
         MultiLayerNetwork half = fp32.clone();
-        MixedPrecision.enable(half, half(DynamicLossScaler.builder().build()));
+        MixedPrecision.enable(half, Configs.half(DynamicLossScaler.builder().build()));
         INDArray features = Networks.vectors(8, 20, 3).getFeatures();
         INDArray errors = Nd4j.randn(DataType.FLOAT, 8, 3).muli(size);
         Pair<Gradient, INDArray> expected = ofErrors(fp32, features, errors);
@@ -158,8 +149,8 @@ class UnscaledGradientsTest {
                 .setOutputs("last")
                 .build());
         ComputationGraph half = fp32.clone();
-        MixedPrecision amp =
-                MixedPrecision.enable(half, half(DynamicLossScaler.builder().build()));
+        MixedPrecision amp = MixedPrecision.enable(
+                half, Configs.half(DynamicLossScaler.builder().build()));
         assertEquals(Precision.HALF, amp.plan().row("gated").output());
         INDArray features = Networks.vectors(8, 20, 3).getFeatures();
         INDArray errors = Nd4j.randn(DataType.FLOAT, 8, 3).muli(size);

@@ -106,12 +106,17 @@ class UpdatersTest {
         }
     }
 
+    private DataSet notFinite() {
+        DataSet nan = data.copy();
+        nan.getFeatures().putScalar(0, Float.NaN);
+        return nan;
+    }
+
     @Test
     void aStepThatEndedInAnExceptionIsNotAnIteration() {
         MultiLayerNetwork plain = network(new Adam(0.01));
         MultiLayerNetwork enabled = network(new Adam(0.01));
-        DataSet nan = data.copy();
-        nan.getFeatures().putScalar(0, Float.NaN);
+        DataSet nan = notFinite();
         MixedPrecision amp = MixedPrecision.enable(
                 enabled,
                 AmpConfig.builder()
@@ -133,8 +138,7 @@ class UpdatersTest {
     void anIterationCountThatIsSetIsTaken() {
         MultiLayerNetwork plain = network(new Adam(0.01));
         MultiLayerNetwork enabled = network(new Adam(0.01));
-        DataSet nan = data.copy();
-        nan.getFeatures().putScalar(0, Float.NaN);
+        DataSet nan = notFinite();
         MixedPrecision.enable(enabled, FLOAT);
         for (int i = 0; i < 3; i++) {
             plain.fit(data);

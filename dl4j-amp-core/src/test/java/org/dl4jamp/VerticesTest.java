@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration.GraphBuilder;
-import org.deeplearning4j.nn.conf.graph.AttentionVertex;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
 import org.deeplearning4j.nn.conf.graph.GraphVertex;
 import org.deeplearning4j.nn.conf.graph.L2NormalizeVertex;
@@ -187,19 +186,7 @@ class VerticesTest {
                 ofSequences(
                         "attention",
                         behindLstm()
-                                .addVertex(
-                                        "attention",
-                                        new AttentionVertex.Builder()
-                                                .nInQueries(8)
-                                                .nInKeys(8)
-                                                .nInValues(8)
-                                                .nOut(6)
-                                                .nHeads(2)
-                                                .projectInput(true)
-                                                .build(),
-                                        "a",
-                                        "a",
-                                        "a")
+                                .addVertex("attention", Networks.attention(8, 6, 2), "a", "a", "a")
                                 .addLayer("b", lstm(6), "attention")
                                 .addLayer("out", Networks.rnnSoftmax(3), "b")));
     }

@@ -17,7 +17,6 @@ import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.LSTM;
-import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
@@ -41,7 +40,6 @@ import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.learning.config.Nesterovs;
 import org.nd4j.linalg.learning.config.RmsProp;
 import org.nd4j.linalg.learning.config.Sgd;
-import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 import org.nd4j.linalg.schedule.MapSchedule;
 import org.nd4j.linalg.schedule.ScheduleType;
 
@@ -349,10 +347,7 @@ class AccumulationTest {
         return Networks.builder(new Sgd(1))
                 .list()
                 .layer(new LSTM.Builder().nOut(12).build())
-                .layer(new RnnOutputLayer.Builder(LossFunction.MCXENT)
-                        .nOut(3)
-                        .activation(Activation.SOFTMAX)
-                        .build())
+                .layer(Networks.rnnSoftmax(3))
                 .setInputType(InputType.recurrent(5))
                 .backpropType(BackpropType.TruncatedBPTT)
                 .tBPTTLength(5)

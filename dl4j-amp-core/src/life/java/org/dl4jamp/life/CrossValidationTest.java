@@ -44,16 +44,11 @@ class CrossValidationTest {
                     .setInputType(InputType.feedForward(20))
                     .build());
         }
-        return Networks.init(Networks.builder(new Adam(1e-3))
-                .graphBuilder()
-                .addInputs("in")
-                .setInputTypes(InputType.feedForward(20))
-                .addLayer("first", Networks.dense(256, Activation.RELU), "in")
-                .addLayer("left", Networks.dense(256, Activation.TANH), "first")
-                .addLayer("right", Networks.dense(256, Activation.TANH), "first")
-                .addLayer("out", Networks.softmax(3), "left", "right")
-                .setOutputs("out")
-                .build());
+        return Networks.init(Networks.branches(
+                new Adam(1e-3),
+                Networks.dense(256, Activation.RELU),
+                Networks.dense(256, Activation.TANH),
+                Networks.dense(256, Activation.TANH)));
     }
 
     @ParameterizedTest

@@ -17,7 +17,6 @@ import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
-import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
@@ -39,7 +38,6 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
-import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
  * A penalty on the norm of the gradient, compared with Hessians computed by hand and with gradients in double
@@ -83,10 +81,7 @@ class GradientPenaltyTest {
     private static MultiLayerConfiguration linearRegression() {
         return Networks.builder(new Sgd(RATE))
                 .list()
-                .layer(new OutputLayer.Builder(LossFunction.MSE)
-                        .nOut(1)
-                        .activation(Activation.IDENTITY)
-                        .build())
+                .layer(Networks.regression(1))
                 .setInputType(InputType.feedForward(4))
                 .build();
     }

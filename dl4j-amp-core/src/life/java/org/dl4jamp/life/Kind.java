@@ -35,16 +35,11 @@ enum Kind {
     GRAPH {
         @Override
         ComputationGraph network() {
-            return Networks.init(Networks.builder(new Nesterovs(0.05, 0.9))
-                    .graphBuilder()
-                    .addInputs("in")
-                    .setInputTypes(InputType.feedForward(20))
-                    .addLayer("first", Networks.dense(32, Activation.TANH), "in")
-                    .addLayer("left", Networks.dense(24, Activation.RELU), "first")
-                    .addLayer("right", Networks.dense(12, Activation.TANH), "first")
-                    .addLayer("out", Networks.softmax(3), "left", "right")
-                    .setOutputs("out")
-                    .build());
+            return Networks.init(Networks.branches(
+                    new Nesterovs(0.05, 0.9),
+                    Networks.dense(32, Activation.TANH),
+                    Networks.dense(24, Activation.RELU),
+                    Networks.dense(12, Activation.TANH)));
         }
     };
 
@@ -65,11 +60,7 @@ enum Kind {
     }
 
     static void fit(Model network, DataSet data) {
-        if (network instanceof MultiLayerNetwork layers) {
-            layers.fit(data);
-        } else {
-            ((ComputationGraph) network).fit(data);
-        }
+        Networks.fit(network, data);
     }
 
     static void fit(Model network, DataSetIterator data, int epochs) {

@@ -6,7 +6,6 @@ import java.util.List;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
-import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.MixedPrecision;
@@ -19,7 +18,6 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.dataset.MultiDataSet;
 import org.nd4j.linalg.dataset.adapter.SingletonMultiDataSetIterator;
 import org.nd4j.linalg.learning.config.Nesterovs;
-import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /** Several inputs, several outputs, and masks of one of them. */
 class MultiDataSetTest {
@@ -34,13 +32,7 @@ class MultiDataSetTest {
                 .addLayer("last", new GlobalPoolingLayer(), "lstm")
                 .addLayer("both", Networks.dense(24, Activation.TANH), "dense", "last")
                 .addLayer("class", Networks.softmax(3), "both")
-                .addLayer(
-                        "number",
-                        new OutputLayer.Builder(LossFunction.MSE)
-                                .nOut(1)
-                                .activation(Activation.IDENTITY)
-                                .build(),
-                        "both")
+                .addLayer("number", Networks.regression(1), "both")
                 .setOutputs("class", "number")
                 .build());
     }

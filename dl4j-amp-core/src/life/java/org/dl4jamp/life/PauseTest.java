@@ -405,11 +405,7 @@ class PauseTest {
         fit(stock, 4);
         fit(network, 1);
         try (Pause fp32 = amp.pause()) {
-            if (network instanceof MultiLayerNetwork layers) {
-                layers.initGradientsView();
-            } else {
-                ((ComputationGraph) network).initGradientsView();
-            }
+            Networks.renewGradientsView(network);
             fit(network, 1);
         }
         fit(network, 2);

@@ -15,6 +15,7 @@ import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.Configs;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
@@ -123,11 +124,7 @@ class RefusedSettingsTest {
                     "lossScaler(");
             assertFalse(Side.isEnabled(network));
         }
-        AmpConfig instead = AmpConfig.builder()
-                .precision(Precision.HALF)
-                .engine("nd4j")
-                .lossScaler(shared.scaler())
-                .build();
+        AmpConfig instead = Configs.half(shared.scaler());
         MixedPrecision amp = Sides.enable(network, instead);
         Kind.fit(network, Networks.sequences(4, 5, 3, 8));
         assertEquals(2, amp.stepsTaken() + amp.stepsSkipped());
@@ -175,14 +172,6 @@ class RefusedSettingsTest {
         }
     }
 
-    private static AmpConfig half(LossScaler scaler) {
-        return AmpConfig.builder()
-                .precision(Precision.HALF)
-                .engine("nd4j")
-                .lossScaler(scaler)
-                .build();
-    }
-
     @ParameterizedTest
     @ValueSource(doubles = {Double.NaN, -4, 0, -0.0, 1e-39, 1e300, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY})
     void aScaleThatIsNoneIsRefusedWheneverItIsGiven(double scale) {
@@ -191,10 +180,11 @@ class RefusedSettingsTest {
             Own own = new Own(() -> given[0], true);
             Model network = kind.network();
             String refusal = "lossScaler: scale() of my scaler returned " + scale + "; ";
-            assertSays(message(() -> Sides.enable(network, half(own))), refusal, "1.17549435E-38 to 3.4028235E38");
+            assertSays(
+                    message(() -> Sides.enable(network, Configs.half(own))), refusal, "1.17549435E-38 to 3.4028235E38");
             assertFalse(Side.isEnabled(network));
             given[0] = 256;
-            MixedPrecision amp = Sides.enable(network, half(own));
+            MixedPrecision amp = Sides.enable(network, Configs.half(own));
             DataSet data = Kind.data();
             Kind.fit(network, data);
             INDArray before = network.params().dup();
@@ -211,7 +201,9 @@ class RefusedSettingsTest {
     @Test
     void aScalerThatHasNoCopyIsNamed() {
         Model network = Kind.MULTI_LAYER.network();
-        assertSays(message(() -> Sides.enable(network, half(new Own(() -> 2, false)))), "lossScaler(my scaler).copy()");
+        assertSays(
+                message(() -> Sides.enable(network, Configs.half(new Own(() -> 2, false)))),
+                "lossScaler(my scaler).copy()");
         assertFalse(Side.isEnabled(network));
     }
 

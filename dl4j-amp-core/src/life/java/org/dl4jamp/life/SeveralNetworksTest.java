@@ -67,13 +67,7 @@ class SeveralNetworksTest {
                 .addLayer("left", Networks.dense(16, Activation.RELU), "trunk")
                 .addLayer("right", Networks.dense(16, Activation.TANH), "trunk")
                 .addLayer("class", Networks.softmax(3), "left")
-                .addLayer(
-                        "value",
-                        new OutputLayer.Builder(LossFunction.MSE)
-                                .nOut(2)
-                                .activation(Activation.IDENTITY)
-                                .build(),
-                        "right")
+                .addLayer("value", Networks.regression(2), "right")
                 .setOutputs("class", "value")
                 .build());
     }

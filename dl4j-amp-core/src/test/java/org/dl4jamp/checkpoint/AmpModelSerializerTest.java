@@ -226,15 +226,19 @@ class AmpModelSerializerTest {
         assertTrue(e.getMessage().contains("missing"), e.getMessage());
     }
 
+    private void assertRejected(String afterTheFile) {
+        AmpException e =
+                assertThrows(AmpException.class, () -> AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()));
+        assertTrue(e.getMessage().startsWith(zip + afterTheFile), e.getMessage());
+    }
+
     @Test
     void aTruncatedZipIsRejectedAndNamed() throws IOException {
         ModelZip.write(net, STATE, zip.toFile(), true, null);
         byte[] whole = Files.readAllBytes(zip);
         for (int length : new int[] {0, 1, whole.length / 2, whole.length - 1}) {
             Files.write(zip, Arrays.copyOf(whole, length));
-            AmpException e =
-                    assertThrows(AmpException.class, () -> AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()));
-            assertTrue(e.getMessage().startsWith(zip + ": truncated or not a model zip"), e.getMessage());
+            assertRejected(": truncated or not a model zip");
         }
     }
 
@@ -242,10 +246,7 @@ class AmpModelSerializerTest {
     void aCorruptEntryIsRejectedAndNamed() throws IOException {
         ModelZip.write(net, STATE, zip.toFile(), true, null);
         replaceEntry("{\"formatVersion\":1,");
-        AmpException e =
-                assertThrows(AmpException.class, () -> AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()));
-        assertTrue(
-                e.getMessage().startsWith(zip + ", entry amp.json: truncated or not JSON at line 1"), e.getMessage());
+        assertRejected(", entry amp.json: truncated or not JSON at line 1");
         assertSameBits(net, ModelSerializer.restoreMultiLayerNetwork(zip.toFile(), true));
     }
 
@@ -260,9 +261,7 @@ class AmpModelSerializerTest {
         int digit = text.indexOf("\"stepsTaken\":") + "\"stepsTaken\":".length();
         bytes[digit] ^= 1;
         Files.write(zip, bytes);
-        AmpException e =
-                assertThrows(AmpException.class, () -> AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()));
-        assertTrue(e.getMessage().startsWith(zip + ", entry amp.json: corrupt"), e.getMessage());
+        assertRejected(", entry amp.json: corrupt");
     }
 
     @Test
@@ -272,18 +271,14 @@ class AmpModelSerializerTest {
         int entry = new String(bytes, StandardCharsets.ISO_8859_1).indexOf(ModelZip.STATE);
         Arrays.fill(bytes, entry + 40, entry + 80, (byte) 0x55);
         Files.write(zip, bytes);
-        AmpException e =
-                assertThrows(AmpException.class, () -> AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()));
-        assertTrue(e.getMessage().startsWith(zip + ", entry amp.json: "), e.getMessage());
+        assertRejected(", entry amp.json: ");
     }
 
     @Test
     void anEntryThatIsTooLargeIsRejectedWithoutReadingAllOfIt() throws IOException {
         ModelZip.write(net, STATE, zip.toFile(), true, null);
         replaceEntry(" ".repeat(3 << 20));
-        AmpException e =
-                assertThrows(AmpException.class, () -> AmpModelSerializer.restoreMultiLayerNetwork(zip.toFile()));
-        assertTrue(e.getMessage().startsWith(zip + ", entry amp.json: more than 1 MB"), e.getMessage());
+        assertRejected(", entry amp.json: more than 1 MB");
     }
 
     @Test

@@ -16,24 +16,9 @@ import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Set;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
-class AtomicFileTest {
-    private static final byte[] NEW = "new".getBytes(StandardCharsets.US_ASCII);
-
-    @TempDir
-    private Path folder;
-
-    private Path file;
-
-    @BeforeEach
-    void writeOldFile() throws IOException {
-        file = folder.resolve("model.zip");
-        Files.writeString(file, "old");
-    }
-
+class AtomicFileTest extends OverOldFile {
     @Test
     void theNewFileReplacesTheOldOne() throws IOException {
         AtomicFile.write(file, stream -> stream.write(NEW));

@@ -13,7 +13,6 @@ import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.RNNFormat;
-import org.deeplearning4j.nn.conf.graph.AttentionVertex;
 import org.deeplearning4j.nn.conf.graph.MergeVertex;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
@@ -33,6 +32,7 @@ import org.dl4jamp.scale.NoLossScaler;
 import org.dl4jamp.scale.StaticLossScaler;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -68,19 +68,7 @@ class CarriedConfigTest {
                 .graphBuilder()
                 .addInputs("in")
                 .setInputTypes(InputType.recurrent(5))
-                .addVertex(
-                        "attention",
-                        new AttentionVertex.Builder()
-                                .nInQueries(5)
-                                .nInKeys(5)
-                                .nInValues(5)
-                                .nOut(6)
-                                .nHeads(2)
-                                .projectInput(true)
-                                .build(),
-                        "in",
-                        "in",
-                        "in")
+                .addVertex("attention", Networks.attention(5, 6, 2), "in", "in", "in")
                 .addLayer("out", Networks.rnnSoftmax(3), "attention")
                 .setOutputs("out")
                 .build();
@@ -145,8 +133,7 @@ class CarriedConfigTest {
         MultiLayerConfiguration configuration = CarriedConfig.attach(plain, CONFIG);
         assertCarriedThroughText(configuration);
 
-        MultiLayerNetwork net = new MultiLayerNetwork(configuration);
-        net.init();
+        MultiLayerNetwork net = Networks.init(configuration);
         DataSet batch = SmallNetworks.batch(inputType(firstLayer));
         net.fit(batch);
         assertCarriedThroughText(net.getLayerWiseConfigurations());
@@ -184,8 +171,7 @@ class CarriedConfigTest {
         ComputationGraphConfiguration configuration = CarriedConfig.attach(SmallNetworks.graph(), CONFIG);
         assertCarriedThroughText(configuration);
 
-        ComputationGraph graph = new ComputationGraph(configuration);
-        graph.init();
+        ComputationGraph graph = Networks.init(configuration);
         DataSet batch = SmallNetworks.batch(8, 4);
         graph.fit(batch);
         assertCarriedThroughText(graph.getConfiguration());
@@ -197,8 +183,7 @@ class CarriedConfigTest {
                 ModelSerializer.restoreComputationGraph(new ByteArrayInputStream(zip.toByteArray()));
         assertCarriedThroughText(restored.getConfiguration());
 
-        ComputationGraph expected = new ComputationGraph(SmallNetworks.graph());
-        expected.init();
+        ComputationGraph expected = Networks.init(SmallNetworks.graph());
         expected.fit(batch);
         assertSameBits(expected.params(), graph.params());
         assertSameBits(expected.params(), restored.params());
@@ -268,20 +253,16 @@ class CarriedConfigTest {
         assertTrue(e.getMessage().contains(UserWrittenScaler.class.getName()), e.getMessage());
     }
 
-    @Test
-    void aClassThatCannotBeLoadedIsNamed() {
+    @ParameterizedTest
+    @CsvSource({
+        "com.example.Gone, class com.example.Gone can't be loaded",
+        "java.lang.String, class java.lang.String is not a DL4J layer"
+    })
+    void aClassThatCannotBeLoadedOrIsNoLayerIsNamed(String name, String message) {
         String json = CarriedConfig.attach(SmallNetworks.dense(), CONFIG)
                 .toJson()
-                .replace("\\\"class\\\":\\\"" + DenseLayer.class.getName(), "\\\"class\\\":\\\"com.example.Gone");
-        assertUnreadable(json, "class com.example.Gone can't be loaded");
-    }
-
-    @Test
-    void aClassThatIsNoLayerIsNamed() {
-        String json = CarriedConfig.attach(SmallNetworks.dense(), CONFIG)
-                .toJson()
-                .replace("\\\"class\\\":\\\"" + DenseLayer.class.getName(), "\\\"class\\\":\\\"java.lang.String");
-        assertUnreadable(json, "class java.lang.String is not a DL4J layer");
+                .replace("\\\"class\\\":\\\"" + DenseLayer.class.getName(), "\\\"class\\\":\\\"" + name);
+        assertUnreadable(json, message);
     }
 
     @Test

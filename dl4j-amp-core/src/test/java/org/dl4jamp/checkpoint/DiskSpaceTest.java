@@ -18,11 +18,11 @@ import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
-import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.util.ModelSerializer;
+import org.dl4jamp.Networks;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.nd4j.linalg.learning.config.Sgd;
@@ -138,16 +138,12 @@ class DiskSpaceTest {
 
     /** Of some 300 KiB, whose numbers can't be compressed much. */
     private static MultiLayerNetwork network() {
-        MultiLayerConfiguration configuration = new NeuralNetConfiguration.Builder()
-                .seed(7)
-                .updater(new Sgd(0.1))
+        MultiLayerConfiguration configuration = Networks.builder(new Sgd(0.1))
                 .list()
                 .layer(new DenseLayer.Builder().nIn(200).nOut(400).build())
                 .layer(new OutputLayer.Builder().nIn(400).nOut(3).build())
                 .build();
-        MultiLayerNetwork network = new MultiLayerNetwork(configuration);
-        network.init();
-        return network;
+        return Networks.init(configuration);
     }
 
     private interface Saving {

@@ -16,25 +16,10 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Tests what a killed save leaves behind, and which save removes it. */
-class KilledSavesTest {
-    private static final byte[] NEW = "new".getBytes(StandardCharsets.US_ASCII);
-
-    @TempDir
-    private Path folder;
-
-    private Path file;
-
-    @BeforeEach
-    void writeOldFile() throws IOException {
-        file = folder.resolve("model.zip");
-        Files.writeString(file, "old");
-    }
-
+class KilledSavesTest extends OverOldFile {
     @Test
     void theOldFileIsWholeAndTheNextSaveRemovesTheRest() throws IOException, InterruptedException {
         Process process = new ProcessBuilder(

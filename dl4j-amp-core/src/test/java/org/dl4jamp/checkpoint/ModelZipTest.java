@@ -22,6 +22,7 @@ import org.deeplearning4j.nn.conf.layers.LossLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.util.ModelSerializer;
+import org.dl4jamp.Networks;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.dataset.DataSet;
@@ -71,13 +72,11 @@ class ModelZipTest {
     }
 
     private static MultiLayerNetwork withoutParameters() {
-        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+        return Networks.init(new NeuralNetConfiguration.Builder()
                 .list()
                 .layer(new ActivationLayer(Activation.TANH))
                 .layer(new LossLayer.Builder().build())
                 .build());
-        network.init();
-        return network;
     }
 
     /** A stream with room for so many bytes. */

@@ -17,6 +17,7 @@ import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.config.CarriedConfig;
 import org.junit.jupiter.api.Test;
@@ -38,11 +39,9 @@ class PlainDl4jTest {
         Files.writeString(folder.resolve("graph.yaml"), graphConfiguration.toYaml());
 
         DataSet batch = SmallNetworks.batch(8, 4);
-        MultiLayerNetwork net = new MultiLayerNetwork(configuration);
-        net.init();
+        MultiLayerNetwork net = Networks.init(configuration);
         net.fit(batch);
-        ComputationGraph graph = new ComputationGraph(graphConfiguration);
-        graph.init();
+        ComputationGraph graph = Networks.init(graphConfiguration);
         graph.fit(batch);
         INDArray afterOneStep = net.params().dup();
         INDArray graphAfterOneStep = graph.params().dup();

@@ -13,10 +13,10 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.AmpModelSerializer;
+import org.dl4jamp.Configs;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
-import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -32,14 +32,10 @@ class ResumeTest {
 
     /** The scale grows within the first half and within the second, and starts so high that steps are skipped. */
     private static AmpConfig config() {
-        return AmpConfig.builder()
-                .precision(Precision.HALF)
-                .engine("nd4j")
-                .lossScaler(DynamicLossScaler.builder()
-                        .initialScale(1 << 24)
-                        .growthInterval(4)
-                        .build())
-                .build();
+        return Configs.half(DynamicLossScaler.builder()
+                .initialScale(1 << 24)
+                .growthInterval(4)
+                .build());
     }
 
     private static DataSet batch(Model model, int iteration) {

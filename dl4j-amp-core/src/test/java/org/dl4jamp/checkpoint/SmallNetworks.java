@@ -4,7 +4,6 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
-import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.constraint.MaxNormConstraint;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
 import org.deeplearning4j.nn.conf.graph.L2NormalizeVertex;
@@ -22,6 +21,7 @@ import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.recurrent.LastTimeStep;
 import org.deeplearning4j.nn.conf.layers.variational.VariationalAutoencoder;
+import org.dl4jamp.Networks;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
@@ -79,9 +79,7 @@ final class SmallNetworks {
     }
 
     private static MultiLayerConfiguration first(Layer layer, InputType inputType) {
-        return new NeuralNetConfiguration.Builder()
-                .seed(7)
-                .updater(new Adam(1e-2))
+        return Networks.builder(new Adam(1e-2))
                 .activation(Activation.TANH)
                 .list()
                 .layer(layer)
@@ -96,9 +94,7 @@ final class SmallNetworks {
 
     /** A graph with a residual connection whose first vertex is not a layer. */
     static ComputationGraphConfiguration graph() {
-        return new NeuralNetConfiguration.Builder()
-                .seed(7)
-                .updater(new Adam(1e-2))
+        return Networks.builder(new Adam(1e-2))
                 .activation(Activation.TANH)
                 .graphBuilder()
                 .addInputs("in")

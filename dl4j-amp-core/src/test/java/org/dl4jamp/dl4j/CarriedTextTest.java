@@ -3,7 +3,11 @@ package org.dl4jamp.dl4j;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import java.util.List;
 import java.util.Optional;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
@@ -18,24 +22,37 @@ class CarriedTextTest {
 
     @Test
     void aMultiLayerConfigurationCarriesItThroughJsonYamlAndClones() {
-        MultiLayerConfiguration plain = Networks.mlp();
-        MultiLayerConfiguration carrier = CarriedText.attach(CarriedText.attach(plain, "another"), TEXT);
-        assertEquals(Optional.empty(), CarriedText.read(plain));
-        assertEquals(Optional.of(TEXT), CarriedText.read(carrier));
-        assertEquals(Optional.of(TEXT), CarriedText.read(carrier.clone()));
-        assertEquals(Optional.of(TEXT), CarriedText.read(MultiLayerConfiguration.fromJson(carrier.toJson())));
-        assertEquals(Optional.of(TEXT), CarriedText.read(MultiLayerConfiguration.fromYaml(carrier.toYaml())));
+        assertCarries(
+                Networks.mlp(),
+                CarriedText::attach,
+                CarriedText::read,
+                List.of(
+                        MultiLayerConfiguration::clone,
+                        carrier -> MultiLayerConfiguration.fromJson(carrier.toJson()),
+                        carrier -> MultiLayerConfiguration.fromYaml(carrier.toYaml())));
     }
 
     @Test
     void aGraphsConfigurationCarriesItThroughJsonYamlAndClones() {
-        ComputationGraphConfiguration plain = Networks.residual();
-        ComputationGraphConfiguration carrier = CarriedText.attach(CarriedText.attach(plain, "another"), TEXT);
-        assertEquals(Optional.empty(), CarriedText.read(plain));
-        assertEquals(Optional.of(TEXT), CarriedText.read(carrier));
-        assertEquals(Optional.of(TEXT), CarriedText.read(carrier.clone()));
-        assertEquals(Optional.of(TEXT), CarriedText.read(ComputationGraphConfiguration.fromJson(carrier.toJson())));
-        assertEquals(Optional.of(TEXT), CarriedText.read(ComputationGraphConfiguration.fromYaml(carrier.toYaml())));
+        assertCarries(
+                Networks.residual(),
+                CarriedText::attach,
+                CarriedText::read,
+                List.of(
+                        ComputationGraphConfiguration::clone,
+                        carrier -> ComputationGraphConfiguration.fromJson(carrier.toJson()),
+                        carrier -> ComputationGraphConfiguration.fromYaml(carrier.toYaml())));
+    }
+
+    private static <C> void assertCarries(
+            C plain,
+            BiFunction<C, String, C> attach,
+            Function<C, Optional<String>> read,
+            List<UnaryOperator<C>> copies) {
+        C carrier = attach.apply(attach.apply(plain, "another"), TEXT);
+        assertEquals(Optional.empty(), read.apply(plain));
+        assertEquals(Optional.of(TEXT), read.apply(carrier));
+        copies.forEach(copy -> assertEquals(Optional.of(TEXT), read.apply(copy.apply(carrier))));
     }
 
     @Test

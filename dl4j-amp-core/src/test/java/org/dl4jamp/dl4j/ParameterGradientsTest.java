@@ -14,7 +14,6 @@ import org.deeplearning4j.nn.conf.layers.Convolution1DLayer;
 import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.PReLULayer;
-import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
@@ -64,10 +63,7 @@ class ParameterGradientsTest {
                 .layer(new Bidirectional(
                         Bidirectional.Mode.ADD, new LSTM.Builder().nOut(5).build()))
                 .layer(new SimpleRnn.Builder().nOut(4).build())
-                .layer(new RnnOutputLayer.Builder(LossFunction.MCXENT)
-                        .nOut(3)
-                        .activation(Activation.SOFTMAX)
-                        .build())
+                .layer(Networks.rnnSoftmax(3))
                 .setInputType(InputType.recurrent(3, 6))
                 .build());
     }

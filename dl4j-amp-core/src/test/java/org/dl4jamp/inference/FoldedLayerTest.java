@@ -18,6 +18,7 @@ import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
 import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.Networks;
 import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -52,10 +53,7 @@ class FoldedLayerTest {
         return Stream.of(
                 new Pair(
                         "dense",
-                        new DenseLayer.Builder()
-                                .nOut(6)
-                                .activation(Activation.IDENTITY)
-                                .build(),
+                        Networks.dense(6, Activation.IDENTITY),
                         normalization().build()),
                 new Pair(
                         "dense without bias",
@@ -106,14 +104,13 @@ class FoldedLayerTest {
 
     private static MultiLayerNetwork network(Pair pair) {
         boolean vectors = pair.product instanceof DenseLayer;
-        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+        MultiLayerNetwork network = Networks.init(new NeuralNetConfiguration.Builder()
                 .seed(3)
                 .list()
                 .layer(pair.product)
                 .layer(pair.normalization)
                 .setInputType(vectors ? InputType.feedForward(5) : InputType.convolutional(8, 7, 3, CNN2DFormat.NCHW))
                 .build());
-        network.init();
         Nd4j.getRandom().setSeed(17);
         network.paramTable().forEach((name, values) -> {
             if (!name.endsWith("W")) {

@@ -8,6 +8,7 @@ import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.Networks;
 import org.dl4jamp.precision.AmpException;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -20,12 +21,10 @@ class ParameterWatchTest {
     }
 
     private static MultiLayerNetwork network(int in, int out) {
-        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+        return Networks.init(new NeuralNetConfiguration.Builder()
                 .list()
                 .layer(new DenseLayer.Builder().nIn(in).nOut(out).build())
                 .build());
-        network.init();
-        return network;
     }
 
     private static ParameterWatch watch(Layer layer) {

@@ -13,15 +13,13 @@ import org.deeplearning4j.nn.conf.layers.Convolution3D;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.RnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.Configs;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Networks;
-import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.layer.standin.StandIn;
-import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.StaticLossScaler;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -90,10 +88,7 @@ class LossTermsTest {
                 new Case(
                         "OutputLayer",
                         Networks.dense(7, Activation.TANH),
-                        new OutputLayer.Builder(LossFunction.MSE)
-                                .nOut(50)
-                                .activation(Activation.IDENTITY)
-                                .build(),
+                        Networks.regression(50),
                         InputType.feedForward(3),
                         zeros(9, 3),
                         zeros(9, 50),
@@ -150,13 +145,7 @@ class LossTermsTest {
                 .layer(one.output)
                 .setInputType(one.type)
                 .build());
-        MixedPrecision amp = MixedPrecision.enable(
-                network,
-                AmpConfig.builder()
-                        .precision(Precision.HALF)
-                        .engine("nd4j")
-                        .lossScaler(new StaticLossScaler(SCALE))
-                        .build());
+        MixedPrecision amp = MixedPrecision.enable(network, Configs.half(new StaticLossScaler(SCALE)));
         network.fit(new DataSet(one.features, one.labels));
         assertEquals(1, amp.stepsTaken());
         LossScalingLayer output = (LossScalingLayer) StandIn.behind(network.getLayers()[1]);

@@ -24,6 +24,7 @@ import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
 import org.deeplearning4j.nn.conf.preprocessor.CnnToFeedForwardPreProcessor;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.Networks;
 import org.dl4jamp.precision.AmpException;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
@@ -76,8 +77,7 @@ class NetworkGraphTest {
         MultiLayerConfiguration configuration =
                 Plans.configuration(Plans.dense(null), Plans.dense("b"), Plans.output(null));
         List<String> before = names(NetworkGraph.of(configuration));
-        MultiLayerNetwork network = new MultiLayerNetwork(configuration);
-        network.init();
+        MultiLayerNetwork network = Networks.init(configuration);
 
         assertEquals(before, names(NetworkGraph.of(network.getLayerWiseConfigurations())));
     }

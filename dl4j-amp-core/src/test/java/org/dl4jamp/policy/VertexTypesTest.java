@@ -28,6 +28,7 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.graph.vertex.BaseGraphVertex;
 import org.deeplearning4j.nn.graph.vertex.VertexIndices;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.Networks;
 import org.dl4jamp.precision.LayerKind;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -103,11 +104,10 @@ class VertexTypesTest {
     }
 
     private static BaseGraphVertex built(GraphVertex vertex, int inputs) {
-        ComputationGraph network = new ComputationGraph(Plans.graph("x")
+        ComputationGraph network = Networks.init(Plans.graph("x")
                 .addLayer("out", new RnnOutputLayer.Builder().nIn(4).nOut(4).build(), "x")
                 .setOutputs("out")
                 .build());
-        network.init();
         network.setInput(0, Nd4j.rand(DataType.FLOAT, SERIES));
         network.setLayerMaskArrays(new INDArray[] {Nd4j.ones(2, 3)}, null);
         BaseGraphVertex built = (BaseGraphVertex) vertex.instantiate(network, "v", 0, null, true, DataType.FLOAT);

@@ -6,7 +6,6 @@ import java.util.Optional;
 import java.util.function.UnaryOperator;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
-import org.deeplearning4j.nn.conf.graph.AttentionVertex;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.LSTM;
@@ -69,19 +68,7 @@ public final class SmallSteps {
                 .addInputs("x")
                 .setInputTypes(InputType.recurrent(3))
                 .addLayer("a", new LSTM.Builder().nOut(2).build(), "x")
-                .addVertex(
-                        "attention",
-                        new AttentionVertex.Builder()
-                                .nInQueries(2)
-                                .nInKeys(2)
-                                .nInValues(2)
-                                .nOut(2)
-                                .nHeads(1)
-                                .projectInput(true)
-                                .build(),
-                        "a",
-                        "a",
-                        "a")
+                .addVertex("attention", Networks.attention(2, 2, 1), "a", "a", "a")
                 .addLayer("out", Networks.rnnSoftmax(2), "attention")
                 .setOutputs("out")
                 .build());

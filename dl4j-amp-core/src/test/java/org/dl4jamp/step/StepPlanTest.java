@@ -13,7 +13,6 @@ import java.util.OptionalDouble;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.GradientNormalization;
-import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
@@ -103,9 +102,7 @@ class StepPlanTest {
         clipped.setGradientNormalizationThreshold(0.003);
         BaseLayer averaged = Networks.dense(8, Activation.TANH);
         averaged.setRegularization(List.of(new WeightDecay(0.2, true)));
-        return Networks.init(new NeuralNetConfiguration.Builder()
-                .seed(7)
-                .updater(new Adam(0.02))
+        return Networks.init(Networks.builder(new Adam(0.02))
                 .list()
                 .layer(Networks.dense(9, Activation.TANH))
                 .layer(new BatchNormalization())

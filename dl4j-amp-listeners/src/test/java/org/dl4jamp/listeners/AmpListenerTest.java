@@ -239,21 +239,7 @@ class AmpListenerTest {
     }
 
     private static MultiLayerNetwork network(TrainingListener... listeners) {
-        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
-                .seed(1)
-                .updater(new Sgd(0.1))
-                .list()
-                .layer(new DenseLayer.Builder()
-                        .nOut(8)
-                        .activation(Activation.TANH)
-                        .build())
-                .layer(new OutputLayer.Builder()
-                        .nOut(2)
-                        .activation(Activation.SOFTMAX)
-                        .build())
-                .setInputType(InputType.feedForward(4))
-                .build());
-        network.init();
+        MultiLayerNetwork network = SmallNetwork.of(new Sgd(0.1), SmallNetwork.hidden(null, 8));
         network.setListeners(listeners);
         return network;
     }

@@ -19,10 +19,7 @@ import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.deeplearning4j.datasets.iterator.ExistingDataSetIterator;
 import org.deeplearning4j.nn.api.Model;
-import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
-import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
-import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
@@ -39,7 +36,6 @@ import org.dl4jamp.scale.StaticLossScaler;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
-import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.dataset.api.iterator.DataSetIterator;
@@ -118,25 +114,8 @@ class SettingsThroughListenerTest {
     }
 
     private static Model network(boolean graph) {
-        NeuralNetConfiguration.Builder builder =
-                new NeuralNetConfiguration.Builder().seed(1).updater(new Adam(0.01));
-        MultiLayerNetwork network = new MultiLayerNetwork(builder.list()
-                .layer(new DenseLayer.Builder()
-                        .name("first")
-                        .nOut(8)
-                        .activation(Activation.TANH)
-                        .build())
-                .layer(new DenseLayer.Builder()
-                        .nOut(6)
-                        .activation(Activation.TANH)
-                        .build())
-                .layer(new OutputLayer.Builder()
-                        .nOut(2)
-                        .activation(Activation.SOFTMAX)
-                        .build())
-                .setInputType(InputType.feedForward(4))
-                .build());
-        network.init();
+        MultiLayerNetwork network =
+                SmallNetwork.of(new Adam(0.01), SmallNetwork.hidden("first", 8), SmallNetwork.hidden(null, 6));
         return graph ? network.toComputationGraph() : network;
     }
 

@@ -6,10 +6,10 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.inputs.InputType;
-import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.onednn.primitive.OneDnnLibrary;
 import org.nd4j.linalg.activations.Activation;
 import org.slf4j.LoggerFactory;
@@ -28,19 +28,15 @@ final class AutomaticChoice {
         ListAppender<ILoggingEvent> lines = new ListAppender<>();
         lines.start();
         logger.addAppender(lines);
-        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+        MultiLayerNetwork network = Networks.init(new NeuralNetConfiguration.Builder()
                 .list()
-                .layer(new DenseLayer.Builder()
-                        .nOut(2048)
-                        .activation(Activation.RELU)
-                        .build())
+                .layer(Networks.dense(2048, Activation.RELU))
                 .layer(new OutputLayer.Builder()
                         .nOut(10)
                         .activation(Activation.SOFTMAX)
                         .build())
                 .setInputType(InputType.feedForward(1024))
                 .build());
-        network.init();
         try (MixedPrecision amp = MixedPrecision.enable(network)) {
             System.out.println("BFLOAT16: " + OneDnnLibrary.bfloat16());
             lines.list.forEach(line -> System.out.println(line.getLevel() + " " + line.getFormattedMessage()));

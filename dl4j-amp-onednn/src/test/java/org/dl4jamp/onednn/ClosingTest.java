@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiConsumer;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -116,21 +117,20 @@ class ClosingTest {
 
     @Test
     void aNetworkThatWasClosedItselfSaysSo() {
-        MultiLayerNetwork network = Networks.init(Networks.mlp());
-        INDArray features = Nd4j.rand(DataType.FLOAT, 4, 20);
-        MixedPrecision.enable(network, config());
-        network.output(features);
-        network.close();
-        assertThrows(RuntimeException.class, () -> network.output(features));
+        assertRefusesAfter((network, features) -> network.close());
     }
 
     @Test
     void featuresThatWereClosedAreRefused() {
+        assertRefusesAfter((network, features) -> features.close());
+    }
+
+    private static void assertRefusesAfter(BiConsumer<MultiLayerNetwork, INDArray> closing) {
         MultiLayerNetwork network = Networks.init(Networks.mlp());
         INDArray features = Nd4j.rand(DataType.FLOAT, 4, 20);
         MixedPrecision.enable(network, config());
         network.output(features);
-        features.close();
+        closing.accept(network, features);
         assertThrows(RuntimeException.class, () -> network.output(features));
     }
 }

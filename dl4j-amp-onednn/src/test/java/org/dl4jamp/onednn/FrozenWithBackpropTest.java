@@ -21,9 +21,7 @@ import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
-import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
-import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.conf.layers.Upsampling2D;
@@ -33,6 +31,7 @@ import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -42,7 +41,6 @@ import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.learning.config.Sgd;
-import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
  * DL4J runs a frozen layer through which gradients flow forward as in inference, and backward all the same: each twin
@@ -55,7 +53,7 @@ class FrozenWithBackpropTest {
 
     static Stream<Arguments> layers() {
         List<Layer> ofVectors = List.of(
-                new DenseLayer.Builder().nOut(4).activation(Activation.RELU).build(),
+                Networks.dense(4, Activation.RELU),
                 new DenseLayer.Builder()
                         .nOut(4)
                         .activation(Activation.TANH)
@@ -110,8 +108,7 @@ class FrozenWithBackpropTest {
 
     private static Layer front(int rank) {
         return switch (rank) {
-            case 2 ->
-                new DenseLayer.Builder().nOut(5).activation(Activation.TANH).build();
+            case 2 -> Networks.dense(5, Activation.TANH);
             case 3 ->
                 new SimpleRnn.Builder().nOut(5).activation(Activation.TANH).build();
             default ->
@@ -123,15 +120,7 @@ class FrozenWithBackpropTest {
     }
 
     private static MultiLayerNetwork network(Layer frozen, InputType input, int rank) {
-        Layer last = rank == 3
-                ? new RnnOutputLayer.Builder(LossFunction.MSE)
-                        .nOut(2)
-                        .activation(Activation.IDENTITY)
-                        .build()
-                : new OutputLayer.Builder(LossFunction.MSE)
-                        .nOut(2)
-                        .activation(Activation.IDENTITY)
-                        .build();
+        Layer last = rank == 3 ? Networks.rnnRegression(2) : Networks.regression(2);
         MultiLayerConfiguration configuration = new NeuralNetConfiguration.Builder()
                 .seed(5)
                 .updater(new Sgd(0.1))
@@ -145,9 +134,7 @@ class FrozenWithBackpropTest {
                 .layer(last)
                 .setInputType(input)
                 .build();
-        MultiLayerNetwork network = new MultiLayerNetwork(configuration);
-        network.init();
-        return network;
+        return Networks.init(configuration);
     }
 
     @ParameterizedTest

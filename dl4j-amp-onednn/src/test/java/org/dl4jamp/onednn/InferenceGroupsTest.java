@@ -14,7 +14,6 @@ import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
-import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
 import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
@@ -258,16 +257,10 @@ class InferenceGroupsTest {
                 InputType.feedForward(20),
                 Networks.vectors(8, 20, 3),
                 List.of(
-                        new DenseLayer.Builder()
-                                .nOut(16)
-                                .activation(Activation.IDENTITY)
-                                .build(),
+                        Networks.dense(16, Activation.IDENTITY),
                         new BatchNormalization(),
                         new ActivationLayer(Activation.TANH),
-                        new DenseLayer.Builder()
-                                .nOut(12)
-                                .activation(Activation.IDENTITY)
-                                .build(),
+                        Networks.dense(12, Activation.IDENTITY),
                         new BatchNormalization())));
         return subjects.stream();
     }

@@ -3,35 +3,14 @@ package org.dl4jamp.onednn;
 import org.dl4jamp.InferencePassesContract;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.Precision;
-import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.CsvSource;
 
-class InferencePassesTest {
-    @Nested
-    class InItsFastestPrecision extends InferencePassesContract {
-        @Override
-        protected AmpConfig config() {
-            return AmpConfig.builder().engine("onednn").build();
-        }
-
-        @Override
-        protected double bound() {
-            return 0.02;
-        }
-    }
-
-    @Nested
-    class InFloat extends InferencePassesContract {
-        @Override
-        protected AmpConfig config() {
-            return AmpConfig.builder()
-                    .engine("onednn")
-                    .precision(Precision.FLOAT)
-                    .build();
-        }
-
-        @Override
-        protected double bound() {
-            return 1e-5;
-        }
+/** Layers in one pass in inference mode on oneDNN, in its fastest precision and in FP32. */
+@ParameterizedClass
+@CsvSource({"AUTO, 0.02", "FLOAT, 1e-5"})
+class InferencePassesTest extends InferencePassesContract {
+    InferencePassesTest(Precision precision, double bound) {
+        super(AmpConfig.builder().engine("onednn").precision(precision).build(), bound);
     }
 }

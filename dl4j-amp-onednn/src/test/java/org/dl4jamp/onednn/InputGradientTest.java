@@ -31,6 +31,7 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Named;
@@ -74,9 +75,7 @@ class InputGradientTest {
                 .updater(new Sgd(0.1))
                 .list(dense(), output(4))
                 .build();
-        MultiLayerNetwork network = new MultiLayerNetwork(configuration);
-        network.init();
-        return network;
+        return Networks.init(configuration);
     }
 
     @Test
@@ -154,13 +153,7 @@ class InputGradientTest {
 
     private static MultiLayerNetwork recurrent(FeedForwardLayer.Builder<?> layer) {
         return network(
-                InputType.recurrent(2, 4),
-                new DropoutLayer.Builder(1.0).build(),
-                layer,
-                new RnnOutputLayer.Builder(LossFunction.MSE)
-                        .nOut(2)
-                        .activation(Activation.IDENTITY)
-                        .build());
+                InputType.recurrent(2, 4), new DropoutLayer.Builder(1.0).build(), layer, Networks.rnnRegression(2));
     }
 
     private static MultiLayerNetwork network(
@@ -168,15 +161,13 @@ class InputGradientTest {
             org.deeplearning4j.nn.conf.layers.Layer first,
             FeedForwardLayer.Builder<?> second,
             org.deeplearning4j.nn.conf.layers.Layer output) {
-        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+        return Networks.init(new NeuralNetConfiguration.Builder()
                 .seed(3)
                 .updater(new Sgd(0.1))
                 .activation(Activation.TANH)
                 .list(first, second.nOut(4).build(), output)
                 .setInputType(inputs)
                 .build());
-        network.init();
-        return network;
     }
 
     @ParameterizedTest
@@ -245,7 +236,7 @@ class InputGradientTest {
 
     @Test
     void anInputOfSeveralLayersKeepsIt() {
-        ComputationGraph own = new ComputationGraph(new NeuralNetConfiguration.Builder()
+        ComputationGraph own = Networks.init(new NeuralNetConfiguration.Builder()
                 .seed(3)
                 .updater(new Sgd(0.1))
                 .graphBuilder()
@@ -256,7 +247,6 @@ class InputGradientTest {
                 .addLayer("out", output(8), "merge")
                 .setOutputs("out")
                 .build());
-        own.init();
         ComputationGraph network = own.clone();
         DataSet batch = new DataSet(features, labels);
         try (MixedPrecision amp = MixedPrecision.enable(network, FLOAT)) {

@@ -37,6 +37,7 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Tag;
@@ -111,11 +112,7 @@ class KeptOutputsTest {
 
         Layer product(Activation activation) {
             return switch (this) {
-                case VECTORS ->
-                    new DenseLayer.Builder()
-                            .nOut(CHANNELS)
-                            .activation(activation)
-                            .build();
+                case VECTORS -> Networks.dense(CHANNELS, activation);
                 case SEQUENCES ->
                     new Convolution1DLayer.Builder(3)
                             .nOut(CHANNELS)
@@ -181,9 +178,7 @@ class KeptOutputsTest {
     }
 
     private static ComputationGraph network(ComputationGraphConfiguration configuration) {
-        ComputationGraph network = new ComputationGraph(configuration);
-        network.init();
-        return network;
+        return Networks.init(configuration);
     }
 
     static Stream<Arguments> losses() {

@@ -38,6 +38,7 @@ import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.standin.StandIn;
@@ -81,17 +82,11 @@ class LayerClassesTest {
     }
 
     private static OutputLayer softmax() {
-        return new OutputLayer.Builder(LossFunction.MCXENT)
-                .nOut(3)
-                .activation(Activation.SOFTMAX)
-                .build();
+        return Networks.softmax(3);
     }
 
     private static RnnOutputLayer softmaxOfSteps() {
-        return new RnnOutputLayer.Builder(LossFunction.MCXENT)
-                .nOut(3)
-                .activation(Activation.SOFTMAX)
-                .build();
+        return Networks.rnnSoftmax(3);
     }
 
     private static MultiLayerConfiguration cnn() {
@@ -153,9 +148,7 @@ class LayerClassesTest {
     }
 
     private static MultiLayerNetwork init(MultiLayerConfiguration configuration) {
-        MultiLayerNetwork network = new MultiLayerNetwork(configuration);
-        network.init();
-        return network;
+        return Networks.init(configuration);
     }
 
     private static void assertClassesOf(Layer[] expected, Layer[] actual) {
@@ -196,8 +189,7 @@ class LayerClassesTest {
     @ParameterizedTest
     @MethodSource("precisions")
     void aGraphTrainsWithLayersAndVerticesOfTheirClasses(Precision precision) {
-        ComputationGraph stock = new ComputationGraph(residual());
-        stock.init();
+        ComputationGraph stock = Networks.init(residual());
         ComputationGraph graph = stock.clone();
         String summary = graph.summary();
         DataSet data = images();

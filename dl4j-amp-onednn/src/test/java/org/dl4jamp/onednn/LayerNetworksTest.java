@@ -23,7 +23,6 @@ import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
 import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
-import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
 import org.deeplearning4j.nn.conf.layers.Subsampling1DLayer;
@@ -33,6 +32,7 @@ import org.deeplearning4j.nn.conf.layers.Upsampling2D;
 import org.deeplearning4j.nn.conf.layers.ZeroPaddingLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.policy.PrecisionPlan;
@@ -87,9 +87,7 @@ class LayerNetworksTest {
                     .list();
             layers.forEach(layer -> list.layer(layer.clone()));
             MultiLayerConfiguration configuration = list.setInputType(inputType).build();
-            MultiLayerNetwork network = new MultiLayerNetwork(configuration);
-            network.init();
-            return network;
+            return Networks.init(configuration);
         }
 
         @Override
@@ -103,10 +101,7 @@ class LayerNetworksTest {
     }
 
     private static Layer classes() {
-        return new OutputLayer.Builder(LossFunction.MCXENT)
-                .nOut(3)
-                .activation(Activation.SOFTMAX)
-                .build();
+        return Networks.softmax(3);
     }
 
     private static Kind sequences() {

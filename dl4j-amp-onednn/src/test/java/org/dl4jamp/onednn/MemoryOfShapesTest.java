@@ -21,7 +21,6 @@ import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
-import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
@@ -107,11 +106,8 @@ class MemoryOfShapesTest {
                         .hasLayerNorm(true)
                         .activation(Activation.RELU)
                         .build(),
-                new DenseLayer.Builder().nOut(512).activation(Activation.RELU).build(),
-                new OutputLayer.Builder(LossFunction.MCXENT)
-                        .nOut(3)
-                        .activation(Activation.SOFTMAX)
-                        .build());
+                Networks.dense(512, Activation.RELU),
+                Networks.softmax(3));
         return network(InputType.convolutional(12, 12, 3), layers);
     }
 

@@ -14,10 +14,10 @@ import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
-import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Named;
@@ -36,7 +36,6 @@ import org.nd4j.linalg.learning.config.RmsProp;
 import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.learning.regularization.L2Regularization;
 import org.nd4j.linalg.learning.regularization.WeightDecay;
-import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /** Every parameter ends as in DL4J, whichever code divides gradients by the minibatch. */
 class MinibatchDivisionTest {
@@ -64,16 +63,10 @@ class MinibatchDivisionTest {
                     .seed(3)
                     .updater(updater)
                     .list()
-                    .layer(new DenseLayer.Builder()
-                            .nOut(12)
-                            .activation(Activation.RELU)
-                            .build())
+                    .layer(Networks.dense(12, Activation.RELU))
                     .layer(new BatchNormalization())
                     .layer(second.build())
-                    .layer(new OutputLayer.Builder(LossFunction.MCXENT)
-                            .nOut(3)
-                            .activation(Activation.SOFTMAX)
-                            .build())
+                    .layer(Networks.softmax(3))
                     .setInputType(InputType.feedForward(5))
                     .build());
             network.getLayerWiseConfigurations().getConfs().forEach(setting);

@@ -17,17 +17,15 @@ import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
-import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
-import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.dl4jamp.Networks;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.learning.config.Sgd;
-import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /** Networks of one kind of layer each, with an output layer. */
 // DL4J's types of input and arrays are mutable, but stay as they are here.
@@ -55,7 +53,7 @@ enum NetworkOfKind {
     }
 
     private static DenseLayer dense(Activation activation) {
-        return new DenseLayer.Builder().nOut(8).activation(activation).build();
+        return Networks.dense(8, activation);
     }
 
     private static ConvolutionLayer convolution(Activation activation) {
@@ -124,22 +122,9 @@ enum NetworkOfKind {
         }
         addTo(graph, activation);
         boolean sequences = isOf(InputType.Type.RNN) && this != POOLED_SEQUENCE;
-        graph.addLayer(
-                        "out",
-                        sequences
-                                ? new RnnOutputLayer.Builder(LossFunction.MCXENT)
-                                        .nOut(4)
-                                        .activation(Activation.SOFTMAX)
-                                        .build()
-                                : new OutputLayer.Builder(LossFunction.MCXENT)
-                                        .nOut(4)
-                                        .activation(Activation.SOFTMAX)
-                                        .build(),
-                        "last")
+        graph.addLayer("out", sequences ? Networks.rnnSoftmax(4) : Networks.softmax(4), "last")
                 .setOutputs("out");
-        ComputationGraph network = new ComputationGraph(graph.build());
-        network.init();
-        return network;
+        return Networks.init(graph.build());
     }
 
     private INDArray features(int seed) {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.EnumSet;
 import java.util.Random;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.dl4jamp.InferenceMode;
@@ -82,13 +83,13 @@ class NonFiniteFeaturesTest {
                 : EnumSet.of(Activation.RELU, Activation.TANH, Activation.SIGMOID, Activation.RELU6);
     }
 
-    @ParameterizedTest
-    @MethodSource("cases")
-    void ofAnEnabledNetworkGiveWhatDl4jGives(NetworkOfKind kind, Precision precision) {
+    private static void assertGivesWhatDl4jGives(
+            NetworkOfKind kind, Precision precision, Function<ComputationGraph, AutoCloseable> beginning)
+            throws Exception {
         for (Activation activation : activations(kind, precision)) {
             ComputationGraph network = kind.make(activation);
             ComputationGraph stock = network.clone();
-            try (MixedPrecision amp = MixedPrecision.enable(network, config(precision))) {
+            try (AutoCloseable mode = beginning.apply(network)) {
                 assertOutputsAsStock(kind, activation, stock, network, precision);
             }
         }
@@ -96,14 +97,14 @@ class NonFiniteFeaturesTest {
 
     @ParameterizedTest
     @MethodSource("cases")
-    void inInferenceModeGiveWhatDl4jGives(NetworkOfKind kind, Precision precision) {
-        for (Activation activation : activations(kind, precision)) {
-            ComputationGraph network = kind.make(activation);
-            ComputationGraph stock = network.clone();
-            try (InferenceMode mode = MixedPrecision.inference(network, config(precision))) {
-                assertOutputsAsStock(kind, activation, stock, network, precision);
-            }
-        }
+    void ofAnEnabledNetworkGiveWhatDl4jGives(NetworkOfKind kind, Precision precision) throws Exception {
+        assertGivesWhatDl4jGives(kind, precision, network -> MixedPrecision.enable(network, config(precision)));
+    }
+
+    @ParameterizedTest
+    @MethodSource("cases")
+    void inInferenceModeGiveWhatDl4jGives(NetworkOfKind kind, Precision precision) throws Exception {
+        assertGivesWhatDl4jGives(kind, precision, network -> MixedPrecision.inference(network, config(precision)));
     }
 
     @Test

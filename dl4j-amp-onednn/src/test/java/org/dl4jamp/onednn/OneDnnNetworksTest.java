@@ -26,13 +26,13 @@ import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
-import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.conf.weightnoise.DropConnect;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.transferlearning.TransferLearning;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.onednn.memory.AlignedMemory;
 import org.dl4jamp.onednn.primitive.OneDnnLibrary;
@@ -115,10 +115,7 @@ class OneDnnNetworksTest {
                         .dropOut(retain)
                         .activation(Activation.RELU)
                         .build())
-                .layer(new OutputLayer.Builder(LossFunction.MCXENT)
-                        .nOut(3)
-                        .activation(Activation.SOFTMAX)
-                        .build())
+                .layer(Networks.softmax(3))
                 .setInputType(InputType.convolutional(8, 8, 1))
                 .build();
     }
@@ -135,9 +132,7 @@ class OneDnnNetworksTest {
     }
 
     private static MultiLayerNetwork network(MultiLayerConfiguration configuration) {
-        MultiLayerNetwork network = new MultiLayerNetwork(configuration.clone());
-        network.init();
-        return network;
+        return Networks.init(configuration.clone());
     }
 
     private static AmpConfig onOneDnn(Precision precision) {
@@ -209,10 +204,8 @@ class OneDnnNetworksTest {
                 .setOutputs("out")
                 .build();
         DataSet data = new DataSet(gaussian(new Random(1), 1, 4, 5, 7), gaussian(new Random(2), 1, 4, 2));
-        ComputationGraph expected = new ComputationGraph(configuration.clone());
-        expected.init();
-        ComputationGraph actual = new ComputationGraph(configuration.clone());
-        actual.init();
+        ComputationGraph expected = Networks.init(configuration.clone());
+        ComputationGraph actual = Networks.init(configuration.clone());
         MixedPrecision amp = MixedPrecision.enable(
                 actual,
                 AmpConfig.builder()
@@ -311,10 +304,7 @@ class OneDnnNetworksTest {
                         .nOut(4)
                         .weightNoise(new DropConnect(0.9))
                         .build())
-                .layer(new RnnOutputLayer.Builder(LossFunction.MSE)
-                        .nOut(1)
-                        .activation(Activation.IDENTITY)
-                        .build())
+                .layer(Networks.rnnRegression(1))
                 .setInputType(InputType.recurrent(3, 5))
                 .build());
         for (Precision precision : Types.precisions()) {
@@ -466,10 +456,7 @@ class OneDnnNetworksTest {
                 .layer(new BatchNormalization())
                 .layer(new ActivationLayer(Activation.RELU))
                 .layer(new DenseLayer.Builder().nOut(1024).build())
-                .layer(new OutputLayer.Builder(LossFunction.MSE)
-                        .nOut(1)
-                        .activation(Activation.IDENTITY)
-                        .build())
+                .layer(Networks.regression(1))
                 .setInputType(InputType.convolutional(4, 4, 128))
                 .build());
         DataSet data = new DataSet(Nd4j.rand(2, 128, 4, 4), Nd4j.rand(2, 1));

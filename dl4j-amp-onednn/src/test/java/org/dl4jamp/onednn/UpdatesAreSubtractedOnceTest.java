@@ -16,8 +16,6 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
-import org.deeplearning4j.nn.conf.layers.DenseLayer;
-import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.stepfunctions.NegativeDefaultStepFunction;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -27,12 +25,12 @@ import org.deeplearning4j.optimize.solvers.accumulation.BasicGradientsAccumulato
 import org.deeplearning4j.optimize.solvers.accumulation.GradientsAccumulator;
 import org.deeplearning4j.optimize.solvers.accumulation.LocalHandler;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.learning.config.Adam;
-import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
  * Updates are returned to their caller, and each is subtracted once: by DL4J's optimizer within {@code fit}, else by
@@ -44,20 +42,12 @@ class UpdatesAreSubtractedOnceTest {
     }
 
     private static MultiLayerNetwork network() {
-        MultiLayerNetwork network = new MultiLayerNetwork(conf().list()
-                .layer(new DenseLayer.Builder()
-                        .nOut(12)
-                        .activation(Activation.RELU)
-                        .build())
+        return Networks.init(conf().list()
+                .layer(Networks.dense(12, Activation.RELU))
                 .layer(new BatchNormalization())
-                .layer(new OutputLayer.Builder(LossFunction.MCXENT)
-                        .nOut(3)
-                        .activation(Activation.SOFTMAX)
-                        .build())
+                .layer(Networks.softmax(3))
                 .setInputType(InputType.feedForward(5))
                 .build());
-        network.init();
-        return network;
     }
 
     private static float[] numbers(INDArray array) {

@@ -17,6 +17,7 @@ import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -102,7 +103,7 @@ class UsersDropoutTest {
             case SECOND -> list.layer(dense());
             case BEHIND_ONE_WITHOUT_PARAMETERS -> list.layer(new ActivationLayer(Activation.TANH));
         }
-        MultiLayerNetwork network = new MultiLayerNetwork(list.layer(layer.clone())
+        return Networks.init(list.layer(layer.clone())
                 .layer(dense())
                 .layer(new OutputLayer.Builder(LossFunction.MSE)
                         .nIn(6)
@@ -110,8 +111,6 @@ class UsersDropoutTest {
                         .activation(Activation.IDENTITY)
                         .build())
                 .build());
-        network.init();
-        return network;
     }
 
     private static DenseLayer dense() {

@@ -15,8 +15,6 @@ import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
-import org.deeplearning4j.nn.conf.layers.DenseLayer;
-import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -25,6 +23,7 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.dl4jamp.InferenceMode;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.StaticLossScaler;
@@ -37,7 +36,6 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.learning.config.Sgd;
-import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /** Users' subclasses of DL4J's classes run the users' code, in training and in inference, on every engine. */
 class UsersLayersTest {
@@ -173,10 +171,7 @@ class UsersLayersTest {
                             .nOut(4)
                             .activation(Activation.IDENTITY)
                             .build()
-                    : new DenseLayer.Builder()
-                            .nOut(8)
-                            .activation(Activation.IDENTITY)
-                            .build();
+                    : Networks.dense(8, Activation.IDENTITY);
         }
 
         ComputationGraph make() {
@@ -197,18 +192,9 @@ class UsersLayersTest {
                 }
             }
             graph.addLayer("relu", new ActivationLayer(Activation.RELU), "own");
-            graph.addLayer(
-                            "out",
-                            new OutputLayer.Builder(LossFunction.MSE)
-                                    .nOut(2)
-                                    .activation(Activation.IDENTITY)
-                                    .build(),
-                            "relu")
-                    .setOutputs("out");
+            graph.addLayer("out", Networks.regression(2), "relu").setOutputs("out");
             ComputationGraphConfiguration configuration = graph.build();
-            ComputationGraph network = new ComputationGraph(configuration);
-            network.init();
-            return network;
+            return Networks.init(configuration);
         }
 
         DataSet data(int seed) {

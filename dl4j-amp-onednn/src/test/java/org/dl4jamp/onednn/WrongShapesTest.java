@@ -39,6 +39,7 @@ import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -75,14 +76,12 @@ class WrongShapesTest {
     }
 
     private static ComputationGraph network(GraphBuilder graph) {
-        ComputationGraph network = new ComputationGraph(graph.build());
-        network.init();
-        return network;
+        return Networks.init(graph.build());
     }
 
     private static Layer front(InputType input) {
         if (input == VECTORS) {
-            return new DenseLayer.Builder().nOut(4).activation(Activation.TANH).build();
+            return Networks.dense(4, Activation.TANH);
         }
         return input == IMAGES
                 ? new ConvolutionLayer.Builder(3, 3)
@@ -105,12 +104,7 @@ class WrongShapesTest {
 
     static Stream<Arguments> lastOnes() {
         Stream<Arguments> layers = Stream.of(
-                Arguments.of(
-                        VECTORS,
-                        new DenseLayer.Builder()
-                                .nOut(3)
-                                .activation(Activation.RELU)
-                                .build()),
+                Arguments.of(VECTORS, Networks.dense(3, Activation.RELU)),
                 Arguments.of(
                         VECTORS,
                         new DenseLayer.Builder()

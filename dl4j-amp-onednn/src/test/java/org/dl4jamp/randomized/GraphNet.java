@@ -10,7 +10,6 @@ import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.deeplearning4j.optimize.api.TrainingListener;
 import org.deeplearning4j.util.ModelSerializer;
 import org.dl4jamp.AmpModelSerializer;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -155,11 +154,6 @@ record GraphNet(ComputationGraph model) implements Net {
     }
 
     @Override
-    public INDArray updaterState() {
-        return model.getUpdater().getStateViewArray();
-    }
-
-    @Override
     public void setLearningRate(double rate) {
         // DL4J rebuilds the updater's state, which fails for some networks, only if there is an updater already.
         model.getUpdater();
@@ -194,18 +188,8 @@ record GraphNet(ComputationGraph model) implements Net {
     }
 
     @Override
-    public void listen(TrainingListener... listeners) {
-        model.setListeners(listeners);
-    }
-
-    @Override
     public Net inDouble() {
         return new GraphNet(model.convertDataType(DataType.DOUBLE));
-    }
-
-    @Override
-    public void save(File file) throws IOException {
-        ModelSerializer.writeModel(model, file, true);
     }
 
     @Override

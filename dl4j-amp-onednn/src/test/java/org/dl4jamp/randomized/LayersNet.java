@@ -11,7 +11,6 @@ import org.deeplearning4j.nn.api.layers.RecurrentLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.deeplearning4j.optimize.api.TrainingListener;
 import org.deeplearning4j.util.ModelSerializer;
 import org.dl4jamp.AmpModelSerializer;
 import org.nd4j.common.primitives.Pair;
@@ -166,11 +165,6 @@ record LayersNet(MultiLayerNetwork model) implements Net {
     }
 
     @Override
-    public INDArray updaterState() {
-        return model.getUpdater().getStateViewArray();
-    }
-
-    @Override
     public void setLearningRate(double rate) {
         // DL4J rebuilds the updater's state, which fails for some networks, only if there is an updater already.
         model.getUpdater();
@@ -205,18 +199,8 @@ record LayersNet(MultiLayerNetwork model) implements Net {
     }
 
     @Override
-    public void listen(TrainingListener... listeners) {
-        model.setListeners(listeners);
-    }
-
-    @Override
     public Net inDouble() {
         return new LayersNet(model.convertDataType(DataType.DOUBLE));
-    }
-
-    @Override
-    public void save(File file) throws IOException {
-        ModelSerializer.writeModel(model, file, true);
     }
 
     @Override

@@ -5,7 +5,9 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.api.NeuralNetwork;
 import org.deeplearning4j.optimize.api.TrainingListener;
+import org.deeplearning4j.util.ModelSerializer;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** The methods of both kinds of network. */
@@ -55,7 +57,9 @@ interface Net {
 
     void clearState();
 
-    INDArray updaterState();
+    default INDArray updaterState() {
+        return ((NeuralNetwork) model()).updaterState();
+    }
 
     void setLearningRate(double rate);
 
@@ -73,12 +77,16 @@ interface Net {
     Net copy();
 
     /** Has these listeners called, and no others. */
-    void listen(TrainingListener... listeners);
+    default void listen(TrainingListener... listeners) {
+        model().setListeners(listeners);
+    }
 
     /** Returns a copy in double precision. */
     Net inDouble();
 
-    void save(File file) throws IOException;
+    default void save(File file) throws IOException {
+        ModelSerializer.writeModel(model(), file, true);
+    }
 
     Net restored(File file) throws IOException;
 

@@ -79,6 +79,14 @@ class AmpInferenceTest {
         }
     }
 
+    private static ParallelInference inHalf(Model net, int workers, InferenceMode mode) {
+        return AmpInference.builder(net)
+                .config(Replicas.half())
+                .workers(workers)
+                .inferenceMode(mode)
+                .build();
+    }
+
     @ParameterizedTest
     @CsvSource({
         "SEQUENTIAL, false",
@@ -92,11 +100,7 @@ class AmpInferenceTest {
         Model net = Replicas.initialized(graph);
         Replicas.fit(net, batches.get(0));
         Expected expected = Expected.of(net, batches);
-        ParallelInference inference = AmpInference.builder(net)
-                .config(Replicas.half())
-                .workers(3)
-                .inferenceMode(mode)
-                .build();
+        ParallelInference inference = inHalf(net, 3, mode);
         try {
             assertMixed(expected, inference);
             assertTrue(MixedPrecision.of(net).isEmpty());
@@ -129,37 +133,28 @@ class AmpInferenceTest {
 
     @Test
     void replicasThatShareTheNetworksParametersNoticeWhenTheseChange() throws Exception {
-        Model net = Replicas.initialized(false);
-        Model trained = Replicas.initialized(false);
-        batches.forEach(batch -> Replicas.fit(trained, batch));
-        ParallelInference inference = AmpInference.builder(net)
-                .config(Replicas.half())
-                .workers(2)
-                .inferenceMode(InferenceMode.INPLACE)
-                .build();
-        try {
-            assertMixed(Expected.of(net, batches), inference);
-            net.setParams(trained.params());
-            assertMixed(Expected.of(trained, batches), inference);
-        } finally {
-            inference.shutdown();
-        }
+        assertFollows(InferenceMode.INPLACE, (net, trained, inference) -> net.setParams(trained.params()));
     }
 
     @ParameterizedTest
     @EnumSource(InferenceMode.class)
     void anotherModelTakesTheFirstOnesPlace(InferenceMode mode) throws Exception {
+        assertFollows(mode, (net, trained, inference) -> inference.updateModel(trained));
+    }
+
+    /** A change from a network, in inference, to what was trained. */
+    private interface Change {
+        void make(Model net, Model trained, ParallelInference inference);
+    }
+
+    private void assertFollows(InferenceMode mode, Change change) throws Exception {
         Model net = Replicas.initialized(false);
         Model trained = Replicas.initialized(false);
         batches.forEach(batch -> Replicas.fit(trained, batch));
-        ParallelInference inference = AmpInference.builder(net)
-                .config(Replicas.half())
-                .workers(2)
-                .inferenceMode(mode)
-                .build();
+        ParallelInference inference = inHalf(net, 2, mode);
         try {
             assertMixed(Expected.of(net, batches), inference);
-            inference.updateModel(trained);
+            change.make(net, trained, inference);
             assertMixed(Expected.of(trained, batches), inference);
         } finally {
             inference.shutdown();

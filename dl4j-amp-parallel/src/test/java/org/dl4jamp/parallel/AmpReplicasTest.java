@@ -27,6 +27,7 @@ import org.deeplearning4j.parallelism.ParallelWrapper;
 import org.deeplearning4j.parallelism.ParallelWrapper.TrainingMode;
 import org.dl4jamp.AmpModelSerializer;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.ServesOneNetwork;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.Precision;
@@ -186,8 +187,7 @@ class AmpReplicasTest {
 
     @Test
     void settingsOfTheConfigurationAreThoseOfAllReplicas() throws Exception {
-        MultiLayerNetwork net = new MultiLayerNetwork(MixedPrecision.configure(Replicas.layers(), Replicas.half()));
-        net.init();
+        MultiLayerNetwork net = Networks.init(MixedPrecision.configure(Replicas.layers(), Replicas.half()));
         try (ParallelWrapper wrapper = Replicas.wrapper(net, 3, TrainingMode.AVERAGING);
                 AmpReplicas amp = AmpReplicas.installIn(wrapper)) {
             wrapper.fit(Replicas.iterator(TRAIN));
@@ -199,15 +199,22 @@ class AmpReplicasTest {
         }
     }
 
-    @ParameterizedTest
-    @CsvSource({"AVERAGING, false", "AVERAGING, true", "SHARED_GRADIENTS, false", "SHARED_GRADIENTS, true"})
-    void scalesAreEachReplicasOwnOrTheLowestOfAll(TrainingMode mode, boolean agreed) throws Exception {
-        // Every other batch, which replica 1 gets, has gradients that overflow in HALF at scales at which those of the
-        // others don't.
+    /**
+     * Returns batches of which every other, which replica 1 gets, has gradients that overflow in HALF at scales at
+     * which those of the others don't.
+     */
+    private static List<DataSet> overflowingInReplica1() {
         List<DataSet> batches = Replicas.batches(20, 32, 1);
         for (int i = 1; i < batches.size(); i += 2) {
             batches.get(i).getFeatures().muli(256);
         }
+        return batches;
+    }
+
+    @ParameterizedTest
+    @CsvSource({"AVERAGING, false", "AVERAGING, true", "SHARED_GRADIENTS, false", "SHARED_GRADIENTS, true"})
+    void scalesAreEachReplicasOwnOrTheLowestOfAll(TrainingMode mode, boolean agreed) throws Exception {
+        List<DataSet> batches = overflowingInReplica1();
         Model net = Replicas.initialized(false);
         try (ParallelWrapper wrapper = Replicas.wrapper(net, 2, mode)) {
             AmpReplicas.Builder builder = AmpReplicas.builder(wrapper).config(Replicas.half());
@@ -225,10 +232,7 @@ class AmpReplicasTest {
     @CsvSource({"AVERAGING, false", "AVERAGING, true", "SHARED_GRADIENTS, false", "SHARED_GRADIENTS, true"})
     void multiDataSetsTrainReplicasOfAGraphWithScalesOfTheirOwnOrTheLowest(TrainingMode mode, boolean agreed)
             throws Exception {
-        List<DataSet> batches = Replicas.batches(20, 32, 1);
-        for (int i = 1; i < batches.size(); i += 2) {
-            batches.get(i).getFeatures().muli(256);
-        }
+        List<DataSet> batches = overflowingInReplica1();
         Model net = Replicas.initialized(true);
         try (ParallelWrapper wrapper = Replicas.wrapper(net, 2, mode)) {
             AmpReplicas.Builder builder = AmpReplicas.builder(wrapper).config(Replicas.half());

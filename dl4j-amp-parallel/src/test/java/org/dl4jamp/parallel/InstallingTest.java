@@ -17,6 +17,7 @@ import org.deeplearning4j.parallelism.factory.DefaultTrainerContext;
 import org.deeplearning4j.parallelism.factory.TrainerContext;
 import org.deeplearning4j.parallelism.inference.InferenceMode;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.Pause;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.AmpException;
@@ -185,8 +186,7 @@ class InstallingTest {
                 "accumulate(2)",
                 "averages after 1",
                 "averagingFrequency(2)");
-        MultiLayerNetwork carrying = new MultiLayerNetwork(MixedPrecision.configure(Replicas.layers(), collecting));
-        carrying.init();
+        MultiLayerNetwork carrying = Networks.init(MixedPrecision.configure(Replicas.layers(), collecting));
         refused(
                 () -> AmpReplicas.installIn(Replicas.wrapper(carrying, 2, TrainingMode.AVERAGING)),
                 "averagingFrequency(2)");

@@ -14,10 +14,11 @@ import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
-import org.deeplearning4j.parallelism.ParallelWrapper;
 import org.deeplearning4j.parallelism.ParallelWrapper.TrainingMode;
+import org.deeplearning4j.parallelism.ParallelWrapper;
+import org.dl4jamp.Configs;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
-import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -25,7 +26,6 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.dataset.api.iterator.DataSetIterator;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Adam;
-import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /** A task that a few hundred steps solve, networks for it, and wrappers around them. */
 final class Replicas {
@@ -65,14 +65,11 @@ final class Replicas {
     }
 
     private static DenseLayer dense(int units) {
-        return new DenseLayer.Builder().nOut(units).activation(Activation.RELU).build();
+        return Networks.dense(units, Activation.RELU);
     }
 
     private static OutputLayer output() {
-        return new OutputLayer.Builder(LossFunction.MCXENT)
-                .nOut(CLASSES)
-                .activation(Activation.SOFTMAX)
-                .build();
+        return Networks.softmax(CLASSES);
     }
 
     static Model initialized(boolean asGraph) {
@@ -122,11 +119,7 @@ final class Replicas {
 
     /** HALF on ND4J's engine, with a loss scale so high that the first steps overflow. */
     static AmpConfig half() {
-        return AmpConfig.builder()
-                .precision(Precision.HALF)
-                .engine("nd4j")
-                .lossScaler(DynamicLossScaler.builder().initialScale(0x1p22).build())
-                .build();
+        return Configs.half(DynamicLossScaler.builder().initialScale(0x1p22).build());
     }
 
     /** Returns what oneDNN computes best on this CPU. */

@@ -117,18 +117,7 @@ class LedgerTest {
                 5,
                 consecutive,
                 consecutive);
-        return new TaskReport(
-                stage,
-                partition,
-                "" + partition,
-                false,
-                executor,
-                "host-" + executor,
-                Precision.HALF,
-                "nd4j",
-                end,
-                5,
-                consecutive);
+        return report(stage, partition, "" + partition, false, executor, Precision.HALF, "nd4j", end, 5, consecutive);
     }
 
     @Test
@@ -213,6 +202,25 @@ class LedgerTest {
             int skipped) {
         AmpState end = new AmpState(
                 AmpConfig.defaults(), new LossScalerState(DynamicLossScaler.KIND, scale, 0, 1), taken, skipped, 0);
+        return report(stage, partition, worker, livesOn, executor, Precision.HALF, "nd4j", end, taken, skipped);
+    }
+
+    private static TaskReport unscaled(int stage, int partition, String executor) {
+        AmpState end = new AmpState(AmpConfig.defaults(), new LossScalerState(NoLossScaler.KIND, 1, 0, 0), 5, 0, 0);
+        return report(stage, partition, "" + partition, false, executor, Precision.FLOAT, "dl4j", end, 5, 0);
+    }
+
+    private static TaskReport report(
+            int stage,
+            int partition,
+            String worker,
+            boolean livesOn,
+            String executor,
+            Precision precision,
+            String engine,
+            AmpState end,
+            int taken,
+            int skipped) {
         return new TaskReport(
                 stage,
                 partition,
@@ -220,26 +228,10 @@ class LedgerTest {
                 livesOn,
                 executor,
                 "host-" + executor,
-                Precision.HALF,
-                "nd4j",
+                precision,
+                engine,
                 end,
                 taken,
                 skipped);
-    }
-
-    private static TaskReport unscaled(int stage, int partition, String executor) {
-        AmpState end = new AmpState(AmpConfig.defaults(), new LossScalerState(NoLossScaler.KIND, 1, 0, 0), 5, 0, 0);
-        return new TaskReport(
-                stage,
-                partition,
-                "" + partition,
-                false,
-                executor,
-                "host-" + executor,
-                Precision.FLOAT,
-                "dl4j",
-                end,
-                5,
-                0);
     }
 }

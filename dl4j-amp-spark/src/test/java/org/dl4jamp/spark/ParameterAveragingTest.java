@@ -33,6 +33,13 @@ import org.nd4j.linalg.dataset.DataSet;
 class ParameterAveragingTest {
     private static final int FREQUENCY = Averaging.FREQUENCY;
 
+    /** Ends training in the second split of which every step is skipped. */
+    private static final AmpConfig ENDING_EARLY = AmpConfig.builder()
+            .precision(Precision.HALF)
+            .engine("nd4j")
+            .maxConsecutiveSkips(2 * FREQUENCY - 1)
+            .build();
+
     private static JavaSparkContext context;
 
     @BeforeAll
@@ -181,13 +188,8 @@ class ParameterAveragingTest {
 
     @Test
     void trainingThatSkipsEverythingEndsWithTheReason() {
-        AmpConfig config = AmpConfig.builder()
-                .precision(Precision.HALF)
-                .engine("nd4j")
-                .maxConsecutiveSkips(2 * FREQUENCY - 1)
-                .build();
         SparkAmp amp = SparkAmp.on(context);
-        SparkDl4jMultiLayer spark = network(amp, config, Cluster.CORES);
+        SparkDl4jMultiLayer spark = network(amp, ENDING_EARLY, Cluster.CORES);
         List<DataSet> broken = Blobs.batches(40, 1);
         broken.forEach(batch -> batch.getFeatures().assign(Float.NaN));
         Exception error = assertThrows(Exception.class, () -> spark.fit(rdd(broken)));
@@ -199,13 +201,8 @@ class ParameterAveragingTest {
 
     @Test
     void aWorkerThatSkipsEveryStepEndsTrainingThoughTheOthersTrain() {
-        AmpConfig config = AmpConfig.builder()
-                .precision(Precision.HALF)
-                .engine("nd4j")
-                .maxConsecutiveSkips(2 * FREQUENCY - 1)
-                .build();
         SparkAmp amp = SparkAmp.on(context);
-        SparkDl4jMultiLayer spark = network(amp, config, Cluster.CORES);
+        SparkDl4jMultiLayer spark = network(amp, ENDING_EARLY, Cluster.CORES);
         List<DataSet> batches = Blobs.batches(40, 1);
         // The first part of the data.
         batches.subList(0, 40 / Cluster.CORES)

@@ -1,5 +1,6 @@
 package org.dl4jamp.benchmarks.dl4j;
 
+import java.util.function.Supplier;
 import org.dl4jamp.engine.WorkEvent;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.api.ops.BroadcastOp;
@@ -23,57 +24,43 @@ public final class ProfiledExecutioner extends NativeOpExecutioner {
 
     @Override
     public INDArray exec(Op op) {
-        WorkEvent event = WorkEvent.begin(KIND, op.opName());
-        INDArray result = super.exec(op);
-        event.commit();
-        return result;
+        return recorded(op.opName(), () -> super.exec(op));
     }
 
     @Override
     public INDArray exec(Op op, OpContext context) {
-        WorkEvent event = WorkEvent.begin(KIND, op.opName());
-        INDArray result = super.exec(op, context);
-        event.commit();
-        return result;
+        return recorded(op.opName(), () -> super.exec(op, context));
     }
 
     @Override
     public INDArray exec(ReduceOp op) {
-        WorkEvent event = WorkEvent.begin(KIND, op.opName());
-        INDArray result = super.exec(op);
-        event.commit();
-        return result;
+        return recorded(op.opName(), () -> super.exec(op));
     }
 
     @Override
     public INDArray exec(IndexAccumulation op) {
-        WorkEvent event = WorkEvent.begin(KIND, op.opName());
-        INDArray result = super.exec(op);
-        event.commit();
-        return result;
+        return recorded(op.opName(), () -> super.exec(op));
     }
 
     @Override
     public INDArray exec(BroadcastOp op) {
-        WorkEvent event = WorkEvent.begin(KIND, op.opName());
-        INDArray result = super.exec(op);
-        event.commit();
-        return result;
+        return recorded(op.opName(), () -> super.exec(op));
     }
 
     @Override
     public INDArray[] exec(CustomOp op) {
-        WorkEvent event = WorkEvent.begin(KIND, op.opName());
-        INDArray[] results = super.exec(op);
-        event.commit();
-        return results;
+        return recorded(op.opName(), () -> super.exec(op));
     }
 
     @Override
     public INDArray[] exec(CustomOp op, OpContext context) {
-        WorkEvent event = WorkEvent.begin(KIND, op.opName());
-        INDArray[] results = super.exec(op, context);
+        return recorded(op.opName(), () -> super.exec(op, context));
+    }
+
+    private static <T> T recorded(String operation, Supplier<T> execution) {
+        WorkEvent event = WorkEvent.begin(KIND, operation);
+        T result = execution.get();
         event.commit();
-        return results;
+        return result;
     }
 }

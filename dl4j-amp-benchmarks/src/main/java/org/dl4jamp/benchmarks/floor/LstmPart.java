@@ -4,6 +4,7 @@ import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.lstm_backward;
 import org.bytedeco.dnnl.lstm_forward;
 import org.bytedeco.dnnl.memory;
+import org.bytedeco.dnnl.primitive;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 
 /**
@@ -58,16 +59,20 @@ final class LstmPart implements Part {
                 noState);
         this.bias = tape.filled(bias, biases, biases);
         workspace = tape.memory(forward.workspace_desc());
+        add(new lstm_forward(forward), forward.weights_layer_desc(), forward.weights_iter_desc());
+    }
+
+    /** Adds a primitive of either direction, with the arguments that both have. */
+    private void add(primitive lstm, memory.desc wantedInputWeights, memory.desc wantedRecurrentWeights) {
         tape.add(
-                new lstm_forward(forward),
+                lstm,
                 new Tape.Argument(dnnl.DNNL_ARG_SRC_LAYER, input.value()),
                 new Tape.Argument(
-                        dnnl.DNNL_ARG_WEIGHTS_LAYER,
-                        tape.filled(inputWeights, plainInputWeights, forward.weights_layer_desc())),
+                        dnnl.DNNL_ARG_WEIGHTS_LAYER, tape.filled(inputWeights, plainInputWeights, wantedInputWeights)),
                 new Tape.Argument(
                         dnnl.DNNL_ARG_WEIGHTS_ITER,
-                        tape.filled(recurrentWeights, plainRecurrentWeights, forward.weights_iter_desc())),
-                new Tape.Argument(dnnl.DNNL_ARG_BIAS, this.bias),
+                        tape.filled(recurrentWeights, plainRecurrentWeights, wantedRecurrentWeights)),
+                new Tape.Argument(dnnl.DNNL_ARG_BIAS, bias),
                 new Tape.Argument(dnnl.DNNL_ARG_DST_LAYER, output.value()),
                 new Tape.Argument(dnnl.DNNL_ARG_WORKSPACE, workspace));
     }
@@ -104,18 +109,8 @@ final class LstmPart implements Part {
                 noState,
                 noState,
                 forward);
-        tape.add(
-                new lstm_backward(backward),
-                new Tape.Argument(dnnl.DNNL_ARG_SRC_LAYER, input.value()),
-                new Tape.Argument(
-                        dnnl.DNNL_ARG_WEIGHTS_LAYER,
-                        tape.filled(inputWeights, plainInputWeights, backward.weights_layer_desc())),
-                new Tape.Argument(
-                        dnnl.DNNL_ARG_WEIGHTS_ITER,
-                        tape.filled(recurrentWeights, plainRecurrentWeights, backward.weights_iter_desc())),
-                new Tape.Argument(dnnl.DNNL_ARG_BIAS, bias),
-                new Tape.Argument(dnnl.DNNL_ARG_DST_LAYER, output.value()),
-                new Tape.Argument(dnnl.DNNL_ARG_WORKSPACE, workspace),
+        add(new lstm_backward(backward), backward.weights_layer_desc(), backward.weights_iter_desc());
+        tape.addArguments(
                 new Tape.Argument(dnnl.DNNL_ARG_DIFF_DST_LAYER, output.gradient()),
                 new Tape.Argument(
                         dnnl.DNNL_ARG_DIFF_SRC_LAYER,

@@ -15,6 +15,7 @@ import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.dl4jamp.ConvolutionCase;
 import org.dl4jamp.SingleLayer;
 import org.dl4jamp.SingleLayer.Result;
 import org.dl4jamp.engine.TwinRequest;
@@ -23,6 +24,7 @@ import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.aggregator.AggregateWith;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -39,54 +41,27 @@ class ConvolutionTwinTest {
 
     @ParameterizedTest
     @CsvSource({
-        // minibatch, nIn, height, width, nOut, kernel, stride, padding, dilation, mode, activation, bias, memory
-        "1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, Truncate, TANH, true, CHANNELS_FIRST",
-        "2, 3, 5, 4, 7, 1, 1, 1, 1, 0, 0, 1, 1, Truncate, RELU, true, CHANNELS_FIRST",
-        "2, 3, 5, 4, 7, 1, 1, 1, 1, 0, 0, 1, 1, Same, TANH, false, CHANNELS_LAST",
-        "3, 2, 4, 4, 3, 1, 1, 1, 1, 0, 0, 1, 1, Strict, IDENTITY, true, EXAMPLES_SECOND",
-        "2, 3, 5, 4, 4, 1, 1, 2, 1, 0, 0, 1, 1, Truncate, TANH, true, CHANNELS_FIRST",
-        "2, 3, 5, 4, 4, 1, 1, 1, 1, 1, 0, 1, 1, Truncate, TANH, true, CHANNELS_LAST",
-        "2, 3, 6, 7, 4, 3, 3, 1, 1, 0, 0, 1, 1, Truncate, TANH, true, CHANNELS_FIRST",
-        "2, 3, 6, 7, 4, 3, 3, 1, 1, 1, 1, 1, 1, Truncate, RELU, false, CHANNELS_LAST",
-        "2, 3, 6, 7, 4, 3, 2, 2, 3, 1, 0, 1, 1, Truncate, IDENTITY, true, EXAMPLES_SECOND",
-        "1, 2, 7, 9, 3, 3, 3, 2, 2, 0, 0, 1, 1, Strict, TANH, true, CHANNELS_FIRST",
-        "2, 2, 9, 8, 3, 3, 2, 1, 1, 2, 1, 2, 3, Truncate, TANH, true, CHANNELS_FIRST",
-        "2, 2, 7, 5, 3, 3, 3, 1, 1, 0, 0, 1, 1, Same, TANH, true, CHANNELS_LAST",
-        "2, 2, 7, 6, 3, 2, 4, 2, 3, 0, 0, 1, 1, Same, RELU, true, CHANNELS_FIRST",
-        "1, 3, 7, 6, 2, 3, 3, 1, 1, 0, 0, 2, 2, Same, SIGMOID, false, CHANNELS_FIRST"
+        // memory, minibatch, nIn, height, width, nOut, kernel, stride, padding, dilation, mode, activation, bias
+        "CHANNELS_FIRST, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, Truncate, TANH, true",
+        "CHANNELS_FIRST, 2, 3, 5, 4, 7, 1, 1, 1, 1, 0, 0, 1, 1, Truncate, RELU, true",
+        "CHANNELS_LAST, 2, 3, 5, 4, 7, 1, 1, 1, 1, 0, 0, 1, 1, Same, TANH, false",
+        "EXAMPLES_SECOND, 3, 2, 4, 4, 3, 1, 1, 1, 1, 0, 0, 1, 1, Strict, IDENTITY, true",
+        "CHANNELS_FIRST, 2, 3, 5, 4, 4, 1, 1, 2, 1, 0, 0, 1, 1, Truncate, TANH, true",
+        "CHANNELS_LAST, 2, 3, 5, 4, 4, 1, 1, 1, 1, 1, 0, 1, 1, Truncate, TANH, true",
+        "CHANNELS_FIRST, 2, 3, 6, 7, 4, 3, 3, 1, 1, 0, 0, 1, 1, Truncate, TANH, true",
+        "CHANNELS_LAST, 2, 3, 6, 7, 4, 3, 3, 1, 1, 1, 1, 1, 1, Truncate, RELU, false",
+        "EXAMPLES_SECOND, 2, 3, 6, 7, 4, 3, 2, 2, 3, 1, 0, 1, 1, Truncate, IDENTITY, true",
+        "CHANNELS_FIRST, 1, 2, 7, 9, 3, 3, 3, 2, 2, 0, 0, 1, 1, Strict, TANH, true",
+        "CHANNELS_FIRST, 2, 2, 9, 8, 3, 3, 2, 1, 1, 2, 1, 2, 3, Truncate, TANH, true",
+        "CHANNELS_LAST, 2, 2, 7, 5, 3, 3, 3, 1, 1, 0, 0, 1, 1, Same, TANH, true",
+        "CHANNELS_FIRST, 2, 2, 7, 6, 3, 2, 4, 2, 3, 0, 0, 1, 1, Same, RELU, true",
+        "CHANNELS_FIRST, 1, 3, 7, 6, 2, 3, 3, 1, 1, 0, 0, 2, 2, Same, SIGMOID, false"
     })
     void agreesWithDl4jsLayerWithinTheRoundingOfFactorsAndResults(
-            int minibatch,
-            int nIn,
-            int height,
-            int width,
-            int nOut,
-            int kernelHeight,
-            int kernelWidth,
-            int strideHeight,
-            int strideWidth,
-            int paddingHeight,
-            int paddingWidth,
-            int dilationHeight,
-            int dilationWidth,
-            ConvolutionMode mode,
-            Activation activation,
-            boolean bias,
-            Memory memory) {
-        ConvolutionLayer.Builder builder = new ConvolutionLayer.Builder(kernelHeight, kernelWidth)
-                .stride(strideHeight, strideWidth)
-                .dilation(dilationHeight, dilationWidth)
-                .convolutionMode(mode)
-                .nIn(nIn)
-                .nOut(nOut)
-                .hasBias(bias)
-                .activation(activation);
-        if (mode != ConvolutionMode.Same) {
-            builder.padding(paddingHeight, paddingWidth);
-        }
-        ConvolutionLayer conf = builder.build();
+            Memory memory, @AggregateWith(ConvolutionCase.Row.class) ConvolutionCase tried) {
+        ConvolutionLayer conf = tried.layer();
         INDArray params = gaussian(RANDOM, 0.5, TwinHarness.numberOfParams(conf));
-        INDArray input = inMemory(memory, gaussian(RANDOM, 1, minibatch, nIn, height, width));
+        INDArray input = inMemory(memory, gaussian(RANDOM, 1, tried.shape()));
         org.deeplearning4j.nn.api.Layer dl4j = SingleLayer.dl4j(conf, params);
         INDArray epsilon = inMemory(
                 memory,
@@ -110,11 +85,11 @@ class ConvolutionTwinTest {
         Comparison.check("W", expected.gradient("W"), actual.gradient("W"), full::weightGradient, half::weightGradient);
         Comparison.check(
                 "input", expected.inputGradient(), actual.inputGradient(), full::inputGradient, half::inputGradient);
-        if (bias) {
+        if (conf.hasBias()) {
             Comparison.check(
                     "b",
-                    expected.gradient("b").reshape(nOut),
-                    actual.gradient("b").reshape(nOut),
+                    expected.gradient("b").reshape(conf.getNOut()),
+                    actual.gradient("b").reshape(conf.getNOut()),
                     full::biasGradient,
                     half::biasGradient);
         }
@@ -205,15 +180,18 @@ class ConvolutionTwinTest {
                         .compute());
     }
 
-    @Test
-    void handsItsOutputToAOneByOneConvolutionWithoutACopy() {
+    private static TwinLayer ofTwoChannels() {
         ConvolutionLayer conf = new ConvolutionLayer.Builder(3, 3)
                 .nIn(2)
                 .nOut(5)
                 .activation(Activation.TANH)
                 .build();
-        TwinLayer twin =
-                TwinHarness.twin(Way.HALF_PRODUCTS, conf, gaussian(RANDOM, 1, TwinHarness.numberOfParams(conf)));
+        return TwinHarness.twin(Way.HALF_PRODUCTS, conf, gaussian(RANDOM, 1, TwinHarness.numberOfParams(conf)));
+    }
+
+    @Test
+    void handsItsOutputToAOneByOneConvolutionWithoutACopy() {
+        TwinLayer twin = ofTwoChannels();
         INDArray output =
                 twin.activate(TestArrays.half(gaussian(RANDOM, 1, 2, 2, 6, 6)), false, TwinHarness.noWorkspaces());
         ConvolutionLayer next =
@@ -225,13 +203,7 @@ class ConvolutionTwinTest {
 
     @Test
     void refusesAnInputWithOtherChannels() {
-        ConvolutionLayer conf = new ConvolutionLayer.Builder(3, 3)
-                .nIn(2)
-                .nOut(5)
-                .activation(Activation.TANH)
-                .build();
-        TwinLayer twin =
-                TwinHarness.twin(Way.HALF_PRODUCTS, conf, gaussian(RANDOM, 1, TwinHarness.numberOfParams(conf)));
+        TwinLayer twin = ofTwoChannels();
         INDArray input = TestArrays.half(gaussian(RANDOM, 1, 2, 3, 6, 6));
         assertThrows(DL4JInvalidInputException.class, () -> twin.activate(input, false, TwinHarness.noWorkspaces()));
     }

@@ -3,6 +3,8 @@ package org.dl4jamp.engine.nd4j;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -18,11 +20,10 @@ import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
-import org.deeplearning4j.nn.conf.layers.OutputLayer;
-import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.MemoryOutsideWorkspaces;
+import org.dl4jamp.Networks;
 import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.engine.nd4j.TwinHarness.Way;
@@ -42,7 +43,6 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
-import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
  * Networks with workspaces and loss scaling, trained with either kind of twin: both round the same numbers, and differ
@@ -63,19 +63,13 @@ class HalfProductNetworksTest {
     private static MultiLayerConfiguration dense(WorkspaceMode workspaces) {
         return builder(workspaces)
                 .list(
-                        new DenseLayer.Builder()
-                                .nOut(33)
-                                .activation(Activation.RELU)
-                                .build(),
+                        Networks.dense(33, Activation.RELU),
                         new DenseLayer.Builder()
                                 .nOut(17)
                                 .activation(Activation.TANH)
                                 .dropOut(0.8)
                                 .build(),
-                        new OutputLayer.Builder(LossFunction.MCXENT)
-                                .nOut(4)
-                                .activation(Activation.SOFTMAX)
-                                .build())
+                        Networks.softmax(4))
                 .setInputType(InputType.feedForward(9))
                 .build();
     }
@@ -102,14 +96,8 @@ class HalfProductNetworksTest {
                                 .nOut(5)
                                 .activation(Activation.TANH)
                                 .build(),
-                        new DenseLayer.Builder()
-                                .nOut(7)
-                                .activation(Activation.TANH)
-                                .build(),
-                        new OutputLayer.Builder(LossFunction.MSE)
-                                .nOut(2)
-                                .activation(Activation.IDENTITY)
-                                .build())
+                        Networks.dense(7, Activation.TANH),
+                        Networks.regression(2))
                 .setInputType(InputType.convolutional(10, 9, 2))
                 .build();
     }
@@ -119,43 +107,35 @@ class HalfProductNetworksTest {
                 .list(
                         new LSTM.Builder().nOut(9).activation(Activation.TANH).build(),
                         new LSTM.Builder().nOut(6).activation(Activation.TANH).build(),
-                        new RnnOutputLayer.Builder(LossFunction.MSE)
-                                .nOut(2)
-                                .activation(Activation.IDENTITY)
-                                .build())
+                        Networks.rnnRegression(2))
                 .setInputType(InputType.recurrent(3))
                 .backpropType(backprop);
         return (backprop == BackpropType.TruncatedBPTT ? layers.tBPTTLength(4) : layers).build();
     }
 
+    @Retention(RetentionPolicy.RUNTIME)
     @ParameterizedTest
     @EnumSource(
             value = WorkspaceMode.class,
             names = {"NONE", "ENABLED"})
+    private @interface WithAndWithoutWorkspaces {}
+
+    @WithAndWithoutWorkspaces
     void aDenseNetworkWithDropout(WorkspaceMode workspaces) {
         compare(dense(workspaces), vectors(), 2);
     }
 
-    @ParameterizedTest
-    @EnumSource(
-            value = WorkspaceMode.class,
-            names = {"NONE", "ENABLED"})
+    @WithAndWithoutWorkspaces
     void aConvolutionalNetworkWithBatchNormAndPooling(WorkspaceMode workspaces) {
         compare(convolutional(workspaces), images(), 4);
     }
 
-    @ParameterizedTest
-    @EnumSource(
-            value = WorkspaceMode.class,
-            names = {"NONE", "ENABLED"})
+    @WithAndWithoutWorkspaces
     void aRecurrentNetworkWithMasks(WorkspaceMode workspaces) {
         compare(recurrent(workspaces, BackpropType.Standard), maskedSequences(), 2);
     }
 
-    @ParameterizedTest
-    @EnumSource(
-            value = WorkspaceMode.class,
-            names = {"NONE", "ENABLED"})
+    @WithAndWithoutWorkspaces
     void aRecurrentNetworkWithTruncatedBptt(WorkspaceMode workspaces) {
         compare(recurrent(workspaces, BackpropType.TruncatedBPTT), maskedSequences(), 2);
     }
@@ -185,8 +165,7 @@ class HalfProductNetworksTest {
 
     private static void assertAllocatesNoMore(MultiLayerConfiguration conf, DataSet data)
             throws ReflectiveOperationException {
-        MultiLayerNetwork fp32 = new MultiLayerNetwork(conf.clone());
-        fp32.init();
+        MultiLayerNetwork fp32 = Networks.init(conf.clone());
         long expected = bytesOfStep(fp32, data);
         long actual = bytesOfStep(enabled(conf, Way.HALF_PRODUCTS), data);
         assertTrue(actual <= expected, () -> actual + " bytes outside workspaces, of which DL4J " + expected);
@@ -230,8 +209,7 @@ class HalfProductNetworksTest {
     }
 
     private static void compare(MultiLayerConfiguration conf, DataSet data, int halfProductTwins) {
-        MultiLayerNetwork start = new MultiLayerNetwork(conf.clone());
-        start.init();
+        MultiLayerNetwork start = Networks.init(conf.clone());
         List<INDArray> changes = new ArrayList<>();
         List<INDArray> outputs = new ArrayList<>();
         for (Way way : Way.values()) {
@@ -257,8 +235,7 @@ class HalfProductNetworksTest {
 
     /** A network whose layers compute in HALF, as mixed precision sets it up. */
     private static MultiLayerNetwork enabled(MultiLayerConfiguration conf, Way way) {
-        MultiLayerNetwork net = new MultiLayerNetwork(conf.clone());
-        net.init();
+        MultiLayerNetwork net = Networks.init(conf.clone());
         net.initGradientsView();
         GradientScale scale = new GradientScale(() -> LOSS_SCALE, true);
         Nd4jSession session = new Nd4jSession(net.numParams(), true, way.products());

@@ -16,6 +16,7 @@ import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.spark.SparkAmp;
 import org.dl4jamp.spark.SparkReport;
+import org.dl4jamp.spark.Witness;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledForJreRange;
@@ -104,7 +105,7 @@ class RealClusterTest {
                 witness);
         SparkReport report = amp.report();
         assertEquals(figures.steps(), report.stepsTaken() + report.stepsSkipped(), report::toString);
-        witness.requireEveryStep(Witness.describe(config));
+        witness.requireEveryStep(ResidualOnCluster.describe(config));
         if (config.precision() == Precision.HALF) {
             witness.requireSkips();
             assertTrue(report.stepsSkipped() > 0, report::toString);

@@ -11,10 +11,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.deeplearning4j.optimize.api.TrainingListener;
-import org.deeplearning4j.spark.api.RDDTrainingApproach;
 import org.deeplearning4j.spark.impl.graph.SparkComputationGraph;
-import org.deeplearning4j.spark.impl.repartitioner.EqualRepartitioner;
-import org.deeplearning4j.spark.parameterserver.training.SharedTrainingMaster;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.examples.digits.Digits;
 import org.dl4jamp.examples.digits.DigitsNetworks;
@@ -28,8 +25,6 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledForJreRange;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
-import org.nd4j.parameterserver.distributed.conf.VoidConfiguration;
-import org.nd4j.parameterserver.distributed.v2.enums.MeshBuildMode;
 import org.nd4j.parameterserver.distributed.v2.transport.PortSupplier;
 
 /** Shared gradients of executors, each a process of its own, that can't connect. */
@@ -109,19 +104,8 @@ class SharedFailuresOnAClusterTest {
     }
 
     private SparkComputationGraph network(PortSupplier port) {
-        VoidConfiguration network = VoidConfiguration.builder()
-                .portSupplier(port)
-                .controllerAddress("127.0.0.1")
-                .meshBuildMode(MeshBuildMode.PLAIN)
-                .build();
-        SharedTrainingMaster master = new SharedTrainingMaster.Builder(network, DigitsOnSpark.BATCH)
-                .batchSizePerWorker(DigitsOnSpark.BATCH)
-                .workersPerNode(1)
-                .repartitioner(new EqualRepartitioner())
-                .updatesThreshold(1e-3)
-                .rddTrainingApproach(RDDTrainingApproach.Direct)
-                .build();
-        SparkComputationGraph spark = new SparkComputationGraph(context, DigitsNetworks.residual(), master);
+        SparkComputationGraph spark =
+                new SparkComputationGraph(context, DigitsNetworks.residual(), ResidualOnCluster.sharedGradients(port));
         spark.setListeners(List.<TrainingListener>of(amp.listener()));
         return spark;
     }

@@ -12,10 +12,7 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.optimize.api.TrainingListener;
-import org.deeplearning4j.spark.api.RDDTrainingApproach;
 import org.deeplearning4j.spark.impl.graph.SparkComputationGraph;
-import org.deeplearning4j.spark.impl.repartitioner.EqualRepartitioner;
-import org.deeplearning4j.spark.parameterserver.training.SharedTrainingMaster;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.examples.digits.Digits;
@@ -24,14 +21,13 @@ import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.spark.SparkAmp;
 import org.dl4jamp.spark.SparkReport;
+import org.dl4jamp.spark.Witness;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledForJreRange;
 import org.nd4j.evaluation.classification.Evaluation;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.dataset.adapter.SingletonDataSetIterator;
-import org.nd4j.parameterserver.distributed.conf.VoidConfiguration;
-import org.nd4j.parameterserver.distributed.v2.enums.MeshBuildMode;
 
 /**
  * The digits with shared gradients, which the driver and two executors, each a process of its own, send one another.
@@ -70,7 +66,7 @@ class SharedGradientsTest {
                     AmpConfig.builder().engine("onednn").maxConsecutiveSkips(33).build())) {
                 Trained mixed = train(cluster, Optional.of(config));
                 SparkReport report = mixed.report();
-                mixed.witness().requireEveryStep(Witness.describe(config));
+                mixed.witness().requireEveryStep(ResidualOnCluster.describe(config));
                 assertEquals(FITS * train.size(), mixed.witness().seen().size());
                 if (config.precision() == Precision.HALF) {
                     mixed.witness().requireSkips();
@@ -122,23 +118,11 @@ class SharedGradientsTest {
 
     private ComputationGraph train(
             JavaSparkContext context, Optional<AmpConfig> config, SparkAmp amp, Witness witness) {
-        VoidConfiguration network = VoidConfiguration.builder()
-                .portSupplier(new FreePort())
-                .controllerAddress("127.0.0.1")
-                .meshBuildMode(MeshBuildMode.PLAIN)
-                .build();
-        SharedTrainingMaster master = new SharedTrainingMaster.Builder(network, DigitsOnSpark.BATCH)
-                .batchSizePerWorker(DigitsOnSpark.BATCH)
-                .workersPerNode(1)
-                .repartitioner(new EqualRepartitioner())
-                .updatesThreshold(1e-3)
-                .rddTrainingApproach(RDDTrainingApproach.Direct)
-                .build();
         SparkComputationGraph spark = new SparkComputationGraph(
                 context,
                 config.map(one -> MixedPrecision.configure(DigitsNetworks.residual(), one))
                         .orElseGet(DigitsNetworks::residual),
-                master);
+                ResidualOnCluster.sharedGradients(new FreePort()));
         if (config.isPresent()) {
             spark.setListeners(List.<TrainingListener>of(amp.listener(), witness));
         }

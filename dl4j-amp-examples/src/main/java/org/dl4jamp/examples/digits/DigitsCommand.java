@@ -1,22 +1,16 @@
 package org.dl4jamp.examples.digits;
 
 import java.io.PrintWriter;
-import java.nio.file.Path;
 import java.util.Locale;
-import java.util.concurrent.Callable;
 import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.NeuralNetwork;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
-import org.dl4jamp.examples.cli.OutputFile;
+import org.dl4jamp.examples.cli.ComparisonCommand;
 import org.dl4jamp.examples.cli.PrecisionOptions;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code amp digits}: accuracy on real data, in FP32 and in mixed precision. */
 @Command(
@@ -26,7 +20,7 @@ import picocli.CommandLine.Spec;
             "A small convolutional network and a small residual graph learn to read handwritten digits.",
             "Trains each in FP32 and in mixed precision, and compares their accuracy on images not trained on."
         })
-public final class DigitsCommand implements Callable<Integer> {
+public final class DigitsCommand extends ComparisonCommand {
     @Option(
             names = "--epochs",
             defaultValue = "12",
@@ -34,29 +28,18 @@ public final class DigitsCommand implements Callable<Integer> {
             description = "How often the training images are gone through (default: ${DEFAULT-VALUE}).")
     private int epochs;
 
-    @Option(names = "--json", paramLabel = "FILE", description = "Where to write the figures, as JSON.")
-    private Path json;
-
-    @Mixin
-    private PrecisionOptions precisionOptions;
-
-    @Spec
-    private CommandSpec spec;
-
     @Override
     public Integer call() throws Exception {
-        if (epochs < 1) {
-            throw new ParameterException(spec.commandLine(), "--epochs " + epochs + ": must be at least 1");
-        }
-        OutputFile.requireWritable(spec.commandLine(), "--json", json);
-        PrecisionOptions.Choice choice = precisionOptions.choose(spec.commandLine(), newCnn());
+        requireAtLeast("--epochs", epochs, 1);
+        requireWritableJson();
+        PrecisionOptions.Choice choice = choose(newCnn());
 
         DigitsTraining training = new DigitsTraining(Digits.load(), epochs);
         DigitsFigures figures = new DigitsFigures(
                 both(training, DigitsCommand::newCnn, "cnn", choice),
                 both(training, DigitsCommand::newResidual, "residual", choice));
         print(figures, choice);
-        OutputFile.writeJson(spec.commandLine(), json, figures);
+        writeJson(figures);
         return ExitCode.OK;
     }
 
@@ -80,17 +63,13 @@ public final class DigitsCommand implements Callable<Integer> {
     }
 
     private void print(DigitsFigures figures, PrecisionOptions.Choice choice) {
-        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter out = out();
         out.printf("Test accuracy after %d epochs, FP32 in DL4J and %s%n%n", epochs, choice.what());
         String row = "%-10s %10s %12s %14s %16s %14s%n";
         out.printf(row, "network", "FP32", choice.title(), "difference", "skipped steps", "time");
         printRow(out, row, "cnn", figures.cnn());
         printRow(out, row, "residual", figures.residual());
-        if (!choice.note().isEmpty()) {
-            out.println();
-            out.println(choice.note());
-        }
-        out.flush();
+        printNote(choice);
     }
 
     private static void printRow(PrintWriter out, String row, String name, DigitsFigures.Network network) {

@@ -1,25 +1,19 @@
 package org.dl4jamp.examples.digits;
 
 import java.io.PrintWriter;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 import java.util.function.ToDoubleFunction;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.parallelism.ParallelWrapper.TrainingMode;
-import org.dl4jamp.examples.cli.OutputFile;
+import org.dl4jamp.examples.cli.ComparisonCommand;
 import org.dl4jamp.examples.cli.PrecisionOptions;
 import org.dl4jamp.parallel.ReplicaState;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code amp parallel}: several replicas of one network in one process, in FP32 and in mixed precision. */
 @Command(
@@ -30,7 +24,7 @@ import picocli.CommandLine.Spec;
                     + " replicas.",
             "Trains it in FP32 and in mixed precision, and compares accuracy, loss and time."
         })
-public final class ParallelCommand implements Callable<Integer> {
+public final class ParallelCommand extends ComparisonCommand {
     /** Fits that are long enough to be measured, and short enough for six of them in two minutes. */
     private static final int EPOCHS_FOR_SPEED = 2;
 
@@ -92,23 +86,14 @@ public final class ParallelCommand implements Callable<Integer> {
             description = "Instead: images per second with 1 (without ParallelWrapper), 2 and 4 workers.")
     private boolean throughput;
 
-    @Option(names = "--json", paramLabel = "FILE", description = "Where to write the figures, as JSON.")
-    private Path json;
-
-    @Mixin
-    private PrecisionOptions precisionOptions;
-
-    @Spec
-    private CommandSpec spec;
-
     @Override
     public Integer call() throws Exception {
-        require("--workers", workers, 2);
+        requireAtLeast("--workers", workers, 2);
         epochs = epochs == null ? mode.epochs : epochs;
-        require("--epochs", epochs, 1);
-        require("--runs", runs, 1);
-        require("--threads", threads == null ? 1 : threads, 1);
-        OutputFile.requireWritable(spec.commandLine(), "--json", json);
+        requireAtLeast("--epochs", epochs, 1);
+        requireAtLeast("--runs", runs, 1);
+        requireAtLeast("--threads", threads == null ? 1 : threads, 1);
+        requireWritableJson();
         PrecisionOptions.Choice choice = choose();
         ParallelTraining training = new ParallelTraining(Digits.load(), mode.dl4js, threads == null ? 0 : threads);
         if (throughput) {
@@ -119,16 +104,10 @@ public final class ParallelCommand implements Callable<Integer> {
         return ExitCode.OK;
     }
 
-    private void require(String option, int value, int least) {
-        if (value < least) {
-            throw new ParameterException(spec.commandLine(), option + " " + value + ": must be at least " + least);
-        }
-    }
-
     private PrecisionOptions.Choice choose() {
         ComputationGraph net = ParallelTraining.network();
         try {
-            return precisionOptions.choose(spec.commandLine(), net);
+            return choose(net);
         } finally {
             net.close();
         }
@@ -145,7 +124,7 @@ public final class ParallelCommand implements Callable<Integer> {
                 medians(amp),
                 replicas.stream().map(ParallelCommand::figures).toList());
         print(figures, replicas, choice);
-        OutputFile.writeJson(spec.commandLine(), json, figures);
+        writeJson(figures);
     }
 
     private List<ParallelTraining.Result> runs(
@@ -186,7 +165,7 @@ public final class ParallelCommand implements Callable<Integer> {
     }
 
     private void print(ParallelFigures figures, List<ReplicaState> replicas, PrecisionOptions.Choice choice) {
-        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter out = out();
         out.printf(
                 "Residual graph, %d workers, %s, %d epochs%s: FP32 in DL4J and %s%n%n",
                 workers, mode, epochs, runs > 1 ? ", medians of " + runs + " runs" : "", choice.what());
@@ -198,7 +177,7 @@ public final class ParallelCommand implements Callable<Integer> {
                 "%nDifference in accuracy: %+.2f points%n%n",
                 100 * (figures.amp().accuracy() - figures.fp32().accuracy()));
         replicas.forEach(out::println);
-        printNote(out, choice);
+        printNote(choice);
     }
 
     private static void printSide(PrintWriter out, String row, String title, ParallelFigures.Side side) {
@@ -219,7 +198,7 @@ public final class ParallelCommand implements Callable<Integer> {
                     training.throughput(replicas, Optional.empty(), EPOCHS_FOR_SPEED),
                     training.throughput(replicas, Optional.of(choice), EPOCHS_FOR_SPEED)));
         }
-        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter out = out();
         out.printf(
                 "Images per second in training, residual graph, batches of 64, %s, %d processors%n%n",
                 mode, Runtime.getRuntime().availableProcessors());
@@ -233,15 +212,7 @@ public final class ParallelCommand implements Callable<Integer> {
                     String.format(Locale.ROOT, "%.0f", one.amp()),
                     String.format(Locale.ROOT, "%.1f", one.amp() / one.fp32()));
         }
-        printNote(out, choice);
-        OutputFile.writeJson(spec.commandLine(), json, rows);
-    }
-
-    private static void printNote(PrintWriter out, PrecisionOptions.Choice choice) {
-        if (!choice.note().isEmpty()) {
-            out.println();
-            out.println(choice.note());
-        }
-        out.flush();
+        printNote(choice);
+        writeJson(rows);
     }
 }

@@ -1,20 +1,14 @@
 package org.dl4jamp.examples.feature;
 
 import java.io.PrintWriter;
-import java.nio.file.Path;
-import java.util.concurrent.Callable;
 import org.dl4jamp.config.AmpConfig;
-import org.dl4jamp.examples.cli.OutputFile;
+import org.dl4jamp.examples.cli.ComparisonCommand;
 import org.dl4jamp.examples.cli.PrecisionOptions;
 import org.nd4j.linalg.learning.config.Sgd;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code amp example}: runs an example, and prints whether its figures are as claimed. */
 @Command(
@@ -24,46 +18,35 @@ import picocli.CommandLine.Spec;
             "Shows one feature by a training that takes seconds, and checks its figures.",
             "Each example is a class of less than 80 lines in dl4j-amp-examples, package org.dl4jamp.examples.feature."
         })
-public final class ExampleCommand implements Callable<Integer> {
+public final class ExampleCommand extends ComparisonCommand {
     @Parameters(arity = "0..1", paramLabel = "NAME", description = "Which one; --list shows them.")
     private String name;
 
     @Option(names = "--list", description = "Names all examples and what they show.")
     private boolean list;
 
-    @Option(names = "--json", paramLabel = "FILE", description = "Where to write the figures, as JSON.")
-    private Path json;
-
-    @Mixin
-    private PrecisionOptions precisionOptions;
-
-    @Spec
-    private CommandSpec spec;
-
     @Override
     public Integer call() throws Exception {
-        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter out = out();
         if (list) {
             Examples.ALL.forEach(each -> out.printf("%-18s %s%n", each.name(), each.what()));
             return ExitCode.OK;
         }
         Examples chosen = chosen();
-        OutputFile.requireWritable(spec.commandLine(), "--json", json);
-        PrecisionOptions.Choice choice = precisionOptions.choose(spec.commandLine(), DigitsTask.dense(new Sgd(0.1)));
+        requireWritableJson();
+        PrecisionOptions.Choice choice = choose(DigitsTask.dense(new Sgd(0.1)));
         out.printf("%s: %s. Here in %s.%n%n", chosen.name(), chosen.what(), choice.what());
         Report report = new Report(out);
         chosen.example().show(AmpConfig.builder().precision(choice.precision()).engine(choice.engine()), report);
         out.flush();
-        OutputFile.writeJson(spec.commandLine(), json, report.claims());
+        writeJson(report.claims());
         return report.claims().stream().allMatch(Report.Claim::holds) ? ExitCode.OK : ExitCode.SOFTWARE;
     }
 
     private Examples chosen() {
         if (name == null) {
-            throw new ParameterException(spec.commandLine(), "the name of an example is needed; --list shows them");
+            throw wrong("the name of an example is needed; --list shows them");
         }
-        return Examples.of(name)
-                .orElseThrow(() -> new ParameterException(
-                        spec.commandLine(), "there is no example \"" + name + "\"; --list shows them"));
+        return Examples.of(name).orElseThrow(() -> wrong("there is no example \"" + name + "\"; --list shows them"));
     }
 }

@@ -3,19 +3,15 @@ package org.dl4jamp.examples.sine;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.Locale;
-import java.util.concurrent.Callable;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.examples.cli.ComparisonCommand;
 import org.dl4jamp.examples.cli.OutputFile;
 import org.dl4jamp.examples.cli.PrecisionOptions;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code amp sine}: the same network from the same parameters on the same data, in FP32 and in mixed precision. */
 @Command(
@@ -25,7 +21,7 @@ import picocli.CommandLine.Spec;
             "A convolutional network learns a quantized two-dimensional sinusoid from coordinates.",
             "Trains it in FP32 and in mixed precision, compares time, memory and loss, and draws what was learned."
         })
-public final class SineCommand implements Callable<Integer> {
+public final class SineCommand extends ComparisonCommand {
     @Option(
             names = "--size",
             defaultValue = "128",
@@ -61,29 +57,19 @@ public final class SineCommand implements Callable<Integer> {
             description = "Where to draw the results, as PNG (default: ${DEFAULT-VALUE}).")
     private Path image;
 
-    @Option(names = "--json", paramLabel = "FILE", description = "Where to write the figures, as JSON.")
-    private Path json;
-
-    @Mixin
-    private PrecisionOptions precisionOptions;
-
-    @Spec
-    private CommandSpec spec;
-
     @Override
     public Integer call() throws Exception {
         requireAtLeast("--size", size, 2);
         requireAtLeast("--hidden", hidden, 1);
         requireAtLeast("--layers", layers, 0);
         requireAtLeast("--iterations", iterations, 1);
-        OutputFile.requireWritable(spec.commandLine(), "--image", image);
-        OutputFile.requireWritable(spec.commandLine(), "--json", json);
-        if (json != null
-                && json.toAbsolutePath()
+        OutputFile.requireWritable(commandLine(), "--image", image);
+        requireWritableJson();
+        if (json() != null
+                && json().toAbsolutePath()
                         .normalize()
                         .equals(image.toAbsolutePath().normalize())) {
-            throw new ParameterException(
-                    spec.commandLine(), "--json " + json + ": must be another file than that of --image");
+            throw wrong("--json " + json() + ": must be another file than that of --image");
         }
 
         SineGrid grid = SineGrid.ofSize(size);
@@ -91,7 +77,7 @@ public final class SineCommand implements Callable<Integer> {
         MultiLayerNetwork network = new MultiLayerNetwork(configuration.clone());
         network.init();
         INDArray initialParameters = network.params().dup();
-        PrecisionOptions.Choice choice = precisionOptions.choose(spec.commandLine(), network);
+        PrecisionOptions.Choice choice = choose(network);
         network.close();
 
         SineTraining training = new SineTraining(configuration, initialParameters, grid, iterations);
@@ -101,21 +87,15 @@ public final class SineCommand implements Callable<Integer> {
 
         SineFigures figures = SineFigures.of(fp32.figures(), amp.figures());
         print(figures, choice);
-        OutputFile.writeJson(spec.commandLine(), json, figures);
-        OutputFile.write(spec.commandLine(), "--image", image, new SineImage(grid, fp32, amp, choice.title()).png());
-        spec.commandLine().getOut().println("Image: " + image);
-        spec.commandLine().getOut().flush();
+        writeJson(figures);
+        OutputFile.write(commandLine(), "--image", image, new SineImage(grid, fp32, amp, choice.title()).png());
+        out().println("Image: " + image);
+        out().flush();
         return ExitCode.OK;
     }
 
-    private void requireAtLeast(String option, int value, int least) {
-        if (value < least) {
-            throw new ParameterException(spec.commandLine(), option + " " + value + ": must be at least " + least);
-        }
-    }
-
     private void print(SineFigures figures, PrecisionOptions.Choice choice) {
-        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter out = out();
         SineFigures.Fp32 fp32 = figures.fp32();
         SineFigures.Amp amp = figures.amp();
         String row = "%-20s %14s %14s%n";

@@ -7,7 +7,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
-import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
@@ -16,13 +15,13 @@ import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
 import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.conf.layers.ZeroPaddingLayer;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -32,7 +31,6 @@ import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
-import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
  * DL4J's gradient of a p-norm is NaN where all of its numbers are zero. ReLU made those zeros, and drops that gradient,
@@ -83,18 +81,12 @@ class DroppedGradientsTest {
     @MethodSource("networks")
     void whatReluDropsDoesntFailAStep(String name, InputType input, List<Layer> layers) {
         List<Layer> all = new ArrayList<>(layers);
-        all.add(new OutputLayer.Builder(LossFunction.MCXENT)
-                .nOut(2)
-                .activation(Activation.SOFTMAX)
-                .build());
-        MultiLayerConfiguration configuration = new NeuralNetConfiguration.Builder()
-                .seed(7)
-                .updater(new Sgd(0.1))
+        all.add(Networks.softmax(2));
+        MultiLayerConfiguration configuration = Networks.builder(new Sgd(0.1))
                 .list(all.toArray(Layer[]::new))
                 .setInputType(input)
                 .build();
-        MultiLayerNetwork stock = new MultiLayerNetwork(configuration.clone());
-        stock.init();
+        MultiLayerNetwork stock = Networks.init(configuration.clone());
         // A unit that is never positive.
         INDArray weights = stock.getParam("0_W");
         boolean columns = weights.rank() == 2;

@@ -13,12 +13,11 @@ import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.EmbeddingLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.deeplearning4j.nn.conf.layers.OutputLayer;
-import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.weights.WeightInit;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -34,7 +33,6 @@ import org.nd4j.linalg.activations.impl.ActivationPReLU;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
-import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /**
  * Where a function has a corner, its slope is the one that ND4J takes: exact zeros aren't rare, as constraints, padding
@@ -83,10 +81,7 @@ class SlopesTest {
                 .nOut(6)
                 .activation(new ActivationGELU(true))
                 .build();
-        Layer output = new OutputLayer.Builder(LossFunction.MSE)
-                .nOut(2)
-                .activation(Activation.IDENTITY)
-                .build();
+        Layer output = Networks.regression(2);
         compare(
                 configuration(InputType.feedForward(3), dense, output),
                 Nd4j.createFromArray(new float[][] {{-1, 2, 0.5f}, {1, -2, 3}}),
@@ -101,10 +96,7 @@ class SlopesTest {
                 .activation(new ActivationLReLU(0.3))
                 .constrainWeights(new NonNegativeConstraint())
                 .build();
-        Layer output = new OutputLayer.Builder(LossFunction.MCXENT)
-                .nOut(2)
-                .activation(Activation.SOFTMAX)
-                .build();
+        Layer output = Networks.softmax(2);
         INDArray labels = Nd4j.createFromArray(new float[][] {{1, 0}, {0, 1}, {1, 0}});
         compare(
                 configuration(InputType.feedForward(4), embedding, output),
@@ -118,10 +110,7 @@ class SlopesTest {
                 .nOut(3)
                 .activation(new ActivationLReLU(0.3))
                 .build();
-        Layer output = new RnnOutputLayer.Builder(LossFunction.MSE)
-                .nOut(2)
-                .activation(Activation.IDENTITY)
-                .build();
+        Layer output = Networks.rnnRegression(2);
         INDArray features = Nd4j.zeros(2, 2, 4);
         features.putScalar(0, 1, 2, 1.5);
         compare(configuration(InputType.recurrent(2, 4), recurrent, output), features, Nd4j.ones(2, 2, 4));
@@ -137,8 +126,7 @@ class SlopesTest {
     }
 
     private static void compare(MultiLayerConfiguration configuration, INDArray features, INDArray labels) {
-        MultiLayerNetwork stock = new MultiLayerNetwork(configuration.clone());
-        stock.init();
+        MultiLayerNetwork stock = Networks.init(configuration.clone());
         MultiLayerNetwork net = stock.clone();
         MixedPrecision amp = MixedPrecision.enable(
                 net,

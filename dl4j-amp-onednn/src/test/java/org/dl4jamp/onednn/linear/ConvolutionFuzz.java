@@ -70,36 +70,22 @@ class ConvolutionFuzz {
         int nIn = between(random, 1, 40);
         int nOut = between(random, 1, 40);
         int function = random.nextInt(FUNCTIONS.size());
-        ConvolutionLayer layer =
+        ConvolutionLayer.BaseConvBuilder<?> builder =
                 switch (kind) {
-                    case 0 ->
-                        new Convolution3D.Builder(kernel, stride, padding)
-                                .dilation(dilation)
-                                .convolutionMode(mode)
-                                .nIn(nIn)
-                                .nOut(nOut)
-                                .activation(FUNCTIONS.get(function))
-                                .build();
-                    case 1 ->
-                        new Deconvolution2D.Builder(kernel, stride, padding)
-                                .dilation(dilation)
-                                .convolutionMode(mode)
-                                .nIn(nIn)
-                                .nOut(nOut)
-                                .activation(FUNCTIONS.get(function))
-                                .build();
+                    case 0 -> new Convolution3D.Builder(kernel, stride, padding);
+                    case 1 -> new Deconvolution2D.Builder(kernel, stride, padding);
                     default ->
                         new Deconvolution3D.Builder()
                                 .kernelSize(kernel)
                                 .stride(stride)
-                                .padding(padding)
-                                .dilation(dilation)
-                                .convolutionMode(mode)
-                                .nIn(nIn)
-                                .nOut(nOut)
-                                .activation(FUNCTIONS.get(function))
-                                .build();
+                                .padding(padding);
                 };
+        ConvolutionLayer layer = builder.dilation(dilation)
+                .convolutionMode(mode)
+                .nIn(nIn)
+                .nOut(nOut)
+                .activation(FUNCTIONS.get(function))
+                .build();
         long number = layer.initializer().numParams(layer);
         INDArray input = gaussian(random, 1, Workspaces.shape(between(random, 1, 3), nIn, extents));
         return new Case(layer, function == 2 ? 1 : 0, input, gaussian(random, 0.1, number));

@@ -133,6 +133,24 @@ public class ConvolutionLayersTest {
             return last ? Workspaces.contiguous(input).dup('c') : input;
         }
 
+        CNN2DFormat format() {
+            return last ? CNN2DFormat.NHWC : CNN2DFormat.NCHW;
+        }
+
+        Convolution3D.DataFormat formatOfVolumes() {
+            return last ? Convolution3D.DataFormat.NDHWC : Convolution3D.DataFormat.NCDHW;
+        }
+
+        /** Sets what all convolutions have beside their kernel, stride and padding. */
+        <B extends ConvolutionLayer.BaseConvBuilder<B>> B on(int axes, B builder) {
+            return builder.dilation(dilation(axes))
+                    .convolutionMode(mode)
+                    .nIn(nIn)
+                    .nOut(nOut)
+                    .hasBias(bias)
+                    .activation(activation());
+        }
+
         TwinCheck check(ConvolutionLayer conf) {
             return TwinCheck.of(conf, ConvolutionTwin.class, random()).roundingDelta(function < 2 ? 0 : 1);
         }
@@ -156,14 +174,8 @@ public class ConvolutionLayersTest {
 
     @Property(tries = 40)
     void alongTwoAxes(@ForAll("cases") Case c) {
-        ConvolutionLayer conf = new ConvolutionLayer.Builder(c.kernel(2), c.stride(2), c.padding(2))
-                .dilation(c.dilation(2))
-                .convolutionMode(c.mode())
-                .nIn(c.nIn())
-                .nOut(c.nOut())
-                .hasBias(c.bias())
-                .activation(c.activation())
-                .dataFormat(c.last() ? CNN2DFormat.NHWC : CNN2DFormat.NCHW)
+        ConvolutionLayer conf = c.on(2, new ConvolutionLayer.Builder(c.kernel(2), c.stride(2), c.padding(2)))
+                .dataFormat(c.format())
                 .build();
         c.check(conf).agrees(c.input(2));
     }
@@ -199,14 +211,8 @@ public class ConvolutionLayersTest {
     void alongThreeAxes(@ForAll("cases") Case c) {
         // DL4J rejects some that would fit, for it takes one axis for another.
         Assume.that(c.mode() != ConvolutionMode.Strict);
-        Convolution3D conf = new Convolution3D.Builder(c.kernel(3), c.stride(3), c.padding(3))
-                .dilation(c.dilation(3))
-                .convolutionMode(c.mode())
-                .dataFormat(c.last() ? Convolution3D.DataFormat.NDHWC : Convolution3D.DataFormat.NCDHW)
-                .nIn(c.nIn())
-                .nOut(c.nOut())
-                .hasBias(c.bias())
-                .activation(c.activation())
+        Convolution3D conf = c.on(3, new Convolution3D.Builder(c.kernel(3), c.stride(3), c.padding(3)))
+                .dataFormat(c.formatOfVolumes())
                 .build();
         c.check(conf).agrees(c.input(3));
     }
@@ -329,7 +335,7 @@ public class ConvolutionLayersTest {
                 .nOut(c.nIn() * (1 + c.nOut() % 3))
                 .hasBias(c.bias())
                 .activation(c.activation())
-                .dataFormat(c.last() ? CNN2DFormat.NHWC : CNN2DFormat.NCHW)
+                .dataFormat(c.format())
                 .build();
         c.check(conf).agrees(c.input(2));
     }
@@ -346,7 +352,7 @@ public class ConvolutionLayersTest {
                 .nOut(c.nOut())
                 .hasBias(c.bias())
                 .activation(Activation.IDENTITY)
-                .dataFormat(c.last() ? CNN2DFormat.NHWC : CNN2DFormat.NCHW)
+                .dataFormat(c.format())
                 .build();
         // What is between the two products is rounded, and so is its gradient.
         TwinCheck.of(conf, SeparableConvolutionTwin.class, c.random())
@@ -358,14 +364,8 @@ public class ConvolutionLayersTest {
     @Property(tries = 40)
     void spreadingOutImages(@ForAll("cases") Case c) {
         Assume.that(c.spreads(2));
-        Deconvolution2D conf = new Deconvolution2D.Builder(c.kernel(2), c.stride(2), c.padding(2))
-                .dilation(c.dilation(2))
-                .convolutionMode(c.mode())
-                .nIn(c.nIn())
-                .nOut(c.nOut())
-                .hasBias(c.bias())
-                .activation(c.activation())
-                .dataFormat(c.last() ? CNN2DFormat.NHWC : CNN2DFormat.NCHW)
+        Deconvolution2D conf = c.on(2, new Deconvolution2D.Builder(c.kernel(2), c.stride(2), c.padding(2)))
+                .dataFormat(c.format())
                 .build();
         c.check(conf).agrees(c.input(2));
     }
@@ -373,18 +373,11 @@ public class ConvolutionLayersTest {
     @Property(tries = 30)
     void spreadingOutVolumes(@ForAll("cases") Case c) {
         Assume.that(c.spreads(3));
-        Deconvolution3D conf = new Deconvolution3D.Builder()
+        Deconvolution3D.Builder builder = new Deconvolution3D.Builder()
                 .kernelSize(c.kernel(3))
                 .stride(c.stride(3))
-                .padding(c.padding(3))
-                .dilation(c.dilation(3))
-                .convolutionMode(c.mode())
-                .dataFormat(c.last() ? Convolution3D.DataFormat.NDHWC : Convolution3D.DataFormat.NCDHW)
-                .nIn(c.nIn())
-                .nOut(c.nOut())
-                .hasBias(c.bias())
-                .activation(c.activation())
-                .build();
+                .padding(c.padding(3));
+        Deconvolution3D conf = c.on(3, builder).dataFormat(c.formatOfVolumes()).build();
         c.check(conf).inFloat().agrees(c.input(3));
     }
 }

@@ -10,6 +10,7 @@ import org.deeplearning4j.exception.DL4JInvalidInputException;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.ConvolutionCase;
 import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.layer.TwinLayer;
@@ -21,6 +22,7 @@ import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.RepetitionInfo;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.aggregator.AggregateWith;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.activations.impl.ActivationIdentity;
@@ -53,36 +55,9 @@ class ConvolutionTwinTest {
         "2, 2, 7, 6, 3, 2, 4, 2, 3, 0, 0, 1, 1, Same, RELU, true",
         "1, 3, 7, 6, 2, 3, 3, 1, 1, 0, 0, 2, 2, Same, SIGMOID, false"
     })
-    void agreesWithDl4jsLayer(
-            int minibatch,
-            int nIn,
-            int height,
-            int width,
-            int nOut,
-            int kernelHeight,
-            int kernelWidth,
-            int strideHeight,
-            int strideWidth,
-            int paddingHeight,
-            int paddingWidth,
-            int dilationHeight,
-            int dilationWidth,
-            ConvolutionMode mode,
-            Activation activation,
-            boolean bias) {
-        ConvolutionLayer.Builder builder = new ConvolutionLayer.Builder(kernelHeight, kernelWidth)
-                .stride(strideHeight, strideWidth)
-                .dilation(dilationHeight, dilationWidth)
-                .convolutionMode(mode)
-                .nIn(nIn)
-                .nOut(nOut)
-                .hasBias(bias)
-                .activation(activation);
-        if (mode != ConvolutionMode.Same) {
-            builder.padding(paddingHeight, paddingWidth);
-        }
-        Random random = new Random(minibatch + 7L * kernelHeight);
-        check(builder.build(), gaussian(random, 1, minibatch, nIn, height, width), random);
+    void agreesWithDl4jsLayer(@AggregateWith(ConvolutionCase.Row.class) ConvolutionCase tried) {
+        Random random = new Random(tried.minibatch() + 7L * tried.layer().getKernelSize()[0]);
+        check(tried.layer(), gaussian(random, 1, tried.shape()), random);
     }
 
     @RepeatedTest(25)

@@ -19,6 +19,7 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.Pause;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.onednn.Types;
@@ -63,9 +64,7 @@ class OverflowTest {
     }
 
     private static MultiLayerNetwork network() {
-        MultiLayerNetwork network = new MultiLayerNetwork(configuration(new ActivationIdentity()));
-        network.init();
-        return network;
+        return Networks.init(configuration(new ActivationIdentity()));
     }
 
     private static AmpConfig.Builder config(Precision precision) {
@@ -116,7 +115,7 @@ class OverflowTest {
     @ParameterizedTest
     @MethodSource("precisions")
     void aGradientThatOverflowsInAConvolutionIsSeen(Precision precision) {
-        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+        MultiLayerNetwork network = Networks.init(new NeuralNetConfiguration.Builder()
                 .seed(5)
                 .updater(new Sgd(1e-3))
                 .activation(Activation.IDENTITY)
@@ -126,7 +125,6 @@ class OverflowTest {
                 .layer(new OutputLayer.Builder(LossFunction.MSE).nOut(4).build())
                 .setInputType(InputType.convolutional(4, 4, 256))
                 .build());
-        network.init();
         try (MixedPrecision amp =
                 MixedPrecision.enable(network, config(precision).build())) {
             network.getParam("0_W").muli(1e-25);

@@ -20,6 +20,7 @@ import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.InferenceMode;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.onednn.TwinCheck;
@@ -36,68 +37,50 @@ import org.nd4j.linalg.learning.config.Sgd;
 
 /** Convolutions none of whose windows covers a number of the input return their bias, and gradients of zero. */
 class WindowsOverPaddingTest {
-    private static ConvolutionLayer image(ConvolutionLayer.BaseConvBuilder<?> builder, Activation activation) {
-        return (ConvolutionLayer) builder.convolutionMode(ConvolutionMode.Truncate)
-                .activation(activation)
-                .nIn(3)
-                .nOut(4)
-                .build();
+    private static Arguments layer(
+            Activation activation, ConvolutionLayer.BaseConvBuilder<?> builder, long... inputShape) {
+        return Arguments.of(builder.activation(activation).nIn(3).nOut(4).build(), inputShape);
+    }
+
+    private static Arguments image(
+            Activation activation, ConvolutionLayer.BaseConvBuilder<?> builder, long... inputShape) {
+        return layer(activation, builder.convolutionMode(ConvolutionMode.Truncate), inputShape);
     }
 
     static Stream<Arguments> layers() {
-        return Stream.of(Activation.IDENTITY, Activation.RELU, Activation.TANH)
-                .flatMap(function -> Stream.of(
-                        Arguments.of(
-                                image(
-                                        new ConvolutionLayer.Builder(1, 1)
-                                                .stride(2, 2)
-                                                .padding(1, 1),
-                                        function),
-                                new long[] {2, 3, 4, 1}),
-                        Arguments.of(
-                                image(
-                                        new ConvolutionLayer.Builder(2, 2)
-                                                .stride(3, 3)
-                                                .padding(2, 2),
-                                        function),
-                                new long[] {2, 3, 1, 1}),
-                        Arguments.of(
-                                image(
-                                        new ConvolutionLayer.Builder(2, 3)
-                                                .dilation(2, 1)
-                                                .padding(1, 1),
-                                        function),
-                                new long[] {2, 3, 1, 5}),
-                        Arguments.of(
-                                image(
-                                        new SeparableConvolution2D.Builder(1, 1)
-                                                .stride(2, 2)
-                                                .padding(1, 1)
-                                                .dataFormat(CNN2DFormat.NCHW),
-                                        function),
-                                new long[] {2, 3, 4, 1}),
-                        Arguments.of(
-                                image(
-                                        new DepthwiseConvolution2D.Builder(1, 1)
-                                                .depthMultiplier(2)
-                                                .stride(2, 2)
-                                                .padding(1, 1),
-                                        function),
-                                new long[] {2, 3, 4, 1}),
-                        Arguments.of(
-                                new Convolution1DLayer.Builder(1, 2, 1)
-                                        .activation(function)
-                                        .nIn(3)
-                                        .nOut(4)
-                                        .build(),
-                                new long[] {2, 3, 1}),
-                        Arguments.of(
-                                new Convolution3D.Builder(new int[] {1, 1, 1}, new int[] {2, 2, 2}, new int[] {1, 1, 1})
-                                        .activation(function)
-                                        .nIn(3)
-                                        .nOut(4)
-                                        .build(),
-                                new long[] {2, 3, 1, 3, 3})));
+        return Stream.of(Activation.IDENTITY, Activation.RELU, Activation.TANH).flatMap(WindowsOverPaddingTest::layers);
+    }
+
+    private static Stream<Arguments> layers(Activation activation) {
+        int[] one = {1, 1};
+        int[] two = {2, 2};
+        return Stream.of(
+                image(activation, new ConvolutionLayer.Builder(one, two, one), 2, 3, 4, 1),
+                image(activation, new ConvolutionLayer.Builder(two, new int[] {3, 3}, two), 2, 3, 1, 1),
+                image(
+                        activation,
+                        new ConvolutionLayer.Builder(2, 3).dilation(2, 1).padding(1, 1),
+                        2,
+                        3,
+                        1,
+                        5),
+                image(
+                        activation,
+                        new SeparableConvolution2D.Builder(one, two, one).dataFormat(CNN2DFormat.NCHW),
+                        2,
+                        3,
+                        4,
+                        1),
+                image(activation, new DepthwiseConvolution2D.Builder(one, two, one).depthMultiplier(2), 2, 3, 4, 1),
+                layer(activation, new Convolution1DLayer.Builder(1, 2, 1), 2, 3, 1),
+                layer(
+                        activation,
+                        new Convolution3D.Builder(new int[] {1, 1, 1}, new int[] {2, 2, 2}, new int[] {1, 1, 1}),
+                        2,
+                        3,
+                        1,
+                        3,
+                        3));
     }
 
     @ParameterizedTest
@@ -122,7 +105,7 @@ class WindowsOverPaddingTest {
     }
 
     private static MultiLayerNetwork network() {
-        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+        return Networks.init(new NeuralNetConfiguration.Builder()
                 .seed(5)
                 .updater(new Sgd(0.1))
                 .trainingWorkspaceMode(WorkspaceMode.ENABLED)
@@ -139,8 +122,6 @@ class WindowsOverPaddingTest {
                 .layer(new OutputLayer.Builder().nOut(2).build())
                 .setInputType(InputType.convolutional(6, 3, 2))
                 .build());
-        network.init();
-        return network;
     }
 
     @Test

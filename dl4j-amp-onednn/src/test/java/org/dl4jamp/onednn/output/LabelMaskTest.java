@@ -8,10 +8,10 @@ import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.BaseOutputLayer;
-import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.onednn.Types;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -30,10 +30,7 @@ import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 class LabelMaskTest {
     static Stream<Arguments> heads() {
         Random random = new Random(2);
-        BaseOutputLayer rows = new OutputLayer.Builder(LossFunction.MCXENT)
-                .nOut(3)
-                .activation(Activation.SOFTMAX)
-                .build();
+        BaseOutputLayer rows = Networks.softmax(3);
         BaseOutputLayer steps = new RnnOutputLayer.Builder(LossFunction.MSE)
                 .nOut(3)
                 .activation(Activation.TANH)
@@ -56,12 +53,11 @@ class LabelMaskTest {
     @ParameterizedTest
     @MethodSource("heads")
     void aWeightThatBfloat16HasNotIsTakenAsItIs(BaseOutputLayer head, InputType type, DataSet data, long[] shape) {
-        MultiLayerNetwork fp32 = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+        MultiLayerNetwork fp32 = Networks.init(new NeuralNetConfiguration.Builder()
                 .list()
                 .layer(head)
                 .setInputType(type)
                 .build());
-        fp32.init();
         // Products of what BFLOAT16 can represent are FP32's.
         fp32.setParams(gaussian(new Random(3), 0.5, 1, fp32.numParams()));
         MultiLayerNetwork mixed = fp32.clone();

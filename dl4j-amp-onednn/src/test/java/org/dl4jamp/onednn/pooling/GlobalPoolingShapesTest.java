@@ -16,6 +16,7 @@ import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -32,7 +33,7 @@ class GlobalPoolingShapesTest {
             AmpConfig.builder().precision(Precision.FLOAT).engine("onednn").build();
 
     private static MultiLayerNetwork network(Layer first, GlobalPoolingLayer pooling, InputType input) {
-        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+        return Networks.init(new NeuralNetConfiguration.Builder()
                 .seed(1)
                 .updater(new Sgd(0.1))
                 .list()
@@ -41,8 +42,6 @@ class GlobalPoolingShapesTest {
                 .layer(new OutputLayer.Builder(LossFunction.MCXENT).nOut(3).build())
                 .setInputType(input)
                 .build());
-        network.init();
-        return network;
     }
 
     /** DL4J puts a preprocessor for sequences behind the pooling, whose gradient has an axis of one step. */

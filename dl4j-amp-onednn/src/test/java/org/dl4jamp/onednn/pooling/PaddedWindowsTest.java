@@ -20,6 +20,7 @@ import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.InferenceMode;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.SingleLayer;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
@@ -51,7 +52,7 @@ class PaddedWindowsTest {
     }
 
     private static MultiLayerNetwork network(SubsamplingLayer pooling) {
-        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+        return Networks.init(new NeuralNetConfiguration.Builder()
                 .seed(1)
                 .list()
                 .layer(new ConvolutionLayer.Builder(1, 1).nOut(3).build())
@@ -61,8 +62,6 @@ class PaddedWindowsTest {
                         .build())
                 .setInputType(InputType.convolutional(2, 2, 2))
                 .build());
-        network.init();
-        return network;
     }
 
     /** Compares a network's outputs, NaN with NaN, and returns the plan's row of the pooling layer. */
@@ -121,7 +120,7 @@ class PaddedWindowsTest {
     @ParameterizedTest
     @CsvSource({"AVG", "MAX"})
     void inVolumes(PoolingType type) {
-        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+        MultiLayerNetwork network = Networks.init(new NeuralNetConfiguration.Builder()
                 .seed(1)
                 .list()
                 .layer(new Convolution3D.Builder(1, 1, 1).nOut(3).build())
@@ -137,7 +136,6 @@ class PaddedWindowsTest {
                         .build())
                 .setInputType(InputType.convolutional3D(3, 2, 4, 2))
                 .build());
-        network.init();
         PrecisionPlan.Row row = agrees(network, 2, 2, 3, 2, 4);
         assertEquals(type == PoolingType.AVG, row.reason().contains(REASON), row.reason());
     }

@@ -22,7 +22,6 @@ import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.Convolution3D;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
-import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.layers.Subsampling1DLayer;
@@ -31,6 +30,7 @@ import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.standin.StandIn;
@@ -215,7 +215,7 @@ class PoolingLayersTest {
 
     @Test
     void theBackwardPassIsThatOfTheLatestForwardPass() {
-        MultiLayerNetwork own = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+        MultiLayerNetwork own = Networks.init(new NeuralNetConfiguration.Builder()
                 .seed(3)
                 .list()
                 .layer(new ConvolutionLayer.Builder(2, 2).nOut(5).build())
@@ -223,13 +223,9 @@ class PoolingLayersTest {
                         .kernelSize(2, 2)
                         .stride(2, 2)
                         .build())
-                .layer(new DenseLayer.Builder()
-                        .nOut(4)
-                        .activation(Activation.TANH)
-                        .build())
+                .layer(Networks.dense(4, Activation.TANH))
                 .setInputType(InputType.convolutional(7, 7, 3))
                 .build());
-        own.init();
         MultiLayerNetwork network = own.clone();
         INDArray epsilon = gaussian(new Random(1), 1, 2, 4);
         try (MixedPrecision amp = MixedPrecision.enable(

@@ -1,10 +1,9 @@
 package org.dl4jamp.onednn.primitive;
 
-import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
-import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.onednn.OneDnnEngine;
 import org.dl4jamp.precision.AmpException;
@@ -15,7 +14,6 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
-import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /** A user's program, for other JVMs: trains with what AUTO finds, with the engine by name, and with AUTO again. */
 final class TrainingProgram {
@@ -29,21 +27,15 @@ final class TrainingProgram {
     }
 
     private static void train(AmpConfig config) {
-        MultiLayerNetwork net = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
-                .seed(7)
-                .updater(new Sgd(0.1))
+        MultiLayerNetwork net = Networks.init(Networks.builder(new Sgd(0.1))
                 .list()
                 .layer(new DenseLayer.Builder()
                         .nIn(4)
                         .nOut(8)
                         .activation(Activation.TANH)
                         .build())
-                .layer(new OutputLayer.Builder(LossFunction.MSE)
-                        .nOut(2)
-                        .activation(Activation.IDENTITY)
-                        .build())
+                .layer(Networks.regression(2))
                 .build());
-        net.init();
         INDArray features = Nd4j.linspace(DataType.FLOAT, -1, 0.0625, 32).reshape(8, 4);
         DataSet batch = new DataSet(features, Nd4j.ones(DataType.FLOAT, 8, 2));
         double before = net.score(batch);

@@ -19,6 +19,7 @@ import org.deeplearning4j.nn.conf.layers.RnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.Networks;
 import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.layer.TwinLayer;
@@ -184,14 +185,13 @@ class BidirectionalTwinTest {
 
     /** In a network, which has the views of its arrays for such a layer. */
     private static org.deeplearning4j.nn.api.Layer bidirectional(Bidirectional conf, INDArray params) {
-        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+        MultiLayerNetwork network = Networks.init(new NeuralNetConfiguration.Builder()
                 .list()
                 .layer(conf.clone())
                 .layer(new RnnLossLayer.Builder(LossFunction.MSE)
                         .activation(Activation.IDENTITY)
                         .build())
                 .build());
-        network.init();
         network.setParams(params);
         network.initGradientsView();
         return network.getLayer(0);

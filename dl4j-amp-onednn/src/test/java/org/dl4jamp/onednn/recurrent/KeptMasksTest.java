@@ -13,6 +13,7 @@ import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.InferenceMode;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.Pause;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.onednn.Agreement;
@@ -35,7 +36,7 @@ class KeptMasksTest {
         Layer recurrent = lstm
                 ? new LSTM.Builder().nIn(4).nOut(5).build()
                 : new SimpleRnn.Builder().nIn(4).nOut(5).build();
-        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+        return Networks.init(new NeuralNetConfiguration.Builder()
                 .seed(1)
                 .list()
                 .layer(new MaskZeroLayer.Builder()
@@ -45,8 +46,6 @@ class KeptMasksTest {
                 .layer(new RnnOutputLayer.Builder().nIn(5).nOut(3).build())
                 .setInputType(InputType.recurrent(4))
                 .build());
-        network.init();
-        return network;
     }
 
     /** Some time steps are zeros, which the first layer masks. */

@@ -25,6 +25,7 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.util.ModelSerializer;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.onednn.Types;
@@ -83,10 +84,7 @@ class RecurrentNetworksTest {
 
     private static MultiLayerConfiguration characters(Layer... layers) {
         return builder(layers)
-                .layer(new RnnOutputLayer.Builder(LossFunction.MCXENT)
-                        .nOut(CHARACTERS)
-                        .activation(Activation.SOFTMAX)
-                        .build())
+                .layer(Networks.rnnSoftmax(CHARACTERS))
                 .setInputType(InputType.recurrent(CHARACTERS))
                 .build();
     }
@@ -96,9 +94,7 @@ class RecurrentNetworksTest {
     }
 
     private static MultiLayerNetwork network(MultiLayerConfiguration configuration) {
-        MultiLayerNetwork network = new MultiLayerNetwork(configuration.clone());
-        network.init();
-        return network;
+        return Networks.init(configuration.clone());
     }
 
     private static AmpConfig onOneDnn(Precision precision) {
@@ -136,7 +132,7 @@ class RecurrentNetworksTest {
     @ParameterizedTest
     @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void verticesTakeRowsOfTheLastStepOfAnLstm(Precision precision) {
-        ComputationGraph stock = new ComputationGraph(new NeuralNetConfiguration.Builder()
+        ComputationGraph stock = Networks.init(new NeuralNetConfiguration.Builder()
                 .seed(7)
                 .activation(Activation.TANH)
                 .graphBuilder()
@@ -147,7 +143,6 @@ class RecurrentNetworksTest {
                 .addLayer("out", new OutputLayer.Builder().nOut(3).build(), "rows")
                 .setOutputs("out")
                 .build());
-        stock.init();
         INDArray features = text(4, 9, false).getFeatures();
         INDArray expected = stock.outputSingle(true, features);
         ComputationGraph graph = stock.clone();
@@ -163,7 +158,7 @@ class RecurrentNetworksTest {
     @ParameterizedTest
     @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void masksOfNetworksWithoutMinibatchesAreThoseOfStock(Precision precision) {
-        MultiLayerNetwork stock = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+        MultiLayerNetwork stock = Networks.init(new NeuralNetConfiguration.Builder()
                 .seed(7)
                 .miniBatch(false)
                 .activation(Activation.TANH)
@@ -175,7 +170,6 @@ class RecurrentNetworksTest {
                         .build())
                 .setInputType(InputType.recurrent(CHARACTERS))
                 .build());
-        stock.init();
         DataSet batch = text(4, 9, true);
         INDArray mask = batch.getFeaturesMaskArray();
         INDArray expected = stock.output(batch.getFeatures(), false, mask, mask);
@@ -310,10 +304,7 @@ class RecurrentNetworksTest {
     @Test
     void theLastTimeStepOfMaskedSequencesIsClassified() {
         MultiLayerConfiguration configuration = builder(lstm(24), new LastTimeStep(lstm(24)))
-                .layer(new OutputLayer.Builder(LossFunction.MCXENT)
-                        .nOut(2)
-                        .activation(Activation.SOFTMAX)
-                        .build())
+                .layer(Networks.softmax(2))
                 .setInputType(InputType.recurrent(CHARACTERS))
                 .build();
         assertTrainsToFp32sLoss(configuration, Types.halfPrecision(), 12, classes(12));

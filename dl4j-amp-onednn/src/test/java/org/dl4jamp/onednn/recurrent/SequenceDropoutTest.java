@@ -15,6 +15,7 @@ import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.precision.Precision;
@@ -63,7 +64,7 @@ class SequenceDropoutTest {
     @ParameterizedTest
     @MethodSource("layers")
     void dropsWhatDl4jDrops(String name, RNNFormat format, int examples, Layer first, Layer second) {
-        MultiLayerNetwork own = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+        MultiLayerNetwork own = Networks.init(new NeuralNetConfiguration.Builder()
                 .seed(3)
                 .updater(new Sgd(0.1))
                 .list()
@@ -76,7 +77,6 @@ class SequenceDropoutTest {
                         .build())
                 .setInputType(InputType.recurrent(3, 7, format))
                 .build());
-        own.init();
         MultiLayerNetwork mixed = own.clone();
         Random random = new Random(8);
         DataSet data = format == RNNFormat.NCW

@@ -11,6 +11,7 @@ import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.precision.Precision;
@@ -27,7 +28,7 @@ import org.nd4j.linalg.learning.config.Sgd;
  */
 class FrozenActivationTest {
     private static MultiLayerNetwork network(Layer activation) {
-        MultiLayerNetwork network = new MultiLayerNetwork(new NeuralNetConfiguration.Builder()
+        return Networks.init(new NeuralNetConfiguration.Builder()
                 .seed(1)
                 .updater(new Sgd(0.5))
                 .list()
@@ -43,8 +44,6 @@ class FrozenActivationTest {
                         .activation(Activation.SOFTMAX)
                         .build())
                 .build());
-        network.init();
-        return network;
     }
 
     private static Layer activation(Activation function) {

@@ -23,13 +23,12 @@ import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
-import org.deeplearning4j.nn.conf.layers.DenseLayer;
-import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.SingleLayer;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.onednn.Agreement;
@@ -52,7 +51,6 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 import org.nd4j.linalg.learning.config.Sgd;
-import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 import org.nd4j.linalg.ops.transforms.Transforms;
 
 /**
@@ -79,16 +77,10 @@ class FusionTest {
                         .build())
                 .layer(new BatchNormalization())
                 .layer(new ActivationLayer(Activation.RELU))
-                .layer(new DenseLayer.Builder()
-                        .nOut(9)
-                        .activation(Activation.IDENTITY)
-                        .build())
+                .layer(Networks.dense(9, Activation.IDENTITY))
                 .layer(new BatchNormalization())
                 .layer(new ActivationLayer(Activation.RELU))
-                .layer(new OutputLayer.Builder(LossFunction.MCXENT)
-                        .nOut(3)
-                        .activation(Activation.SOFTMAX)
-                        .build())
+                .layer(Networks.softmax(3))
                 .setInputType(InputType.convolutional(8, 8, 2))
                 .build();
     }
@@ -123,20 +115,8 @@ class FusionTest {
                 .addVertex("sum2", new ElementWiseVertex(Op.Add), "c", "shortcut")
                 .addLayer("relu2", new ActivationLayer(Activation.RELU), "sum2")
                 .addVertex("merge", new MergeVertex(), "relu2", "relu", "sum2")
-                .addLayer(
-                        "dense",
-                        new DenseLayer.Builder()
-                                .nOut(10)
-                                .activation(Activation.TANH)
-                                .build(),
-                        "merge")
-                .addLayer(
-                        "out",
-                        new OutputLayer.Builder(LossFunction.MCXENT)
-                                .nOut(3)
-                                .activation(Activation.SOFTMAX)
-                                .build(),
-                        "dense")
+                .addLayer("dense", Networks.dense(10, Activation.TANH), "merge")
+                .addLayer("out", Networks.softmax(3), "dense")
                 .setOutputs("out")
                 .build();
     }
@@ -151,8 +131,7 @@ class FusionTest {
 
     @Test
     void thePlanTellsWhatIsComputedInOnePass() {
-        ComputationGraph network = new ComputationGraph(residual());
-        network.init();
+        ComputationGraph network = Networks.init(residual());
         try (MixedPrecision amp = MixedPrecision.enable(network, FLOAT)) {
             // The second sum has another consumer, which reads it without ReLU.
             assertEquals(
@@ -166,8 +145,7 @@ class FusionTest {
 
     @Test
     void aChainTrainsAsInDl4j() {
-        MultiLayerNetwork own = new MultiLayerNetwork(chain());
-        own.init();
+        MultiLayerNetwork own = Networks.init(chain());
         MultiLayerNetwork fused = own.clone();
         DataSet images = images();
         try (MixedPrecision amp = MixedPrecision.enable(fused, FLOAT)) {
@@ -197,20 +175,11 @@ class FusionTest {
                         .stride(2, 2)
                         .dataFormat(format)
                         .build())
-                .layer(new DenseLayer.Builder()
-                        .nOut(12)
-                        .activation(Activation.IDENTITY)
-                        .build())
+                .layer(Networks.dense(12, Activation.IDENTITY))
                 .layer(new BatchNormalization())
                 .layer(new ActivationLayer(Activation.RELU))
-                .layer(new DenseLayer.Builder()
-                        .nOut(7)
-                        .activation(Activation.TANH)
-                        .build())
-                .layer(new OutputLayer.Builder(LossFunction.MCXENT)
-                        .nOut(3)
-                        .activation(Activation.SOFTMAX)
-                        .build())
+                .layer(Networks.dense(7, Activation.TANH))
+                .layer(Networks.softmax(3))
                 .setInputType(InputType.convolutional(8, 8, 2, format))
                 .build();
     }
@@ -228,8 +197,7 @@ class FusionTest {
     @ParameterizedTest
     @EnumSource(CNN2DFormat.class)
     void aChainOfOursTrainsAsInDl4j(CNN2DFormat format) {
-        MultiLayerNetwork own = new MultiLayerNetwork(chainOfOurs(format));
-        own.init();
+        MultiLayerNetwork own = Networks.init(chainOfOurs(format));
         MultiLayerNetwork fused = own.clone();
         DataSet nchw = images();
         DataSet images = format == CNN2DFormat.NCHW
@@ -263,8 +231,7 @@ class FusionTest {
 
     @Test
     void aChainOfOursTrainsInBfloat16() {
-        MultiLayerNetwork own = new MultiLayerNetwork(chainOfOurs(CNN2DFormat.NCHW));
-        own.init();
+        MultiLayerNetwork own = Networks.init(chainOfOurs(CNN2DFormat.NCHW));
         MultiLayerNetwork half = own.clone();
         DataSet images = images();
         try (MixedPrecision amp = MixedPrecision.enable(half, HALF)) {
@@ -336,8 +303,7 @@ class FusionTest {
 
     @Test
     void aGraphWithForksTrainsAsInDl4j() {
-        ComputationGraph own = new ComputationGraph(residual());
-        own.init();
+        ComputationGraph own = Networks.init(residual());
         ComputationGraph fused = own.clone();
         DataSet images = images();
         try (MixedPrecision amp = MixedPrecision.enable(fused, FLOAT)) {
@@ -357,8 +323,7 @@ class FusionTest {
 
     @Test
     void aGraphWithForksTrainsInBfloat16() {
-        ComputationGraph own = new ComputationGraph(residual());
-        own.init();
+        ComputationGraph own = Networks.init(residual());
         ComputationGraph half = own.clone();
         DataSet images = images();
         try (MixedPrecision amp = MixedPrecision.enable(half, HALF)) {
@@ -373,8 +338,7 @@ class FusionTest {
 
     @Test
     void inInferenceEachLayerGivesItsOwnActivations() {
-        MultiLayerNetwork own = new MultiLayerNetwork(chain());
-        own.init();
+        MultiLayerNetwork own = Networks.init(chain());
         MultiLayerNetwork fused = own.clone();
         INDArray x = images().getFeatures();
         try (MixedPrecision amp = MixedPrecision.enable(fused, FLOAT)) {
