@@ -39,7 +39,7 @@ import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * DL4J's model zip with the entries of mixed precision. DL4J's own entries are the same byte by byte and in its order,
- * but written in one go: its {@link ModelSerializer} ends the zip itself, and an entry that's added afterwards costs a
+ * but written in one go. Its {@link ModelSerializer} ends the zip itself, and an entry that's added afterwards costs a
  * second copy of the zip. Internal: it may change with any version.
  */
 public final class ModelZip {

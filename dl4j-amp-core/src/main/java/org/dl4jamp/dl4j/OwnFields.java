@@ -15,7 +15,7 @@ public final class OwnFields {
     private OwnFields() {}
 
     /**
-     * Returns whether objects of a class keep state in fields that DL4J's classes don't have: a second object of the
+     * Returns whether objects of a class keep state in fields that DL4J's classes don't have. A second object of the
      * class, which computes in another precision, would have a state of its own. Constants are no state.
      */
     public static boolean holdState(Class<?> type) {

@@ -22,7 +22,7 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.ops.transforms.Transforms;
 
 /**
- * A product layer and the batch normalization behind it as one product layer: {@code gamma (W x + b - mean) /
+ * A product layer and the batch normalization behind it as one product layer. {@code gamma (W x + b - mean) /
  * sqrt(variance + eps) + beta} is {@code (factor W) x + factor (b - mean) + beta} with {@code factor = gamma /
  * sqrt(variance + eps)} for each channel. In FP32, the factors in double precision.
  */

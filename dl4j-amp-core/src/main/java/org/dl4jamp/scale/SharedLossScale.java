@@ -20,8 +20,8 @@ import org.dl4jamp.precision.AmpException;
  * </pre>
  *
  * <p>Each network makes or skips its step for itself. {@link #update()} updates the scaler with an overflow if any of
- * them had one, and with none otherwise, as in PyTorch after several {@code scaler.step(optimizer)}. In each iteration
- * a network makes one step at most, and need not make one. Thread-safe.
+ * them had one, and with none otherwise. PyTorch does so after several {@code scaler.step(optimizer)}. In each
+ * iteration a network makes one step at most, and need not make one. Thread-safe.
  */
 public final class SharedLossScale {
     private final LossScaler scaler;

@@ -60,7 +60,7 @@ final class ParallelTraining {
     record Result(ParallelFigures.Side figures, List<ReplicaState> replicas) {}
 
     /**
-     * Trains for some epochs. Each is a fit, but with shared gradients all of them are one: at the end of a fit DL4J
+     * Trains for some epochs. Each is a fit, but with shared gradients all of them are one. At the end of a fit DL4J
      * drops what was below the threshold, and the moments of the updaters.
      *
      * @param choice precision and engine; empty for DL4J's FP32

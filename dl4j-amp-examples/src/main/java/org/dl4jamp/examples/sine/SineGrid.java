@@ -4,9 +4,9 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * A square grid over 0..1 in both directions, with the value to learn at each point: cos(2π·4·x) + cos(2π·2·y), cut
- * into four levels of equal width between its smallest and its largest value, scaled to 0..1. The steps are what makes
- * it hard to learn.
+ * A square grid over 0..1 in both directions, with the value to learn at each point: cos(2π·4·x) + cos(2π·2·y). It is
+ * cut into four levels of equal width between its smallest and its largest value, and scaled to 0..1. The steps are
+ * what makes it hard to learn.
  *
  * @param coordinates [1, 2, size, size]: channel 0 holds x, which grows with the column, channel 1 holds y, which grows
  *     with the row

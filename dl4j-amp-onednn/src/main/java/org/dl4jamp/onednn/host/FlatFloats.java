@@ -65,7 +65,7 @@ public final class FlatFloats {
 
     /**
      * Returns the memory of an array of two or four bytes a number, four bytes at a time, whatever the order of its
-     * axes there; empty if the numbers are scattered, or there's half of a four left.
+     * axes. Empty if the numbers are scattered, or if two bytes are left over.
      */
     static Optional<FlatFloats> words(INDArray array) {
         long bytes = array.length() * array.dataType().width();

@@ -3,8 +3,8 @@ package org.dl4jamp.onednn.memory;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Other shapes of numbers that are there already, as ND4J's {@code permute} and {@code reshape} make them: these
- * describe each view's shape anew in native memory, which takes longer than small layers do to compute.
+ * Other shapes of numbers that are there already. ND4J's {@code permute} and {@code reshape} describe each view's shape
+ * anew in native memory, which takes longer than small layers take to compute.
  */
 public final class Views {
     private Views() {}

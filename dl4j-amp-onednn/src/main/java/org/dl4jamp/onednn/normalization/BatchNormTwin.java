@@ -172,7 +172,7 @@ public final class BatchNormTwin extends BatchNormalization implements FusedRelu
     /**
      * Runs the backward pass after a forward pass in inference mode, in FP32 and rounded once. DL4J derives the running
      * statistics as if they were the minibatch's, though the numbers' deviations from the running mean don't add up to
-     * zero; and they move towards the minibatch's all the same.
+     * zero. They move towards the minibatch's all the same.
      */
     private void backwardOfRunning(
             INDArray given,

@@ -13,8 +13,8 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * One array of two or more of the same layout, element by element: computed in FP32 and rounded once. oneDNN takes a
- * limited number of arrays in one pass; intermediate results are FP32, in memory that the network's kernels share.
+ * One array of two or more of the same layout, element by element. It is computed in FP32 and rounded once. A pass of
+ * oneDNN takes a limited number of arrays. Intermediate results are FP32, in memory that the network's kernels share.
  */
 public final class Combination implements AutoCloseable {
     /** The limit of one pass: two arrays, and all but a few of the 32 operations on their result that oneDNN allows. */

@@ -212,9 +212,8 @@ public final class Window {
     }
 
     /**
-     * Returns the stride along an axis. Where there is one window the smallest that leaves no room for a second:
-     * oneDNN's gradients of BFLOAT16 weights are garbage, and some outputs are wrong, if the stride is larger than the
-     * array.
+     * Returns the stride along an axis; for one window the smallest that leaves no room for a second. If the stride is
+     * larger than the array, oneDNN's gradients of BFLOAT16 weights are garbage, and some outputs are wrong.
      */
     private long stride(int axis, long windows, long padded) {
         return windows == 1 ? Math.max(1, padded - extent(axis) + 1) : strides[axis];

@@ -57,16 +57,16 @@ public record WindowGeometry(List<Axis> axes, boolean exceedsArray) {
     }
 
     /**
-     * Returns whether oneDNN's fast gradients of weights are not to be had: along three axes they read from beyond an
-     * array that isn't larger than the window, and end the process.
+     * Returns whether oneDNN's fast gradients of weights can't be used. Along three axes they read beyond an array that
+     * isn't larger than the window, and end the process.
      */
     public boolean isBeyondFastGradients() {
         return axes.size() == 3 && exceedsArray;
     }
 
     /**
-     * Returns whether oneDNN's fast convolution of a single channel is not to be had: with one window along the last
-     * axis, and a stride there, its windows are that stride apart along the axis before, too.
+     * Returns whether oneDNN's fast convolution of a single channel can't be used. With one window along the last axis,
+     * and a stride there, its windows are that stride apart along the axis before, too.
      */
     public boolean isBeyondFastSingleChannel() {
         Axis last = axes.get(axes.size() - 1);

@@ -23,8 +23,7 @@ import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * The products of a recurrent layer for one shape of its input. Those with the input, and the gradients of the weights,
- * are made for all time steps at once; only those with the output of the time step before have to wait for it. Sums are
- * FP32.
+ * are made for all time steps at once. Only those with the output of the time step before wait for it. Sums are FP32.
  */
 final class SequenceProducts implements AutoCloseable {
     private final SequenceShape shape;
