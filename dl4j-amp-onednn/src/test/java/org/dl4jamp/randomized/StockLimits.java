@@ -4,6 +4,7 @@ import java.util.Set;
 import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.Convolution3D;
+import org.dl4jamp.randomized.Part.Family;
 
 /** Layers and settings that stock DL4J can't train or run: networks with them aren't drawn. */
 final class StockLimits {
@@ -62,6 +63,10 @@ final class StockLimits {
         }
         // Of one channel and one example its gradient of the input lacks all steps but the first.
         if (name.equals("locallyConnected1d") && scenario.makesOtherSteps() && channels(type) == 1) {
+            return false;
+        }
+        // ND4J refuses 64 times as many numbers as there are slopes. Vectors of sequences have a row for each step.
+        if (name.equals("prelu") && Family.of(type) == Family.VECTORS && scenario.input() != Family.VECTORS) {
             return false;
         }
         // It carries the last channel of all steps to the next segment, and not all channels of the last step.
