@@ -156,7 +156,7 @@ public final class EnabledNetwork extends Installation {
         }
         Twin twin =
                 untouched ? Wrappers.itself(master, session.casting()) : session.twin(wrappers.request(name, master));
-        return Optional.of(wrappers.wrapper(name, master, twin, gradientScale));
+        return Optional.of(wrappers.setup(name, master, twin, gradientScale).wrapper());
     }
 
     /** Layers compute for themselves in a pause. Those that notify the step, or that it has to stop, need a wrapper. */

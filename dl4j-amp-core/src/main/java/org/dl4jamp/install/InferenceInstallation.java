@@ -18,7 +18,9 @@ import org.dl4jamp.inference.InferenceGuard;
 import org.dl4jamp.inference.PassThroughLayer;
 import org.dl4jamp.inference.WatchedWeights;
 import org.dl4jamp.layer.GradientScale;
+import org.dl4jamp.layer.GroupLayer;
 import org.dl4jamp.layer.TwinLayer;
+import org.dl4jamp.layer.TwinSetup;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.VertexPlace;
 import org.dl4jamp.policy.FusionGroup;
@@ -52,7 +54,8 @@ public final class InferenceInstallation extends Installation {
         if (wrappers.isUntouched(name)) {
             return Optional.of(master)
                     .filter(layer -> layer instanceof IOutputLayer || layer.numParams() > 0)
-                    .map(layer -> wrapper(name, Wrappers.itself(layer, session.casting())));
+                    .map(layer -> setup(name, Wrappers.itself(layer, session.casting()))
+                            .wrapper());
         }
         return inference
                 .ledBy(name)
@@ -63,8 +66,8 @@ public final class InferenceInstallation extends Installation {
                 .or(() -> Optional.of(alone(name)));
     }
 
-    private TwinLayer wrapper(String name, Twin twin) {
-        return wrappers.wrapper(name, masters.get(name), twin, new GradientScale(() -> 1, false));
+    private TwinSetup setup(String name, Twin twin) {
+        return wrappers.setup(name, masters.get(name), twin, GradientScale.none());
     }
 
     private TwinLayer alone(String name) {
@@ -73,13 +76,13 @@ public final class InferenceInstallation extends Installation {
             Layer master = masters.get(name);
             Twin twin = session.twin(wrappers.request(name, master));
             boolean converts = twin.weights() != Twin.Weights.MASTER;
-            return wrapper(name, converts ? twin.with(watched(twin, () -> {}, List.of(master))) : twin);
+            return setup(name, converts ? twin.with(watched(twin, () -> {}, List.of(master))) : twin)
+                    .wrapper();
         }
     }
 
     private TwinLayer groupWrapper(String name, Twin twin, FusionGroup group) {
-        return wrappers.groupWrapper(
-                name, masters.get(name), twin, folded(group).membership(name), () -> alone(name));
+        return new GroupLayer(setup(name, twin), folded(group).membership(name), () -> alone(name));
     }
 
     private FoldedGroup folded(FusionGroup group) {

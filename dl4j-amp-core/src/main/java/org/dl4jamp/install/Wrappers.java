@@ -1,17 +1,13 @@
 package org.dl4jamp.install;
 
-import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.Layer;
-import org.deeplearning4j.nn.api.layers.IOutputLayer;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.layer.GradientScale;
-import org.dl4jamp.layer.GroupLayer;
-import org.dl4jamp.layer.LossScalingLayer;
-import org.dl4jamp.layer.RecurrentTwinLayer;
 import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.layer.TwinLayer;
+import org.dl4jamp.layer.TwinSetup;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.VertexPlace;
 import org.dl4jamp.policy.PrecisionPlan;
@@ -88,16 +84,9 @@ final class Wrappers {
                 .with(new Casting.OfRowNumbers(casting));
     }
 
-    /** Returns a wrapper with the input and output types of the plan. */
-    TwinLayer wrapper(String name, Layer master, Twin twin, GradientScale scale) {
-        return wrapper(master, twin, storage(), emitted(name), contexts.of(name), scale);
-    }
-
-    /** Returns the wrapper of a layer in a group. */
-    TwinLayer groupWrapper(
-            String name, Layer master, Twin twin, GroupLayer.Membership membership, Supplier<TwinLayer> alone) {
-        LayerContext surroundings = contexts.of(name);
-        return new GroupLayer(master, twin, storage(), emitted(name), surroundings, guard, membership, alone);
+    /** Returns the setup of a wrapper with the input and output types of the plan. */
+    TwinSetup setup(String name, Layer master, Twin twin, GradientScale scale) {
+        return new TwinSetup(master, twin, storage(), emitted(name), contexts.of(name), scale, guard);
     }
 
     private DataType storage() {
@@ -111,23 +100,8 @@ final class Wrappers {
     /** Returns a wrapper in which a layer computes for itself, with FP32 input and output, in any pass. */
     TwinLayer floatWrapper(String name, Layer master) {
         Twin twin = itself(master, Casting.ND4J);
-        GradientScale unscaled = new GradientScale(() -> 1, false);
         LayerContext surroundings = contexts.of(name).withoutTurn();
-        return wrapper(master, twin, DataType.FLOAT, DataType.FLOAT, surroundings, unscaled);
-    }
-
-    private TwinLayer wrapper(
-            Layer master,
-            Twin twin,
-            DataType storage,
-            DataType emitted,
-            LayerContext surroundings,
-            GradientScale scale) {
-        if (master instanceof IOutputLayer) {
-            return new LossScalingLayer(master, twin, storage, emitted, surroundings, scale, guard);
-        }
-        return RecurrentTwinLayer.isRecurrent(master)
-                ? new RecurrentTwinLayer(master, twin, storage, emitted, surroundings, scale, guard)
-                : new TwinLayer(master, twin, storage, emitted, surroundings, scale, guard);
+        return new TwinSetup(master, twin, DataType.FLOAT, DataType.FLOAT, surroundings, GradientScale.none(), guard)
+                .wrapper();
     }
 }

@@ -39,6 +39,11 @@ public final class GradientScale {
         this.half = half;
     }
 
+    /** Returns one for layers whose loss isn't scaled. */
+    public static GradientScale none() {
+        return new GradientScale(() -> 1, false);
+    }
+
     /** Called when a layer runs forward: the next pass may be any backward pass. */
     void forwardBegins() {
         step = false;

@@ -1,13 +1,9 @@
 package org.dl4jamp.layer;
 
 import java.util.function.Supplier;
-import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.MaskState;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.twin.LayerContext;
-import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
-import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
@@ -33,20 +29,11 @@ public final class GroupLayer extends TwinLayer {
     private transient TwinLayer alone;
 
     /**
-     * Takes what {@link TwinLayer} takes, with the group's twin.
-     *
+     * @param setup with the group's twin
      * @param alone makes the wrapper that computes the layer by itself, when it's needed for the first time
      */
-    public GroupLayer(
-            Layer master,
-            Twin twin,
-            DataType rounded,
-            DataType output,
-            LayerContext surroundings,
-            StepGuard guard,
-            Membership membership,
-            Supplier<TwinLayer> alone) {
-        super(master, twin, rounded, output, surroundings, new GradientScale(() -> 1, false), guard);
+    public GroupLayer(TwinSetup setup, Membership membership, Supplier<TwinLayer> alone) {
+        super(setup);
         this.membership = membership;
         this.maker = alone;
     }

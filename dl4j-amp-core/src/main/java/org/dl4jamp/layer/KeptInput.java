@@ -31,11 +31,10 @@ final class KeptInput {
     private boolean passedOn;
     private boolean dropped;
 
-    /** @param rounded the precision that it's rounded to if the twin needs it rounded */
-    KeptInput(Layer master, Twin twin, DataType rounded) {
-        this.master = master;
-        this.twin = twin;
-        this.rounded = rounded;
+    KeptInput(TwinSetup setup) {
+        this.master = setup.master();
+        this.twin = setup.twin();
+        this.rounded = setup.rounded();
     }
 
     /** Takes an input, which may be null, as it is: a graph sets inputs while another vertex's workspaces are open. */

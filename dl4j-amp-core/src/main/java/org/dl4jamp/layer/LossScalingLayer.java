@@ -7,11 +7,8 @@ import org.deeplearning4j.nn.api.layers.IOutputLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.twin.Gate;
-import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.ScoringOutput;
-import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
-import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.api.DataSet;
 import org.nd4j.linalg.dataset.api.iterator.DataSetIterator;
@@ -26,16 +23,9 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
     private transient INDArray scoredInput;
     private transient INDArray givenMask;
 
-    /** Takes what {@link TwinLayer} takes; master and twin are output layers. */
-    public LossScalingLayer(
-            Layer master,
-            Twin twin,
-            DataType rounded,
-            DataType output,
-            LayerContext surroundings,
-            GradientScale gradientScale,
-            StepGuard guard) {
-        super(master, twin, rounded, output, surroundings, gradientScale, guard);
+    /** Makes the wrapper of an output layer; the twin is one, too. */
+    LossScalingLayer(TwinSetup setup) {
+        super(setup);
     }
 
     @Override

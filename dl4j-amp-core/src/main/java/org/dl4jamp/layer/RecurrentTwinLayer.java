@@ -8,10 +8,7 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.twin.Gate;
-import org.dl4jamp.twin.LayerContext;
-import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
-import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
@@ -21,20 +18,12 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 public final class RecurrentTwinLayer extends TwinLayer implements RecurrentLayer {
     private static final long serialVersionUID = 1L;
 
-    /** Takes what {@link TwinLayer} takes. */
-    public RecurrentTwinLayer(
-            Layer master,
-            Twin twin,
-            DataType rounded,
-            DataType output,
-            LayerContext surroundings,
-            GradientScale gradientScale,
-            StepGuard guard) {
-        super(master, twin, rounded, output, surroundings, gradientScale, guard);
+    RecurrentTwinLayer(TwinSetup setup) {
+        super(setup);
     }
 
     /** Returns whether a layer keeps state between time steps, itself or through what it wraps. */
-    public static boolean isRecurrent(Layer layer) {
+    static boolean isRecurrent(Layer layer) {
         return layer instanceof RecurrentLayer
                 || (layer instanceof BaseWrapperLayer wrapper && wrapper.getUnderlying() instanceof RecurrentLayer);
     }

@@ -31,24 +31,14 @@ public class TwinLayer extends PairedLayer {
     private transient boolean ranOwn;
     private transient boolean leftToMaster;
 
-    /**
-     * Makes the wrapper of {@code master}. The type {@code rounded} is the precision that inputs are rounded to if the
-     * twin needs them rounded, and {@code output} that of the activations that are returned.
-     */
-    public TwinLayer(
-            Layer master,
-            Twin twin,
-            DataType rounded,
-            DataType output,
-            LayerContext surroundings,
-            GradientScale gradientScale,
-            StepGuard guard) {
-        super(master, twin);
-        this.gradientScale = gradientScale;
-        this.guard = guard;
-        this.surroundings = surroundings;
-        this.input = new KeptInput(master, twin, rounded);
-        this.passes = new TwinPasses(master, twin, output, surroundings, gradientScale, input);
+    TwinLayer(TwinSetup setup) {
+        super(setup.master(), setup.twin());
+        this.gradientScale = setup.gradientScale();
+        this.guard = setup.guard();
+        this.surroundings = setup.surroundings();
+        this.input = new KeptInput(setup);
+        this.passes = new TwinPasses(setup, input);
+        Layer master = master();
         // DL4J leaves output layers out of the forward pass in training, and of those for scores.
         guard.gate().takePart(surroundings.turn(), master instanceof IOutputLayer);
         if (master.getGradientsViewArray() != null) {

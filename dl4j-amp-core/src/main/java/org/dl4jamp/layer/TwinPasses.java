@@ -42,19 +42,12 @@ final class TwinPasses {
     private final KeptInput input;
     private List<INDArray> parameterGradients = List.of();
 
-    /** @param output the type of the activations that are returned */
-    TwinPasses(
-            Layer master,
-            Twin twin,
-            DataType output,
-            LayerContext surroundings,
-            GradientScale gradientScale,
-            KeptInput input) {
-        this.master = master;
-        this.twin = twin;
-        this.output = output;
-        this.surroundings = surroundings;
-        this.gradientScale = gradientScale;
+    TwinPasses(TwinSetup setup, KeptInput input) {
+        this.master = setup.master();
+        this.twin = setup.twin();
+        this.output = setup.output();
+        this.surroundings = setup.surroundings();
+        this.gradientScale = setup.gradientScale();
         // There the scale begins: the gradient that is returned carries it, and those of its parameters don't.
         this.scalesLoss = master instanceof IOutputLayer;
         this.input = input;

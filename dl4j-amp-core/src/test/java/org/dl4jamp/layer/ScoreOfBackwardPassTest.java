@@ -63,14 +63,14 @@ class ScoreOfBackwardPassTest {
         Scoring scoring = new Scoring(conf);
         scoring.setParamsViewArray(params);
         scoring.setParamTable(conf.getLayer().initializer().init(conf, params, false));
-        layer = new LossScalingLayer(
+        layer = new LossScalingLayer(new TwinSetup(
                 master,
                 new Twin(scoring, DataType.FLOAT, false, Twin.Retention.INPUT, null, Twin.Weights.MASTER),
                 DataType.FLOAT,
                 DataType.FLOAT,
                 LayerContext.CHAIN,
-                new GradientScale(() -> 1, false),
-                SingleLayer.NO_STEP);
+                GradientScale.none(),
+                SingleLayer.NO_STEP));
     }
 
     private void backward(LayerWorkspaceMgr manager) {

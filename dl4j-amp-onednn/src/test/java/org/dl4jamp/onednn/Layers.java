@@ -8,6 +8,7 @@ import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
+import org.dl4jamp.layer.TwinSetup;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.twin.LayerContext;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -28,14 +29,15 @@ public final class Layers {
             ComputeEngine.EngineSession session, org.deeplearning4j.nn.api.Layer master, DataType type) {
         boolean lower = type == DataType.BFLOAT16 && !(master.conf().getLayer() instanceof BatchNormalization);
         Precision precision = lower ? Precision.BFLOAT16 : Precision.FLOAT;
-        return new TwinLayer(
-                master,
-                session.twin(new TwinRequest("layer", master, precision, type)),
-                type,
-                type,
-                LayerContext.CHAIN,
-                new GradientScale(() -> 1, false),
-                SingleLayer.NO_STEP);
+        return new TwinSetup(
+                        master,
+                        session.twin(new TwinRequest("layer", master, precision, type)),
+                        type,
+                        type,
+                        LayerContext.CHAIN,
+                        GradientScale.none(),
+                        SingleLayer.NO_STEP)
+                .wrapper();
     }
 
     /** FLOAT array of normally distributed numbers that BFLOAT16 can represent. */

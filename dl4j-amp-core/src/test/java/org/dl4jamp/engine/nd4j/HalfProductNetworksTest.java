@@ -28,9 +28,8 @@ import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.engine.nd4j.TwinHarness.Way;
 import org.dl4jamp.layer.GradientScale;
-import org.dl4jamp.layer.LossScalingLayer;
-import org.dl4jamp.layer.RecurrentTwinLayer;
 import org.dl4jamp.layer.TwinLayer;
+import org.dl4jamp.layer.TwinSetup;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
@@ -256,14 +255,8 @@ class HalfProductNetworksTest {
         boolean lower = !last && !(master.conf().getLayer() instanceof BatchNormalization);
         Precision precision = lower ? Precision.HALF : Precision.FLOAT;
         Twin twin = session.twin(new TwinRequest("layer", master, precision, DataType.HALF));
-        if (master instanceof IOutputLayer) {
-            return new LossScalingLayer(
-                    master, twin, DataType.HALF, DataType.FLOAT, LayerContext.CHAIN, scale, SingleLayer.NO_STEP);
-        }
-        return RecurrentTwinLayer.isRecurrent(master)
-                ? new RecurrentTwinLayer(
-                        master, twin, DataType.HALF, DataType.HALF, LayerContext.CHAIN, scale, SingleLayer.NO_STEP)
-                : new TwinLayer(
-                        master, twin, DataType.HALF, DataType.HALF, LayerContext.CHAIN, scale, SingleLayer.NO_STEP);
+        DataType output = master instanceof IOutputLayer ? DataType.FLOAT : DataType.HALF;
+        return new TwinSetup(master, twin, DataType.HALF, output, LayerContext.CHAIN, scale, SingleLayer.NO_STEP)
+                .wrapper();
     }
 }

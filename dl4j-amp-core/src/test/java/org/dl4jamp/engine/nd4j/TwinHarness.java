@@ -6,8 +6,8 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.layer.GradientScale;
-import org.dl4jamp.layer.RecurrentTwinLayer;
 import org.dl4jamp.layer.TwinLayer;
+import org.dl4jamp.layer.TwinSetup;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
@@ -41,12 +41,10 @@ final class TwinHarness {
         org.deeplearning4j.nn.api.Layer master = SingleLayer.dl4j(conf, params);
         Nd4jSession session = new Nd4jSession(params.length(), true, way.products());
         Twin twin = session.twin(new TwinRequest("layer", master, Precision.HALF, DataType.HALF));
-        GradientScale unscaled = new GradientScale(() -> 1, false);
-        return RecurrentTwinLayer.isRecurrent(master)
-                ? new RecurrentTwinLayer(
+        GradientScale unscaled = GradientScale.none();
+        return new TwinSetup(
                         master, twin, DataType.HALF, DataType.HALF, LayerContext.CHAIN, unscaled, SingleLayer.NO_STEP)
-                : new TwinLayer(
-                        master, twin, DataType.HALF, DataType.HALF, LayerContext.CHAIN, unscaled, SingleLayer.NO_STEP);
+                .wrapper();
     }
 
     /** Forward and backward of the layer in HALF. */

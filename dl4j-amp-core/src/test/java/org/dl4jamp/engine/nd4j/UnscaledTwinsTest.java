@@ -14,8 +14,8 @@ import org.dl4jamp.Networks;
 import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.layer.GradientScale;
-import org.dl4jamp.layer.RecurrentTwinLayer;
 import org.dl4jamp.layer.TwinLayer;
+import org.dl4jamp.layer.TwinSetup;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
@@ -107,11 +107,8 @@ class UnscaledTwinsTest {
         Twin twin = session.twin(new TwinRequest("layer", master, Precision.HALF, DataType.HALF));
         assertEquals(DataType.HALF, twin.dataType());
         GradientScale scale = new GradientScale(() -> 65536, true);
-        return RecurrentTwinLayer.isRecurrent(master)
-                ? new RecurrentTwinLayer(
-                        master, twin, DataType.HALF, DataType.HALF, LayerContext.CHAIN, scale, SingleLayer.NO_STEP)
-                : new TwinLayer(
-                        master, twin, DataType.HALF, DataType.HALF, LayerContext.CHAIN, scale, SingleLayer.NO_STEP);
+        return new TwinSetup(master, twin, DataType.HALF, DataType.HALF, LayerContext.CHAIN, scale, SingleLayer.NO_STEP)
+                .wrapper();
     }
 
     private static Pair<Gradient, INDArray> run(
