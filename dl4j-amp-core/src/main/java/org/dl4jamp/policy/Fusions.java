@@ -28,7 +28,7 @@ public final class Fusions {
         List<PrecisionPlan.Fusion> found = new ArrayList<>();
         for (NetworkGraph.Node node : graph.layers()) {
             predecessor(node)
-                    .filter(first -> fuses(first, node))
+                    .filter(first -> isTheEngines(first) && isTheEngines(node) && ability.fuses(first, node.layer()))
                     .ifPresent(first -> found.add(new PrecisionPlan.Fusion(first.name(), node.name())));
         }
         PrecisionPlan fused = new PrecisionPlan(plan.precision(), plan.note(), plan.rows(), found);
@@ -44,10 +44,6 @@ public final class Fusions {
         NetworkGraph.Node first = graph.node(node.inputs().get(0));
         boolean alone = consumers.get(first.name()).size() == 1 && !first.networkInput() && !first.networkOutput();
         return alone ? Optional.of(first) : Optional.empty();
-    }
-
-    private boolean fuses(NetworkGraph.Node first, NetworkGraph.Node then) {
-        return isTheEngines(first) && isTheEngines(then) && ability.fuses(first, then.layer());
     }
 
     private boolean isTheEngines(NetworkGraph.Node node) {

@@ -86,8 +86,7 @@ public record NetworkGraph(List<Node> nodes) {
             if (networkInput) {
                 return "input";
             }
-            Class<?> type = isLayer() ? layer.getClass() : vertex.getClass();
-            return type.getSimpleName().isEmpty() ? type.getName() : type.getSimpleName();
+            return LayerKinds.name(isLayer() ? layer.getClass() : vertex.getClass());
         }
     }
 
