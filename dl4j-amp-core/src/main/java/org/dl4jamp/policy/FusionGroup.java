@@ -1,8 +1,8 @@
 package org.dl4jamp.policy;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * A group of layers and a vertex, each the only consumer of the one before. Inference computes it at once, at the first
@@ -31,11 +31,9 @@ public record FusionGroup(
 
     /** Returns the names of all, in order. */
     public List<String> members() {
-        List<String> names = new ArrayList<>(List.of(head));
-        normalization.ifPresent(names::add);
-        sum.map(Sum::vertex).ifPresent(names::add);
-        function.ifPresent(names::add);
-        return names;
+        return Stream.of(Optional.of(head), normalization, sum.map(Sum::vertex), function)
+                .flatMap(Optional::stream)
+                .toList();
     }
 
     /** Returns those that pass the result through, in order; not empty. */

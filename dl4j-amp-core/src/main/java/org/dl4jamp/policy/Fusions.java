@@ -1,65 +1,37 @@
 package org.dl4jamp.policy;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 
 /** Finds the layers that an engine computes, in training, in one pass with what comes before them. */
 public final class Fusions {
-    private final NetworkGraph graph;
-    private final PrecisionPlan plan;
-    private final EngineAbility ability;
-    private final Map<String, List<NetworkGraph.Node>> consumers;
-
-    private Fusions(NetworkGraph graph, PrecisionPlan plan, EngineAbility ability) {
-        this.graph = graph;
-        this.plan = plan;
-        this.ability = ability;
-        this.consumers = graph.consumers();
-    }
+    private Fusions() {}
 
     /** Returns the plan with its fusions, which its rows show. */
     public static PrecisionPlan in(PrecisionPlan plan, NetworkGraph graph, EngineAbility ability) {
-        return new Fusions(graph, plan, ability).find();
-    }
-
-    private PrecisionPlan find() {
+        Map<String, List<NetworkGraph.Node>> consumers = graph.consumers();
         List<PrecisionPlan.Fusion> found = new ArrayList<>();
+        Map<String, String> remarks = new HashMap<>();
         for (NetworkGraph.Node node : graph.layers()) {
-            predecessor(node)
-                    .filter(first -> fuses(first, node))
-                    .ifPresent(first -> found.add(new PrecisionPlan.Fusion(first.name(), node.name())));
+            if (node.inputs().size() != 1 || node.preProcessor() != null) {
+                continue;
+            }
+            NetworkGraph.Node first = graph.node(node.inputs().get(0));
+            boolean alone = consumers.get(first.name()).size() == 1 && !first.networkInput() && !first.networkOutput();
+            if (alone
+                    && plan.row(first.name()).engine().equals(ability.name())
+                    && plan.row(node.name()).engine().equals(ability.name())
+                    && ability.fuses(first, node.layer())) {
+                found.add(new PrecisionPlan.Fusion(first.name(), node.name()));
+                remarks.putIfAbsent(first.name(), "; in training in one pass with \"" + node.name() + "\"");
+                remarks.putIfAbsent(node.name(), "; in training computed by \"" + first.name() + "\"");
+            }
         }
-        PrecisionPlan fused = new PrecisionPlan(plan.precision(), plan.note(), plan.rows(), found);
-        List<PrecisionPlan.Row> rows =
-                plan.rows().stream().map(row -> explained(row, fused)).toList();
+        List<PrecisionPlan.Row> rows = plan.rows().stream()
+                .map(row -> row.withReason(row.reason() + remarks.getOrDefault(row.name(), "")))
+                .toList();
         return new PrecisionPlan(plan.precision(), plan.note(), rows, found);
-    }
-
-    private Optional<NetworkGraph.Node> predecessor(NetworkGraph.Node node) {
-        if (node.inputs().size() != 1 || node.preProcessor() != null) {
-            return Optional.empty();
-        }
-        NetworkGraph.Node first = graph.node(node.inputs().get(0));
-        boolean alone = consumers.get(first.name()).size() == 1 && !first.networkInput() && !first.networkOutput();
-        return alone ? Optional.of(first) : Optional.empty();
-    }
-
-    private boolean fuses(NetworkGraph.Node first, NetworkGraph.Node then) {
-        return isTheEngines(first) && isTheEngines(then) && ability.fuses(first, then.layer());
-    }
-
-    private boolean isTheEngines(NetworkGraph.Node node) {
-        return plan.row(node.name()).engine().equals(ability.name());
-    }
-
-    private static PrecisionPlan.Row explained(PrecisionPlan.Row row, PrecisionPlan fused) {
-        return fused.fusion(row.name())
-                .map(fusion -> fusion.first().equals(row.name())
-                        ? "; in training in one pass with \"" + fusion.then() + "\""
-                        : "; in training computed by \"" + fusion.first() + "\"")
-                .map(how -> row.withReason(row.reason() + how))
-                .orElse(row);
     }
 }

@@ -1,20 +1,17 @@
 package org.dl4jamp.policy;
 
 import java.util.Optional;
-import java.util.Set;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
-import org.deeplearning4j.nn.conf.layers.Convolution2D;
+import org.deeplearning4j.nn.conf.layers.Convolution1DLayer;
 import org.deeplearning4j.nn.conf.layers.Convolution3D;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
-import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
 import org.deeplearning4j.nn.conf.layers.Deconvolution3D;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
 import org.deeplearning4j.nn.conf.layers.FeedForwardLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.activations.impl.ActivationIdentity;
 import org.nd4j.linalg.activations.impl.ActivationPReLU;
@@ -23,34 +20,30 @@ import org.nd4j.linalg.activations.impl.ActivationSoftmax;
 
 /** The configuration of a layer that computes what a product layer and those behind it compute. */
 public final class GroupConfiguration {
-    /** Images, and vectors: what batch normalization has one channel axis for. */
-    private static final Set<Class<?>> NORMALIZED = Set.of(
-            DenseLayer.class,
-            ConvolutionLayer.class,
-            Convolution2D.class,
-            Deconvolution2D.class,
-            DepthwiseConvolution2D.class,
-            SeparableConvolution2D.class);
-
-    /** Sequences are left out: a mask comes between the layer and the next one. */
-    private static final Set<Class<?>> OTHERS = Set.of(Convolution3D.class, Deconvolution3D.class);
-
     private GroupConfiguration() {}
 
-    /** Returns whether a layer returns its products as they are, so that more may be computed with them. */
+    /**
+     * Returns whether a layer returns its products as they are, so that more may be computed with them. Sequences are
+     * left out: a mask comes between the layer and the next one.
+     */
     static boolean canLead(Layer layer) {
-        boolean known = NORMALIZED.contains(layer.getClass()) || OTHERS.contains(layer.getClass());
-        return known
-                && ((BaseLayer) layer).getActivationFn().getClass() == ActivationIdentity.class
-                && !(layer instanceof DenseLayer dense && dense.hasLayerNorm());
+        boolean multiplies = layer instanceof DenseLayer dense
+                ? !dense.hasLayerNorm()
+                : layer instanceof ConvolutionLayer && !(layer instanceof Convolution1DLayer);
+        return multiplies
+                && LayerTable.lists(layer.getClass())
+                && ((BaseLayer) layer).getActivationFn().getClass() == ActivationIdentity.class;
     }
 
     /**
-     * Returns whether a layer is a batch normalization of the channels that another makes. Subclasses may compute
-     * anything.
+     * Returns whether a layer is a batch normalization of the channels that another makes. It has one channel axis for
+     * images and vectors. Subclasses may compute anything.
+     *
+     * @param head one that {@linkplain #canLead can lead}
      */
     static boolean canFold(Layer head, Layer follower) {
-        if (!NORMALIZED.contains(head.getClass()) || follower.getClass() != BatchNormalization.class) {
+        boolean volumes = head instanceof Convolution3D || head instanceof Deconvolution3D;
+        if (volumes || follower.getClass() != BatchNormalization.class) {
             return false;
         }
         BatchNormalization normalization = (BatchNormalization) follower;

@@ -36,15 +36,16 @@ public record InferencePlan(PrecisionPlan plan, List<FusionGroup> groups) {
     }
 
     private static String leads(FusionGroup group) {
-        StringBuilder what = new StringBuilder();
-        group.normalization().ifPresent(name -> what.append("; \"").append(name).append("\" folded into its weights"));
-        group.sum()
-                .ifPresent(sum ->
-                        what.append("; the sum of \"").append(sum.vertex()).append("\" added"));
-        group.function()
-                .ifPresent(
-                        name -> what.append("; the function of \"").append(name).append("\" applied"));
-        return what.append(" in one pass").toString();
+        return group.normalization()
+                        .map(name -> "; \"" + name + "\" folded into its weights")
+                        .orElse("")
+                + group.sum()
+                        .map(sum -> "; the sum of \"" + sum.vertex() + "\" added")
+                        .orElse("")
+                + group.function()
+                        .map(name -> "; the function of \"" + name + "\" applied")
+                        .orElse("")
+                + " in one pass";
     }
 
     private static String follows(String name, FusionGroup group) {

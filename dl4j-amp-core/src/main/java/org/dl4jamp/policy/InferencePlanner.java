@@ -99,13 +99,13 @@ public final class InferencePlanner {
      */
     private Optional<NetworkGraph.Node> follower(NetworkGraph.Node node) {
         List<NetworkGraph.Node> all = consumers.get(node.name());
-        return Optional.of(all)
-                .filter(list -> list.size() == 1 && !node.networkOutput())
-                .map(list -> list.get(0))
-                .filter(next -> next.preProcessor() == null
-                        && isTheEngines(next)
-                        && plan.row(next.name()).output()
-                                == plan.row(node.name()).output());
+        if (all.size() != 1 || node.networkOutput()) {
+            return Optional.empty();
+        }
+        NetworkGraph.Node next = all.get(0);
+        boolean sameType = isTheEngines(next)
+                && plan.row(next.name()).output() == plan.row(node.name()).output();
+        return sameType && next.preProcessor() == null ? Optional.of(next) : Optional.empty();
     }
 
     /** Returns whether a vertex adds to a head's result what is there already at the head's turn. */

@@ -48,26 +48,27 @@ final class LayerKinds {
      * @param kind what half precision means to it
      * @param reason why, in a few words, for the plan's last column
      */
-    record Verdict(LayerKind kind, String reason) {}
-
-    /** Returns the kind of a layer without a rule at an opt level, and why. */
-    static Verdict verdict(OptLevel level, Layer layer) {
-        return switch (level) {
-            case O0 -> new Verdict(LayerKind.FULL, "opt level O0 is FP32 throughout");
-            case O1 -> verdict(layer);
-            case O2, O3 -> almostEverything(level, layer);
-        };
+    record Verdict(LayerKind kind, String reason) {
+        private static Verdict full(String reason) {
+            return new Verdict(LayerKind.FULL, reason);
+        }
     }
 
-    // Layers that would be wrong in half precision, not just less precise, and unknown ones stay FP32 at every level.
-    private static Verdict almostEverything(OptLevel level, Layer layer) {
+    /** Returns the kind of a layer without a rule at {@link OptLevel#O1} or above, and why. */
+    static Verdict verdict(OptLevel level, Layer layer) {
+        if (level == OptLevel.O1) {
+            return verdict(layer);
+        }
+        // Layers that would be wrong in half precision, not just less precise, and unknown ones stay FP32.
         Verdict lower = new Verdict(LayerKind.LOWER, "opt level " + level);
         return switch (family(layer)) {
             case UNKNOWN, WRAPPER, FIXED_TYPE, LOSS, PRETRAINED -> verdict(layer);
             case OUTPUT, BATCH_NORM -> level == OptLevel.O2 ? verdict(layer) : lower;
-            case PRODUCTS, LOOKUP -> overflow(layer).orElse(lower);
+            case PRODUCTS, LOOKUP -> lower;
             case STATISTICS, POOLING, ELEMENT_WISE, SHAPE ->
-                overflow(layer).orElse(new Verdict(LayerKind.FOLLOW, "follows its input (opt level " + level + ")"));
+                overflow(layer)
+                        .map(Verdict::full)
+                        .orElse(new Verdict(LayerKind.FOLLOW, "follows its input (opt level " + level + ")"));
         };
     }
 
@@ -76,23 +77,23 @@ final class LayerKinds {
         Layer inner = innermost(layer);
         LayerFamily family = family(layer);
         if (family == LayerFamily.UNKNOWN) {
-            return new Verdict(LayerKind.FULL, unknown(inner.getClass()) + "; lower(...) asks for half precision");
+            return Verdict.full(unknown(inner.getClass()) + "; lower(...) asks for half precision");
         }
-        if (family.kind() != LayerKind.FULL) {
-            Optional<Verdict> overflow = overflow(layer);
-            if (overflow.isPresent()) {
-                return overflow.get();
-            }
-            if (activation(inner).filter(a -> a == SensitiveActivation.SOFTMAX).isPresent()) {
-                return new Verdict(LayerKind.FULL, SensitiveActivation.SOFTMAX.reason());
-            }
-            // Sums over a whole image or time series: ND4J adds HALF values in HALF, where 2048 + 1 is 2048 (8192 ones
-            // make 4096). A window of a subsampling layer has a handful of values, and a maximum adds nothing.
-            if (inner instanceof GlobalPoolingLayer && pooling(inner) != PoolingType.MAX) {
-                return new Verdict(LayerKind.FULL, LayerFamily.STATISTICS.reason());
-            }
+        Optional<String> needsFloat = family.kind() == LayerKind.FULL
+                ? Optional.empty()
+                : overflow(layer).or(() -> imprecision(inner));
+        return needsFloat.map(Verdict::full).orElse(new Verdict(family.kind(), family.reason()));
+    }
+
+    private static Optional<String> imprecision(Layer inner) {
+        if (activation(inner).filter(a -> a == SensitiveActivation.SOFTMAX).isPresent()) {
+            return Optional.of(SensitiveActivation.SOFTMAX.reason());
         }
-        return new Verdict(family.kind(), family.reason());
+        // Sums over a whole image or time series: ND4J adds HALF values in HALF, where 2048 + 1 is 2048 (8192 ones
+        // make 4096). A window of a subsampling layer has a handful of values, and a maximum adds nothing.
+        return inner instanceof GlobalPoolingLayer && pooling(inner) != PoolingType.MAX
+                ? Optional.of(LayerFamily.STATISTICS.reason())
+                : Optional.empty();
     }
 
     /** Returns the kind of a vertex, and why; for a {@link LayerVertex}, that of its layer. */
@@ -105,15 +106,12 @@ final class LayerKinds {
         }
         LayerFamily family = LayerTable.family(vertex.getClass());
         if (family == LayerFamily.UNKNOWN) {
-            return new Verdict(LayerKind.FULL, unknown(vertex.getClass()));
+            return Verdict.full(unknown(vertex.getClass()));
         }
-        if (vertex instanceof PreprocessorVertex preprocessor) {
-            Optional<String> needsFloat = PreProcessors.needsFloat(preprocessor.getPreProcessor());
-            if (needsFloat.isPresent()) {
-                return new Verdict(LayerKind.FULL, needsFloat.get());
-            }
-        }
-        return new Verdict(family.kind(), family.reason());
+        Optional<String> needsFloat = vertex instanceof PreprocessorVertex preprocessor
+                ? PreProcessors.needsFloat(preprocessor.getPreProcessor())
+                : Optional.empty();
+        return needsFloat.map(Verdict::full).orElse(new Verdict(family.kind(), family.reason()));
     }
 
     /** Returns the family of a layer, or of the innermost one that it wraps. Activation functions don't count. */
@@ -150,22 +148,20 @@ final class LayerKinds {
      * Returns the reason for which a layer would give wrong results in half precision at any level, rather than less
      * precise ones.
      */
-    static Optional<Verdict> overflow(Layer layer) {
+    static Optional<String> overflow(Layer layer) {
         Layer inner = innermost(layer);
         if (pooling(inner) == PoolingType.PNORM) {
-            return Optional.of(new Verdict(LayerKind.FULL, "powers of its input, in FP32"));
+            return Optional.of("powers of its input, in FP32");
         }
         if (inner instanceof GlobalPoolingLayer && pooling(inner) == PoolingType.SUM) {
-            return Optional.of(new Verdict(LayerKind.FULL, "a sum over all positions, in FP32"));
+            return Optional.of("a sum over all positions, in FP32");
         }
         if (family(layer).kind() == LayerKind.LOWER) {
             // Engines apply it to sums that are in FP32 anyway (EngineAbility.cannot), and it's no reason to give up
             // the products.
             return Optional.empty();
         }
-        return activation(inner)
-                .filter(a -> a != SensitiveActivation.SOFTMAX)
-                .map(a -> new Verdict(LayerKind.FULL, a.reason()));
+        return activation(inner).filter(a -> a != SensitiveActivation.SOFTMAX).map(SensitiveActivation::reason);
     }
 
     private static Layer innermost(Layer layer) {
@@ -221,6 +217,11 @@ final class LayerKinds {
     }
 
     private static String unknown(Class<?> type) {
-        return "dl4j-amp doesn't know " + (type.getSimpleName().isEmpty() ? type.getName() : type.getSimpleName());
+        return "dl4j-amp doesn't know " + name(type);
+    }
+
+    /** Returns the simple name of a class; an anonymous class has its full name only. */
+    static String name(Class<?> type) {
+        return type.getSimpleName().isEmpty() ? type.getName() : type.getSimpleName();
     }
 }

@@ -1,7 +1,7 @@
 package org.dl4jamp.policy;
 
 import java.util.ArrayList;
-import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -86,8 +86,7 @@ public record NetworkGraph(List<Node> nodes) {
             if (networkInput) {
                 return "input";
             }
-            Class<?> type = isLayer() ? layer.getClass() : vertex.getClass();
-            return type.getSimpleName().isEmpty() ? type.getName() : type.getSimpleName();
+            return LayerKinds.name(isLayer() ? layer.getClass() : vertex.getClass());
         }
     }
 
@@ -187,14 +186,15 @@ public record NetworkGraph(List<Node> nodes) {
     }
 
     private static List<String> names(MultiLayerConfiguration configuration) {
-        Map<String, Integer> uses = new HashMap<>();
-        configuration.getConfs().forEach(conf -> uses.merge(configured(conf.getLayer()), 1, Integer::sum));
+        List<String> configured = configuration.getConfs().stream()
+                .map(conf -> configured(conf.getLayer()))
+                .toList();
         List<String> names = new ArrayList<>();
-        for (int i = 0; i < configuration.getConfs().size(); i++) {
-            String name = configured(configuration.getConf(i).getLayer());
-            boolean ownName = !name.isEmpty() && uses.get(name) == 1;
+        for (int i = 0; i < configured.size(); i++) {
+            String name = configured.get(i);
+            boolean ownName = !name.isEmpty() && Collections.frequency(configured, name) == 1;
             // A layer may be called "3" without being the fourth.
-            names.add(ownName ? name : unused(String.valueOf(i), uses.keySet()));
+            names.add(ownName ? name : unused(String.valueOf(i), configured));
         }
         return names;
     }
@@ -207,7 +207,7 @@ public record NetworkGraph(List<Node> nodes) {
                 .orElse("");
     }
 
-    private static String unused(String wanted, Collection<String> taken) {
+    private static String unused(String wanted, List<String> taken) {
         String name = wanted;
         while (taken.contains(name)) {
             name = "#" + name;

@@ -104,21 +104,17 @@ public record PrecisionPlan(Precision precision, String note, List<Row> rows, Li
             lines.add(List.of(
                     row.name, row.className, row.precision.toString(), row.output.toString(), row.engine, row.reason));
         }
+        StringBuilder format = new StringBuilder("\n");
+        for (int column = 0; column < 5; column++) {
+            int i = column;
+            int width =
+                    lines.stream().mapToInt(line -> line.get(i).length()).max().orElseThrow();
+            format.append("%-" + (width + 2) + "s");
+        }
+        format.append("%s");
         StringBuilder table =
                 new StringBuilder("Precision plan: " + precision + (note.isEmpty() ? "" : " (" + note + ")"));
-        for (List<String> line : lines) {
-            table.append('\n');
-            int last = line.size() - 1;
-            for (int i = 0; i < last; i++) {
-                int column = i;
-                int width = lines.stream()
-                        .mapToInt(other -> other.get(column).length())
-                        .max()
-                        .orElseThrow();
-                table.append(line.get(i)).append(" ".repeat(width - line.get(i).length() + 2));
-            }
-            table.append(line.get(last));
-        }
+        lines.forEach(line -> table.append(String.format(format.toString(), line.toArray())));
         long half = rows.stream().filter(row -> row.precision.isHalf()).count();
         return table.append("\n" + half + " of " + rows.size())
                 .append(rows.stream().allMatch(Row::layer) ? " layers" : " layers and vertices")

@@ -1,13 +1,13 @@
 package org.dl4jamp.policy;
 
-import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.config.PrecisionRule;
+import org.dl4jamp.policy.Painting.Choice;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.precision.LayerFamily;
 import org.dl4jamp.precision.LayerKind;
@@ -75,83 +75,60 @@ public final class PrecisionPlanner {
         }
         RuleBook book = new RuleBook(rules, graph);
         PrecisionPlanner planner = new PrecisionPlanner(graph, precision, optLevel, book, ability);
-        String why = Objects.requireNonNullElse(note, precision + " was asked for");
-        if (optLevel == OptLevel.O0) {
-            String reason = "opt level O0 is FP32 throughout";
-            return planner.allFloat(reason, node -> floatRow(node, UNTOUCHED, reason));
-        }
-        if (precision.isHalf()) {
-            return planner.mixed(why);
-        }
-        return planner.allFloat(
-                why,
-                node -> ability.computesFloat() ? planner.floatOnEngine(node, why) : floatRow(node, UNTOUCHED, why));
+        String why = optLevel == OptLevel.O0
+                ? "opt level O0 is FP32 throughout"
+                : Objects.requireNonNullElse(note, precision + " was asked for");
+        return precision.isHalf() && optLevel != OptLevel.O0 ? planner.mixed(why) : planner.allFloat(why);
     }
 
-    private PrecisionPlan allFloat(String reason, Function<NetworkGraph.Node, PrecisionPlan.Row> row) {
-        List<PrecisionPlan.Row> rows = graph.nodes().stream()
-                .filter(node -> !node.networkInput())
-                .map(row)
+    private PrecisionPlan allFloat(String why) {
+        List<Choice> choices = graph.nodes().stream()
+                .map(node -> new Choice(node, LayerKind.FULL, LayerKind.FULL, why, false))
                 .toList();
-        return new PrecisionPlan(Precision.FLOAT, reason, rows);
-    }
-
-    private PrecisionPlan.Row floatOnEngine(NetworkGraph.Node node, String reason) {
-        if (!node.isLayer()) {
-            return ability.computes(node.vertex(), Precision.FLOAT)
-                    ? floatRow(node, ability.name(), "FP32")
-                    : floatRow(node, UNTOUCHED, reason);
-        }
-        return cannot(node, Precision.FLOAT)
-                .map(why -> floatRow(node, UNTOUCHED, ability.name() + " can't: " + why))
-                .orElseGet(() -> floatRow(node, ability.name(), ability.how(node.layer(), Precision.FLOAT)));
-    }
-
-    private static PrecisionPlan.Row floatRow(NetworkGraph.Node node, String engine, String reason) {
-        return new PrecisionPlan.Row(
-                node.name(),
-                node.className(),
-                node.isLayer(),
-                LayerKind.FULL,
-                Precision.FLOAT,
-                Precision.FLOAT,
-                Precision.FLOAT,
-                engine,
-                reason);
+        return new PrecisionPlan(Precision.FLOAT, why, rows(choices));
     }
 
     private PrecisionPlan mixed(String why) {
         List<Choice> choices = graph.nodes().stream().map(this::choose).toList();
-        Painting first = new Painting(choices);
-        Set<Choice> pointless = new HashSet<>();
-        first.islands().stream().filter(this::gainsNothing).forEach(pointless::addAll);
-        List<Choice> kept = choices.stream()
+        Set<Choice> pointless = new Painting(choices)
+                .islands().stream()
+                        .filter(this::gainsNothing)
+                        .flatMap(List::stream)
+                        .collect(Collectors.toSet());
+        List<PrecisionPlan.Row> rows = rows(choices.stream()
                 .map(choice -> pointless.contains(choice) ? choice.keptFull() : choice)
-                .toList();
-        Painting painting = pointless.isEmpty() ? first : new Painting(kept);
-        List<PrecisionPlan.Row> rows = kept.stream()
+                .toList());
+        PrecisionPlan plan = new PrecisionPlan(precision, why, rows);
+        return plan.anyHalf() ? plan : new PrecisionPlan(Precision.FLOAT, "no layer gains from " + precision, rows);
+    }
+
+    private List<PrecisionPlan.Row> rows(List<Choice> choices) {
+        Painting painting = new Painting(choices);
+        return choices.stream()
                 .filter(choice -> !choice.node().networkInput())
-                .map(choice -> floatOnEngine(row(choice, painting)))
+                .map(choice -> row(choice, painting))
+                .map(row -> row.engine().equals(UNTOUCHED) && !row.precision().isHalf() ? floatOnEngine(row) : row)
                 .toList();
-        boolean anyHalf = rows.stream().anyMatch(row -> row.precision().isHalf());
-        return anyHalf
-                ? new PrecisionPlan(precision, why, rows)
-                : new PrecisionPlan(Precision.FLOAT, "no layer gains from " + precision, rows);
     }
 
     /** Returns a row with the engine in place of DL4J, if the engine computes FP32. */
     private PrecisionPlan.Row floatOnEngine(PrecisionPlan.Row row) {
-        boolean left = row.engine().equals(UNTOUCHED) && !row.precision().isHalf();
-        if (!left || !ability.computesFloat()) {
+        if (!ability.computesFloat() || optLevel == OptLevel.O0) {
             return row;
         }
         NetworkGraph.Node node = graph.node(row.name());
+        boolean besideHalf = precision.isHalf();
         if (!node.isLayer()) {
-            return ability.computes(node.vertex(), Precision.FLOAT) ? row.on(ability.name(), row.reason()) : row;
+            return ability.computes(node.vertex(), Precision.FLOAT)
+                    ? row.on(ability.name(), besideHalf ? row.reason() : "FP32")
+                    : row;
         }
-        return cannot(node, Precision.FLOAT).isPresent()
-                ? row
-                : row.on(ability.name(), row.reason() + "; " + ability.how(node.layer(), Precision.FLOAT));
+        Optional<String> cannot = cannot(node, Precision.FLOAT);
+        if (cannot.isPresent()) {
+            return besideHalf ? row : row.withReason(ability.name() + " can't: " + cannot.get());
+        }
+        String how = ability.how(node.layer(), Precision.FLOAT);
+        return row.on(ability.name(), besideHalf ? row.reason() + "; " + how : how);
     }
 
     private Optional<String> cannot(NetworkGraph.Node node, Precision wanted) {
@@ -186,11 +163,21 @@ public final class PrecisionPlanner {
             return new Choice(node, kind, kind, reason, false);
         }
         Optional<PrecisionRule> rule = rules.ruleFor(node);
+        boolean byRule = rule.isPresent();
         LayerKinds.Verdict verdict =
                 rule.map(r -> new LayerKinds.Verdict(r.kind(), reason(r))).orElseGet(() -> byLevel(node));
-        Optional<String> cannot = verdict.kind() == LayerKind.FULL ? Optional.empty() : cannot(node, precision);
-        LayerKind role = cannot.isPresent() ? LayerKind.FULL : verdict.kind();
-        return new Choice(node, verdict.kind(), role, reason(verdict, rule, cannot, node), rule.isPresent());
+        LayerKind kind = verdict.kind();
+        String reason = verdict.reason();
+        Optional<String> cannot = kind == LayerKind.FULL ? Optional.empty() : cannot(node, precision);
+        if (cannot.isPresent()) {
+            String why = ability.name() + " can't: " + cannot.get();
+            return new Choice(node, kind, LayerKind.FULL, byRule ? reason + ", but " + why : why, byRule);
+        }
+        if (kind == LayerKind.LOWER) {
+            String how = ability.how(node.layer(), precision);
+            reason = byRule ? how + ", " + reason : how;
+        }
+        return new Choice(node, kind, kind, reason, byRule);
     }
 
     // What has to be FP32 in an output layer is its loss.
@@ -208,29 +195,11 @@ public final class PrecisionPlanner {
         return (rule.kind() == LayerKind.FULL ? "kept full by " : "asked for by ") + rule.describe();
     }
 
-    private String reason(
-            LayerKinds.Verdict verdict, Optional<PrecisionRule> rule, Optional<String> cannot, NetworkGraph.Node node) {
-        if (cannot.isPresent()) {
-            String why = ability.name() + " can't: " + cannot.get();
-            return rule.isPresent() ? verdict.reason() + ", but " + why : why;
-        }
-        if (verdict.kind() != LayerKind.LOWER) {
-            return verdict.reason();
-        }
-        String how = ability.how(node.layer(), precision);
-        return rule.isPresent() ? how + ", " + verdict.reason() : how;
-    }
-
     private PrecisionPlan.Row row(Choice choice, Painting painting) {
         NetworkGraph.Node node = choice.node();
         boolean in = node.inputs().stream().anyMatch(painting::half);
         boolean out = painting.half(node.name());
-        boolean computesHalf =
-                switch (choice.role()) {
-                    case LOWER -> true;
-                    case FULL -> false;
-                    case FOLLOW -> in;
-                };
+        boolean computesHalf = choice.role() == LayerKind.LOWER || (choice.role() == LayerKind.FOLLOW && in);
         Precision computed = computesHalf ? precision : Precision.FLOAT;
         boolean touched =
                 node.isLayer() ? in || out || computesHalf : computesHalf && ability.computes(node.vertex(), computed);
@@ -247,21 +216,18 @@ public final class PrecisionPlanner {
     }
 
     private String reason(Choice choice, boolean in, boolean out, Optional<String> forced) {
+        String floatOutput =
+                out ? "" : forced.map(why -> "; output in FP32: " + why).orElse("");
         return switch (choice.role()) {
-            case LOWER -> choice.reason() + (out ? "" : outputInFloat(forced));
+            case LOWER -> choice.reason() + floatOutput;
             case FOLLOW ->
-                in
-                        ? choice.reason() + (out ? "" : outputInFloat(forced))
-                        : choice.reason() + ": " + forced.orElse("no layer beside it computes in " + precision);
+                choice.reason()
+                        + (in ? floatOutput : ": " + forced.orElse("no layer beside it computes in " + precision));
             case FULL -> {
                 String halfOutput = out ? ", hands on " + precision : "";
                 String halfInput = out ? ", activations kept in " + precision : ", takes " + precision;
                 yield choice.reason() + (in ? halfInput : halfOutput);
             }
         };
-    }
-
-    private static String outputInFloat(Optional<String> forced) {
-        return forced.map(why -> "; output in FP32: " + why).orElse("");
     }
 }

@@ -1,23 +1,26 @@
 package org.dl4jamp.policy;
 
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.config.PrecisionRule;
 import org.dl4jamp.precision.AmpException;
 
 /** The user's rules for one network: every one of them is about at least one of its layers. */
 final class RuleBook {
-    private final List<PrecisionRule> rules;
+    private final List<PrecisionRule> latestFirst;
 
     /** @throws AmpException if a rule matches no layer of the network */
     RuleBook(List<PrecisionRule> rules, NetworkGraph graph) {
-        this.rules = List.copyOf(rules);
+        latestFirst = new ArrayList<>(rules);
+        Collections.reverse(latestFirst);
         for (PrecisionRule rule : rules) {
-            if (graph.layers().stream().noneMatch(node -> match(rule, 0, node).isPresent())) {
+            if (graph.layers().stream().noneMatch(node -> match(rule, node).isPresent())) {
                 throw new AmpException(matchesNothing(rule, graph));
             }
         }
@@ -28,9 +31,9 @@ final class RuleBook {
      * predicate, later before earlier.
      */
     Optional<PrecisionRule> ruleFor(NetworkGraph.Node node) {
-        return IntStream.range(0, rules.size())
-                .mapToObj(position -> match(rules.get(position), position, node))
-                .flatMap(Optional::stream)
+        // Of equal ones min() returns the first.
+        return latestFirst.stream()
+                .flatMap(rule -> match(rule, node).stream())
                 .min(Match.MOST_SPECIFIC_FIRST)
                 .map(Match::rule);
     }
@@ -42,33 +45,25 @@ final class RuleBook {
      * @param depth number of wrappers around the match: {@code LSTM.class} is also about a bidirectional LSTM, but less
      *     than {@code Bidirectional.class} is
      * @param distance superclass steps from the layer's class to the rule's
-     * @param position place in the order in which the rules were given
      */
-    private record Match(PrecisionRule rule, int form, int depth, int distance, int position) {
+    private record Match(PrecisionRule rule, int form, int depth, int distance) {
         static final Comparator<Match> MOST_SPECIFIC_FIRST = Comparator.comparingInt(Match::form)
                 .thenComparingInt(Match::depth)
-                .thenComparingInt(Match::distance)
-                .thenComparing(Comparator.comparingInt(Match::position).reversed());
+                .thenComparingInt(Match::distance);
     }
 
-    private static Optional<Match> match(PrecisionRule rule, int position, NetworkGraph.Node node) {
-        List<Layer> layers = LayerKinds.wrapping(node.layer());
+    private static Optional<Match> match(PrecisionRule rule, NetworkGraph.Node node) {
+        List<Layer> layers = node.layers();
         for (int depth = 0; depth < layers.size(); depth++) {
             Layer layer = layers.get(depth);
             if (rule.matches(node.name(), layer)) {
-                return Optional.of(specificity(rule, depth, layer, position));
+                return Optional.of(
+                        rule instanceof PrecisionRule.ByClass byClass
+                                ? new Match(rule, 1, depth, distance(layer.getClass(), byClass.type()))
+                                : new Match(rule, rule instanceof PrecisionRule.ByName ? 0 : 2, 0, 0));
             }
         }
         return Optional.empty();
-    }
-
-    private static Match specificity(PrecisionRule rule, int depth, Layer layer, int position) {
-        if (rule instanceof PrecisionRule.ByName) {
-            return new Match(rule, 0, 0, 0, position);
-        }
-        return rule instanceof PrecisionRule.ByClass byClass
-                ? new Match(rule, 1, depth, distance(layer.getClass(), byClass.type()), position)
-                : new Match(rule, 2, 0, 0, position);
     }
 
     private static int distance(Class<?> from, Class<?> to) {
@@ -80,18 +75,17 @@ final class RuleBook {
     }
 
     private static String matchesNothing(PrecisionRule rule, NetworkGraph graph) {
-        String layers = graph.layers().stream()
-                .map(node -> node.name() + " (" + node.className() + ")")
-                .collect(Collectors.joining(", "));
-        String vertices = graph.nodes().stream()
+        String vertices = listed(graph.nodes().stream()
                 .filter(node ->
-                        !node.isLayer() && rule instanceof PrecisionRule.ByName && rule.matches(node.name(), null))
-                .map(node -> node.name() + " (" + node.className() + ")")
-                .collect(Collectors.joining(", "));
+                        !node.isLayer() && rule instanceof PrecisionRule.ByName && rule.matches(node.name(), null)));
         return "the rule " + AmpException.quote(rule.describe()) + " matches no layer. "
                 + (vertices.isEmpty()
                         ? ""
                         : "It matches " + vertices + ", but rules are for layers: other vertices follow their inputs. ")
-                + "The network's layers are " + layers;
+                + "The network's layers are " + listed(graph.layers().stream());
+    }
+
+    private static String listed(Stream<NetworkGraph.Node> nodes) {
+        return nodes.map(node -> node.name() + " (" + node.className() + ")").collect(Collectors.joining(", "));
     }
 }

@@ -55,9 +55,7 @@ public enum SensitiveActivation {
             return Optional.empty();
         }
         Class<?> type = activation.getClass();
-        if (SENSITIVE.containsKey(type)) {
-            return Optional.of(SENSITIVE.get(type));
-        }
-        return type.getPackageName().equals(KNOWN_PACKAGE) ? Optional.empty() : Optional.of(UNKNOWN);
+        boolean known = type.getPackageName().equals(KNOWN_PACKAGE);
+        return Optional.ofNullable(SENSITIVE.getOrDefault(type, known ? null : UNKNOWN));
     }
 }
