@@ -20,7 +20,8 @@ import org.nd4j.linalg.learning.config.Nesterovs;
  * The ResNet-50 of DL4J's zoo, every layer as it is there, with Nesterov momentum and without the zoo's L1 and L2 terms
  * (1e-7 and 5e-5): PyTorch's updaters have no L1, and the terms would be in DL4J's loss alone.
  *
- * <p>From the zoo's initial weights no two implementations of this network come to the same loss, in FP32 either. Its gradients are so large that the loss jumps at any learning rate from 1e-6 on. So it begins with weights after He,
+ * <p>From the zoo's initial weights no two implementations of this network come to the same loss, in FP32 either. Its
+ * gradients are so large that the loss jumps at any learning rate from 1e-6 on. So it begins with weights after He,
  * scaled-down residual branches (P. Goyal et al., Accurate, Large Minibatch SGD, 2017, section 5.1), and small weights
  * of its output.
  *

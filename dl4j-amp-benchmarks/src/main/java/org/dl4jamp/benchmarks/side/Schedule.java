@@ -15,7 +15,9 @@ public record Schedule(int warmUpSteps, double warmUpSeconds, int steps, double 
     static final int PATIENCE = 6;
 
     /**
-     * Returns a schedule with fifteen seconds or more before measuring, and then five. HotSpot compiles in the first ten to ninety. On two processors its threads take up to half the speed of a side in Java: sine-64 takes 27 ms a step after two seconds, and 14 ms after fifteen.
+     * Returns a schedule with fifteen seconds or more before measuring, and then five. HotSpot compiles in the first
+     * ten to ninety. On two processors its threads take up to half the speed of a side in Java: sine-64 takes 27 ms a
+     * step after two seconds, and 14 ms after fifteen.
      */
     public static Schedule ofSteps(int warmUpSteps, int steps) {
         return new Schedule(warmUpSteps, 15, steps, 5);
