@@ -20,6 +20,12 @@ import org.junit.jupiter.api.Test;
 class SourcesTest {
     private static final int LINES = 300;
     private static final int COLUMNS = 120;
+    private static final int WORDS = 30;
+    private static final Pattern JAVADOC = Pattern.compile("/\\*\\*(.*?)\\*/", Pattern.DOTALL);
+    /** Code, lists and tags end a sentence, as a full stop does. */
+    private static final Pattern BREAKS = Pattern.compile(
+            "<pre>.*?</pre>|</?[a-z]+>|@(?:param|return|throws|see)\\b|(?<=[.!?:;])\\s+(?=[A-Z{<(])", Pattern.DOTALL);
+
     private static final Pattern OPENING =
             Pattern.compile("/\\*\\*\\s*(?:\\n\\s*\\* )?(?:What|How|Whether|Whom|Who)\\b[^\\n]*");
 
@@ -66,5 +72,24 @@ class SourcesTest {
             }
         });
         assertEquals(List.of(), openings);
+    }
+
+    @Test
+    void noSentenceOfJavadocHasMoreThanThirtyWords() {
+        List<String> sentences = new ArrayList<>();
+        sources().forEach((file, text) -> JAVADOC.matcher(text)
+                .results()
+                .map(javadoc -> javadoc.group(1).replaceAll("\\n\\s*\\*", " \n"))
+                .flatMap(BREAKS::splitAsStream)
+                .map(sentence -> sentence.replaceAll("\\{@code [^}]*}", "code").replaceAll("\\{@\\w+ ([^}]*)}", "$1"))
+                .filter(sentence -> words(sentence) > WORDS)
+                .forEach(sentence -> sentences.add(file + ": " + sentence)));
+        assertEquals(List.of(), sentences);
+    }
+
+    private static long words(String sentence) {
+        return Stream.of(sentence.split("\\s+"))
+                .filter(word -> word.matches(".*\\w.*"))
+                .count();
     }
 }

@@ -179,8 +179,10 @@ final class KeptInput {
     }
 
     /**
-     * Sets the twin's input, cast if need be, and returns the workspaces for its result, which is of type
-     * {@code result}. {@code castsResult} is true if that's only on its way to another array.
+     * Sets the twin's input, cast if need be, and returns the workspaces for its result.
+     *
+     * @param castsResult whether the result is cast to another array
+     * @param result the type of the result
      */
     LayerWorkspaceMgr handToTwin(
             LayerWorkspaceMgr workspaceMgr, ArrayType working, boolean castsResult, ArrayType result) {

@@ -140,8 +140,11 @@ public class TwinLayer extends PairedLayer {
     }
 
     /**
-     * Runs forward: {@code ours} runs the twin, and {@code own} the master in a pass of the network's own layers.
-     * {@code left} runs the master on FP32 input, where the engine would lose special numbers.
+     * Runs forward.
+     *
+     * @param ours runs the twin
+     * @param own runs the master, in a pass of the network's own layers
+     * @param left runs the master on FP32 input, where the engine would lose special numbers
      */
     final INDArray forward(
             boolean training,

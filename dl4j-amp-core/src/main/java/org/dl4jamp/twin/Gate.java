@@ -73,8 +73,10 @@ public final class Gate {
     private boolean closed;
 
     /**
-     * Takes note of a wrapper and its turn, the position in the order in which the network computes. {@code skipped} if
-     * some passes leave it out, as training leaves out output layers.
+     * Takes note of a wrapper.
+     *
+     * @param turn its position in the order in which the network computes
+     * @param skipped whether some passes leave it out, as training leaves out output layers
      */
     public void takePart(int turn, boolean skipped) {
         locked(() -> {
@@ -122,8 +124,9 @@ public final class Gate {
 
     /**
      * Enters for the turn of a layer or vertex in a forward pass, as {@link #enter}. A closed gate refuses only calls
-     * that are no network's. {@code givenBefore} is true if only the network's own layer has an input: it was given
-     * before the wrapper was put in.
+     * that are no network's.
+     *
+     * @param givenBefore whether only the network's own layer has an input, given before the wrapper was put in
      */
     public Inside forward(int turn, boolean givenBefore) {
         Inside inside = score(turn, givenBefore);
