@@ -9,17 +9,24 @@ import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.Work;
 import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 
-/** Layer normalization of the rows of FP32 matrices of one shape: {@code (x - mean) / deviation * gain + bias}. */
+/**
+ * Layer normalization of the rows of FP32 matrices of one shape: {@code (x - mean) / deviation * gain + bias}.
+ *
+ * <p>Rows of equal numbers have no deviation, such as those of a layer behind dead ReLUs. They become zero, and so does
+ * their gradient, as in DL4J.
+ */
 public final class LayerNormKernels implements AutoCloseable {
-    /** DL4J adds 1e-12 to deviations, so that rows of equal numbers become zero. */
+    /** DL4J adds 1e-12 to deviations. */
     private static final float EPSILON = 1e-24f;
 
     private final Kernel forward;
     private final Kernel backward;
-    private final memory mean;
-    private final memory variance;
+    private final INDArray mean;
+    private final INDArray variance;
     private final boolean hasBias;
 
     private LayerNormKernels(OneDnnContext context, String what, long rows, long columns, boolean hasBias) {
@@ -49,14 +56,12 @@ public final class LayerNormKernels implements AutoCloseable {
                 first,
                 OneDnnContext.attributes(),
                 false);
-        mean = new memory(statistics, OneDnnContext.cpu()).retainReference();
-        variance = new memory(statistics, OneDnnContext.cpu()).retainReference();
-        forward = new Kernel(context, what, first)
-                .bindForever(dnnl.DNNL_ARG_MEAN, mean)
-                .bindForever(dnnl.DNNL_ARG_VARIANCE, variance);
-        backward = new Kernel(context, what + ", backward", back)
-                .bindForever(dnnl.DNNL_ARG_MEAN, mean)
-                .bindForever(dnnl.DNNL_ARG_VARIANCE, variance);
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            mean = Nd4j.createUninitialized(DataType.FLOAT, rows);
+            variance = Nd4j.createUninitialized(DataType.FLOAT, rows);
+        }
+        forward = new Kernel(context, what, first);
+        backward = new Kernel(context, what + ", backward", back);
     }
 
     public static LayerNormKernels make(OneDnnContext context, String layer, long rows, long columns, boolean hasBias) {
@@ -77,6 +82,8 @@ public final class LayerNormKernels implements AutoCloseable {
             forward.bind(dnnl.DNNL_ARG_SHIFT, bias);
         }
         forward.bind(dnnl.DNNL_ARG_SRC, rows)
+                .bind(dnnl.DNNL_ARG_MEAN, mean)
+                .bind(dnnl.DNNL_ARG_VARIANCE, variance)
                 .bind(dnnl.DNNL_ARG_DST, output)
                 .bind(dnnl.DNNL_ARG_SCALE, gain)
                 .run();
@@ -100,18 +107,23 @@ public final class LayerNormKernels implements AutoCloseable {
             backward.bind(dnnl.DNNL_ARG_DIFF_SHIFT, biasGradient);
         }
         backward.bind(dnnl.DNNL_ARG_SRC, rows)
+                .bind(dnnl.DNNL_ARG_MEAN, mean)
+                .bind(dnnl.DNNL_ARG_VARIANCE, variance)
                 .bind(dnnl.DNNL_ARG_SCALE, gain)
                 .bind(dnnl.DNNL_ARG_DIFF_DST, outputGradient)
                 .bind(dnnl.DNNL_ARG_DIFF_SCALE, gainGradient)
                 .bind(dnnl.DNNL_ARG_DIFF_SRC, rowsGradient)
                 .run();
+        for (long row = 0; row < variance.length(); row++) {
+            if (variance.getFloat(row) == 0) {
+                rowsGradient.getRow(row).assign(0);
+            }
+        }
     }
 
     @Override
     public void close() {
         forward.close();
         backward.close();
-        mean.releaseReference();
-        variance.releaseReference();
     }
 }

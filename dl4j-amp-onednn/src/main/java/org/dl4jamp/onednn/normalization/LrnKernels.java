@@ -24,6 +24,7 @@ final class LrnKernels implements AutoCloseable {
     private final Kernel forward;
     private final Kernel backward;
     private final AlignedMemory workspace;
+    private final boolean keeps;
 
     private LrnKernels(OneDnnContext context, String what, Formula formula, memory.desc array) {
         // oneDNN divides alpha by the number of neighbours.
@@ -54,6 +55,7 @@ final class LrnKernels implements AutoCloseable {
                 OneDnnContext.attributes(),
                 false);
         workspace = context.staging();
+        keeps = first.workspace_desc().get_size() > 0;
         workspace.reserve(first.workspace_desc().get_size());
         forward = new Kernel(context, what, first);
         backward = new Kernel(context, what + ", backward", back);
@@ -68,9 +70,9 @@ final class LrnKernels implements AutoCloseable {
     }
 
     void forward(INDArray input, INDArray output) {
-        forward.bind(dnnl.DNNL_ARG_SRC, input)
+        withWorkspace(forward)
+                .bind(dnnl.DNNL_ARG_SRC, input)
                 .bind(dnnl.DNNL_ARG_DST, output)
-                .bind(dnnl.DNNL_ARG_WORKSPACE, Place.kept(workspace.address()))
                 .run();
     }
 
@@ -79,11 +81,16 @@ final class LrnKernels implements AutoCloseable {
      * kernels share.
      */
     void backward(INDArray input, INDArray epsilon, INDArray inputGradient) {
-        backward.bind(dnnl.DNNL_ARG_SRC, input)
-                .bind(dnnl.DNNL_ARG_WORKSPACE, Place.kept(workspace.address()))
+        withWorkspace(backward)
+                .bind(dnnl.DNNL_ARG_SRC, input)
                 .bind(dnnl.DNNL_ARG_DIFF_DST, epsilon)
                 .bind(dnnl.DNNL_ARG_DIFF_SRC, inputGradient)
                 .run();
+    }
+
+    /** Not all of oneDNN's implementations keep something. */
+    private Kernel withWorkspace(Kernel kernel) {
+        return keeps ? kernel.bind(dnnl.DNNL_ARG_WORKSPACE, Place.kept(workspace.address())) : kernel;
     }
 
     @Override

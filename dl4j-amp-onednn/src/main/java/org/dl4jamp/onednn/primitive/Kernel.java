@@ -71,21 +71,12 @@ public final class Kernel implements AutoCloseable {
             if (description.get_size() == 0) {
                 throw new IllegalArgumentException(what + " has no argument " + index);
             }
-            return argument(index, new memory(description, OneDnnLibrary.cpu(), (Pointer) null), bytes(description));
+            memory buffer = new memory(description, OneDnnLibrary.cpu(), (Pointer) null).retainReference();
+            arguments.put(index, buffer);
+            Argument argument = new Argument(buffer, bytes(description));
+            buffers.put(index, argument);
+            return argument;
         }
-    }
-
-    private Argument argument(int index, memory buffer, long bytes) {
-        Argument argument = new Argument(buffer.retainReference(), bytes);
-        buffers.put(index, argument);
-        arguments.put(index, buffer);
-        return argument;
-    }
-
-    /** Binds an argument to the same memory for all runs; this kernel doesn't free it. */
-    public Kernel bindForever(int index, memory held) {
-        argument(index, held, 0);
-        return this;
     }
 
     /** Returns the bytes from the first to the last number. oneDNN counts the gap behind the last one, too. */

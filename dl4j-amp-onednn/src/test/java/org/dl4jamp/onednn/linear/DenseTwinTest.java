@@ -111,6 +111,34 @@ class DenseTwinTest {
                 .build();
     }
 
+    /** Such as examples of zeros behind dead ReLUs: they have no deviation to divide by. */
+    @Test
+    void normalizedExamplesOfZerosHaveNoGradientAsInDl4j() {
+        Random random = new Random(3);
+        for (boolean bias : new boolean[] {true, false}) {
+            DenseLayer conf = normalized(6, 5, bias, 0);
+            INDArray params = gaussian(random, 0.5, conf.initializer().numParams(conf));
+            INDArray input = gaussian(random, 1, 4, 6);
+            input.getRow(1).assign(0);
+            INDArray epsilon = gaussian(random, 1, 4, 5);
+            SingleLayer.Result expected = SingleLayer.run(SingleLayer.dl4j(conf, params), input, epsilon);
+            assertEquals(0, expected.inputGradient().getRow(1).amaxNumber().doubleValue());
+            try (EngineSession session = new OneDnnEngine().session(params.length(), true)) {
+                TwinLayer twin = Layers.twin(session, conf, params, DataType.FLOAT);
+                SingleLayer.Result actual = SingleLayer.run(twin, input, epsilon);
+                Agreement.assertWithin("output", expected.output(), actual.output(), 1e-5);
+                Agreement.assertWithin("input gradient", expected.inputGradient(), actual.inputGradient(), 1e-5);
+                for (String parameter : bias ? List.of("W", "b", "g") : List.of("W", "g")) {
+                    Agreement.assertWithin(
+                            parameter,
+                            expected.gradient().getGradientFor(parameter),
+                            actual.gradient().getGradientFor(parameter),
+                            1e-5);
+                }
+            }
+        }
+    }
+
     /** The gradient of the sums: that of a layer's input which multiplies by one. */
     private static INDArray delta(DenseLayer conf, int choice, INDArray params, INDArray sums, INDArray epsilon) {
         int nOut = (int) conf.getNOut();

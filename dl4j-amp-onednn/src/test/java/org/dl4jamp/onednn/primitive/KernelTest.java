@@ -94,6 +94,14 @@ class KernelTest {
     }
 
     @Test
+    void whatThePrimitiveHasNoArgumentForIsRefused() {
+        INDArray array = Nd4j.create(DataType.FLOAT, NUMBERS);
+        try (Kernel kernel = copying()) {
+            assertThrows(IllegalArgumentException.class, () -> kernel.bind(dnnl.DNNL_ARG_WORKSPACE, array));
+        }
+    }
+
+    @Test
     void lessMemoryThanThePrimitiveReadsIsRefused() {
         INDArray tooSmall = Nd4j.create(DataType.FLOAT, NUMBERS - 1);
         INDArray enough = Nd4j.create(DataType.FLOAT, NUMBERS);
