@@ -2,7 +2,7 @@ package org.dl4jamp.install;
 
 import java.util.Optional;
 import org.deeplearning4j.nn.api.OptimizationAlgorithm;
-import org.dl4jamp.gradient.FiniteCheck;
+import org.dl4jamp.gradient.NonFiniteSource;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -67,12 +67,13 @@ public final class Preconditions {
 
     /** Refuses NaN and infinity: activation functions of an engine may hide them, and outputs would then look right. */
     private static void checkFinite(AmpNetwork network) {
-        Optional<String> somewhere = FiniteCheck.firstNonFinite(network.model().params());
+        Optional<String> somewhere =
+                NonFiniteSource.firstNonFinite(network.model().params());
         if (somewhere.isEmpty()) {
             return;
         }
         String named = network.model().paramTable().entrySet().stream()
-                .flatMap(parameter -> FiniteCheck.firstNonFinite(parameter.getValue()).stream()
+                .flatMap(parameter -> NonFiniteSource.firstNonFinite(parameter.getValue()).stream()
                         .map(where -> "its parameter \"" + parameter.getKey() + "\" contains " + where))
                 .findFirst()
                 .orElse("params() contain " + somewhere.get());

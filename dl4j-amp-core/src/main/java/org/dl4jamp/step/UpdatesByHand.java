@@ -5,7 +5,7 @@ import java.util.OptionalDouble;
 import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.WorkEvent;
-import org.dl4jamp.gradient.EffectiveBatch;
+import org.dl4jamp.gradient.GradientGroup.EffectiveBatch;
 import org.dl4jamp.gradient.GradientParts;
 import org.dl4jamp.gradient.NonFiniteSource;
 import org.dl4jamp.precision.AmpException;
