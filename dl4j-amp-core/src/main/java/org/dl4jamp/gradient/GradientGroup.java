@@ -62,12 +62,10 @@ public final class GradientGroup {
         return size;
     }
 
-    /** Returns whether there are several micro-batches in a step. */
     public boolean collects() {
         return size > 1;
     }
 
-    /** Returns whether the next micro-batch is the last one. */
     private boolean endsWithNext() {
         // More may have been restored.
         return taken.microBatches() >= size - 1;
@@ -122,12 +120,10 @@ public final class GradientGroup {
         taken = taken.with(more, skip);
     }
 
-    /** Returns whether the last micro-batch was counted. */
     public boolean isComplete() {
         return taken.microBatches() >= size;
     }
 
-    /** Returns whether there is no micro-batch in it yet. */
     public boolean isEmpty() {
         return taken.microBatches() == 0;
     }

@@ -55,27 +55,30 @@ public record NonFiniteSource(AmpNetwork network) {
             if (view == null || isFinite(view)) {
                 continue;
             }
-            for (Map.Entry<String, INDArray> entry : ParameterGradients.of(
-                            layer, network.model().params(), network.gradients())
-                    .entrySet()) {
-                if (!isFinite(entry.getValue())) {
-                    return Optional.of("parameter \"" + entry.getKey() + "\" of layer \"" + place.name() + "\"");
-                }
+            Optional<String> name =
+                    first(ParameterGradients.of(layer, network.model().params(), network.gradients()));
+            if (name.isPresent()) {
+                return name.map(parameter -> parameter + " of layer \"" + place.name() + "\"");
             }
         }
         for (VertexPlace place : network.vertices()) {
             if (StandIn.behind(place.current().get()) instanceof UnscalingVertex vertex) {
-                for (Map.Entry<String, INDArray> entry : vertex.gradients().entrySet()) {
-                    if (!isFinite(entry.getValue())) {
-                        return Optional.of("parameter \"" + entry.getKey() + "\" of vertex \"" + place.name() + "\"");
-                    }
+                Optional<String> name = first(vertex.gradients());
+                if (name.isPresent()) {
+                    return name.map(parameter -> parameter + " of vertex \"" + place.name() + "\"");
                 }
             }
         }
         return Optional.empty();
     }
 
-    /** Returns whether all elements of an array are finite. */
+    private static Optional<String> first(Map<String, INDArray> gradients) {
+        return gradients.entrySet().stream()
+                .filter(gradient -> !isFinite(gradient.getValue()))
+                .findFirst()
+                .map(gradient -> "parameter \"" + gradient.getKey() + "\"");
+    }
+
     private static boolean isFinite(INDArray array) {
         return Nd4j.getExecutioner()
                         .exec(new MatchCondition(array, Conditions.notFinite()))

@@ -79,7 +79,6 @@ public final class TrainingStep implements StepGuard {
         this.updater = new InstalledUpdater(network, this::hook);
     }
 
-    /** Returns the mixed precision that this step belongs to. */
     public Object owner() {
         return owner;
     }
@@ -101,13 +100,11 @@ public final class TrainingStep implements StepGuard {
         return counts;
     }
 
-    /** Goes on counting from there. */
     public void restore(StepCounts counts) {
         this.counts = counts;
         this.iterations = new OptimizerIterations();
     }
 
-    /** Returns micro-batches that wait for more, if there are any. */
     public Optional<WaitingGroup> waiting() {
         return group.waiting();
     }
@@ -132,13 +129,11 @@ public final class TrainingStep implements StepGuard {
         results.use(special);
     }
 
-    /** Puts this step's updater into the network, over the state of the one it finds there. */
     public void installUpdater() {
         updater.renew();
         epochEnd.ifPresent(EpochEnd::putBack);
     }
 
-    /** Gives the network its own updater back; see {@link InstalledUpdater#remove()}. */
     public void removeUpdater() {
         epochEnd.ifPresent(EpochEnd::remove);
         updater.remove();
@@ -223,7 +218,6 @@ public final class TrainingStep implements StepGuard {
         return Optional.empty();
     }
 
-    /** Ends a group with a step, or without. */
     private Optional<AmpUpdate.Update> end() {
         EffectiveBatch batch = group.end();
         if (batch.skip().isPresent()) {
