@@ -26,14 +26,6 @@ public record Clipping(OptionalDouble norm, OptionalDouble value) {
         return norm.isPresent() ? Math.min(1, norm.getAsDouble() / ofGradients.orElseThrow()) : 1;
     }
 
-    public boolean needsNorm() {
-        return norm.isPresent();
-    }
-
-    public boolean clipsValues() {
-        return value.isPresent();
-    }
-
     /** Clips means one by one, as DL4J's {@code ClipElementWiseAbsoluteValue} does. */
     public void clipValues(List<INDArray> means) {
         value.ifPresent(limit -> means.forEach(mean -> clip(mean, limit)));

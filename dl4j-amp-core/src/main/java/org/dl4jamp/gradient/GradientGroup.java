@@ -20,9 +20,14 @@ import org.nd4j.linalg.factory.Nd4j;
  */
 public final class GradientGroup {
     /**
-     * The number of micro-batches and examples taken, and the reason to skip them, if there is one; read by other
-     * threads.
+     * The batch of a step, of all its micro-batches together.
+     *
+     * @param norm the Euclidean norm of their true gradients, means over all examples, if it was measured
+     * @param skip the reason to skip the step, if there is one
      */
+    public record EffectiveBatch(long examples, OptionalDouble norm, Optional<Skip> skip) {}
+
+    /** The micro-batches taken, and the reason to skip them, if there is one; read by other threads. */
     private record Progress(int microBatches, long examples, Optional<Skip> skip) {
         static final Progress NONE = new Progress(0, 0, Optional.empty());
 
@@ -57,12 +62,10 @@ public final class GradientGroup {
         return size;
     }
 
-    /** Returns whether there are several micro-batches in a step. */
     public boolean collects() {
         return size > 1;
     }
 
-    /** Returns whether the next micro-batch is the last one. */
     private boolean endsWithNext() {
         // More may have been restored.
         return taken.microBatches() >= size - 1;
@@ -117,12 +120,10 @@ public final class GradientGroup {
         taken = taken.with(more, skip);
     }
 
-    /** Returns whether the last micro-batch was counted. */
     public boolean isComplete() {
         return taken.microBatches() >= size;
     }
 
-    /** Returns whether there is no micro-batch in it yet. */
     public boolean isEmpty() {
         return taken.microBatches() == 0;
     }

@@ -1,6 +1,7 @@
 package org.dl4jamp.gradient;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
@@ -13,9 +14,15 @@ import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.LayerPlace;
 import org.dl4jamp.network.VertexPlace;
+import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.api.ops.impl.indexaccum.FirstIndex;
+import org.nd4j.linalg.api.ops.impl.reduce.longer.MatchCondition;
+import org.nd4j.linalg.api.shape.Shape;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.indexing.conditions.Conditions;
 
-/** Looks for what made a step of a network fail. */
+/** Looks for infinities and NaN, and in a step of a network that failed for where they came from. */
 public record NonFiniteSource(AmpNetwork network) {
     /**
      * Returns the first infinity or NaN in the batch, such as {@code features 0 contain NaN at [0, 3]}; empty if there
@@ -27,7 +34,7 @@ public record NonFiniteSource(AmpNetwork network) {
 
     private static Optional<String> nonFinite(String what, List<INDArray> arrays) {
         for (int i = 0; i < arrays.size(); i++) {
-            Optional<String> where = FiniteCheck.firstNonFinite(arrays.get(i));
+            Optional<String> where = firstNonFinite(arrays.get(i));
             if (where.isPresent()) {
                 return Optional.of(what + " " + i + " contain " + where.get());
             }
@@ -45,26 +52,57 @@ public record NonFiniteSource(AmpNetwork network) {
         for (LayerPlace place : places) {
             Layer layer = place.current().get();
             INDArray view = layer.getGradientsViewArray();
-            if (view == null || FiniteCheck.isFinite(view)) {
+            if (view == null || isFinite(view)) {
                 continue;
             }
-            for (Map.Entry<String, INDArray> entry : ParameterGradients.of(
-                            layer, network.model().params(), network.gradients())
-                    .entrySet()) {
-                if (!FiniteCheck.isFinite(entry.getValue())) {
-                    return Optional.of("parameter \"" + entry.getKey() + "\" of layer \"" + place.name() + "\"");
-                }
+            Optional<String> name =
+                    first(ParameterGradients.of(layer, network.model().params(), network.gradients()));
+            if (name.isPresent()) {
+                return name.map(parameter -> parameter + " of layer \"" + place.name() + "\"");
             }
         }
         for (VertexPlace place : network.vertices()) {
             if (StandIn.behind(place.current().get()) instanceof UnscalingVertex vertex) {
-                for (Map.Entry<String, INDArray> entry : vertex.gradients().entrySet()) {
-                    if (!FiniteCheck.isFinite(entry.getValue())) {
-                        return Optional.of("parameter \"" + entry.getKey() + "\" of vertex \"" + place.name() + "\"");
-                    }
+                Optional<String> name = first(vertex.gradients());
+                if (name.isPresent()) {
+                    return name.map(parameter -> parameter + " of vertex \"" + place.name() + "\"");
                 }
             }
         }
         return Optional.empty();
+    }
+
+    private static Optional<String> first(Map<String, INDArray> gradients) {
+        return gradients.entrySet().stream()
+                .filter(gradient -> !isFinite(gradient.getValue()))
+                .findFirst()
+                .map(gradient -> "parameter \"" + gradient.getKey() + "\"");
+    }
+
+    private static boolean isFinite(INDArray array) {
+        return Nd4j.getExecutioner()
+                        .exec(new MatchCondition(array, Conditions.notFinite()))
+                        .getLong(0)
+                == 0;
+    }
+
+    /**
+     * Returns the first infinity or NaN and its place, such as {@code NaN at [0, 3]}; empty if all elements are finite
+     * or there is no array.
+     */
+    public static Optional<String> firstNonFinite(INDArray array) {
+        if (array == null || !array.dataType().isFPType()) {
+            return Optional.empty();
+        }
+        // ND4J takes NaN in HALF for finite.
+        INDArray numbers = array.dataType() == DataType.HALF ? array.castTo(DataType.FLOAT) : array;
+        if (isFinite(numbers)) {
+            return Optional.empty();
+        }
+        INDArray flat = numbers.dup('c').reshape(array.length());
+        long first = Nd4j.getExecutioner()
+                .exec(new FirstIndex(flat, Conditions.notFinite()))
+                .getLong(0);
+        return Optional.of(flat.getDouble(first) + " at " + Arrays.toString(Shape.ind2subC(array.shape(), first)));
     }
 }

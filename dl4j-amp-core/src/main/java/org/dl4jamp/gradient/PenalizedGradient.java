@@ -31,6 +31,7 @@ import org.nd4j.linalg.factory.Nd4j;
 public final class PenalizedGradient {
     private final double coefficient;
     private final double radius;
+    private final AmpNetwork network;
     private final Model model;
     private boolean drawsNumbers;
     private INDArray parameters;
@@ -46,7 +47,8 @@ public final class PenalizedGradient {
         this.coefficient = coefficient;
         this.radius = radius;
         this.model = model;
-        if (AmpNetwork.of(model).backpropType() == BackpropType.TruncatedBPTT) {
+        this.network = AmpNetwork.of(model);
+        if (network.backpropType() == BackpropType.TruncatedBPTT) {
             throw new AmpException(
                     "gradientPenalty: the network is trained with truncated backpropagation through time,"
                             + " where the first pass moves the recurrent state that the second one would have to"
@@ -71,7 +73,7 @@ public final class PenalizedGradient {
             return HiddenFields.inSilence(
                     model, () -> drawsNumbers ? redoAndAdd(of, divisor, kernels) : add(of, divisor, kernels));
         } finally {
-            Score.set(model, score);
+            network.setScore(score);
         }
     }
 

@@ -22,7 +22,7 @@ import org.deeplearning4j.nn.conf.layers.recurrent.LastTimeStep;
 import org.deeplearning4j.nn.conf.ocnn.OCNNOutputLayer;
 import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.engine.ComputeEngine;
-import org.dl4jamp.gradient.FiniteCheck;
+import org.dl4jamp.gradient.NonFiniteSource;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.policy.PrecisionPlan;
@@ -113,7 +113,7 @@ final class LayerContexts {
     private static boolean isSpecial(ComputeEngine.EngineSession session, INDArray input, boolean training) {
         return !(training && NetworkCall.isStep())
                 && session.losesSpecialNumbers(input)
-                && !(training && FiniteCheck.firstNonFinite(input).isEmpty());
+                && !(training && NonFiniteSource.firstNonFinite(input).isEmpty());
     }
 
     private LayerContext.InputGradient inputGradient(NetworkGraph.Node node, boolean shared) {

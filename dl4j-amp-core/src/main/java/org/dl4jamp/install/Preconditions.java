@@ -1,7 +1,7 @@
 package org.dl4jamp.install;
 
 import org.deeplearning4j.nn.api.OptimizationAlgorithm;
-import org.dl4jamp.gradient.FiniteCheck;
+import org.dl4jamp.gradient.NonFiniteSource;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -65,9 +65,9 @@ public final class Preconditions {
 
     /** Refuses NaN and infinity: activation functions of an engine may hide them, and outputs would then look right. */
     private static void checkFinite(AmpNetwork network) {
-        FiniteCheck.firstNonFinite(network.model().params()).ifPresent(somewhere -> {
+        NonFiniteSource.firstNonFinite(network.model().params()).ifPresent(somewhere -> {
             String named = network.model().paramTable().entrySet().stream()
-                    .flatMap(parameter -> FiniteCheck.firstNonFinite(parameter.getValue()).stream()
+                    .flatMap(parameter -> NonFiniteSource.firstNonFinite(parameter.getValue()).stream()
                             .map(where -> "its parameter \"" + parameter.getKey() + "\" contains " + where))
                     .findFirst()
                     .orElse("params() contain " + somewhere);

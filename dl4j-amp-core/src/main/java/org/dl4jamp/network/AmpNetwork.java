@@ -41,6 +41,9 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
     /** Returns the network itself. */
     Model model();
 
+    /** Sets the loss that the network reports. */
+    void setScore(double score);
+
     /** Returns what messages call it. */
     default String described() {
         return "the " + model().getClass().getSimpleName() + " of " + model().numParams() + " parameters";

@@ -99,6 +99,11 @@ record GraphAmpNetwork(ComputationGraph model) implements AmpNetwork {
     }
 
     @Override
+    public void setScore(double score) {
+        model.setScore(score);
+    }
+
+    @Override
     public Collection<TrainingListener> listeners() {
         return model.getListeners();
     }

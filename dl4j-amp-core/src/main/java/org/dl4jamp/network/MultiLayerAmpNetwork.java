@@ -78,6 +78,11 @@ record MultiLayerAmpNetwork(MultiLayerNetwork model) implements AmpNetwork {
     }
 
     @Override
+    public void setScore(double score) {
+        model.setScore(score);
+    }
+
+    @Override
     public Collection<TrainingListener> listeners() {
         return model.getListeners();
     }

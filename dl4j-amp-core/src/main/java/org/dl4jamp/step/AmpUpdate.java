@@ -21,6 +21,16 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * in the network's view are updated by its plan, and other gradients by DL4J.
  */
 final class AmpUpdate implements HookedUpdater.Hook {
+    /**
+     * The decision that an update is made of the gradients of an effective batch.
+     *
+     * @param iteration the iteration for DL4J's updater: without those that moved nothing, so that Adam's bias
+     *     correction and schedules don't advance
+     * @param divisor the divisor that makes means of sums over the examples
+     * @param factor the factor that brings the true gradients within the limit of their norm
+     */
+    record Update(int iteration, long examples, float divisor, double factor) {}
+
     private final TrainingStep step;
     private final AmpNetwork network;
     private final HookedUpdater updater;
@@ -73,7 +83,7 @@ final class AmpUpdate implements HookedUpdater.Hook {
             return;
         }
         INDArray given = call.gradient().gradient();
-        boolean own = Memory.isSame(gradients.all(), given);
+        boolean own = isSameMemory(gradients.all(), given);
         GradientParts.Parted parted = own ? gradients : gradients.parts().of(given);
         step.decide(call, parted).ifPresent(update -> {
             WorkEvent event = WorkEvent.begin(WorkEvent.UPDATER, "parameters");
@@ -86,6 +96,17 @@ final class AmpUpdate implements HookedUpdater.Hook {
             }
             event.commit();
         });
+    }
+
+    /**
+     * Returns whether two arrays without gaps are over the same memory: that in which the backend computes. On CUDA
+     * this is the GPU's; {@code DataBuffer.address()} returns its mirror on the host there, which most arrays don't
+     * have. A view's address includes its offset there; on the CPU it doesn't, and the offset is compared, too.
+     */
+    static boolean isSameMemory(INDArray one, INDArray other) {
+        return one.data().platformAddress() == other.data().platformAddress()
+                && one.offset() == other.offset()
+                && one.length() == other.length();
     }
 
     private void run(UpdaterCall call, Update update) {

@@ -1,40 +1,51 @@
 package org.dl4jamp.step;
 
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongToDoubleFunction;
+import java.util.function.Predicate;
 import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.WorkEvent;
 import org.dl4jamp.gradient.GradientGroup;
 import org.dl4jamp.gradient.GradientParts;
+import org.dl4jamp.gradient.NonFiniteSource;
 import org.dl4jamp.gradient.PenalizedGradient;
+import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.scale.Skip;
+import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * Takes the gradients of each backward pass into its group of micro-batches, with the penalty's, unless something isn't
  * finite. Nothing that isn't to be subtracted from the parameters is left in the view: DL4J's optimizer subtracts what
- * is there, whatever became of the step.
+ * is there, whatever became of the step. A pass that isn't learned from gets a reason: the batch, the loss of a sound
+ * batch, or, where both are finite, the loss scale.
  */
 final class BackwardResults {
     private final AmpNetwork network;
     private final Optional<PenalizedGradient> penalized;
     private final GradientGroup group;
-    private final Diagnosis diagnosis;
+    private final ScaleUpdates scale;
+    private final NonFiniteSource culprit;
     private final LongToDoubleFunction divisor;
+    private final Map<LossScalingLayer, INDArray> labels = new LinkedHashMap<>();
+    private Predicate<INDArray> special = array -> false;
 
     /** @param divisor the divisor that makes means of sums over that many examples */
     BackwardResults(
             AmpNetwork network,
             Optional<PenalizedGradient> penalized,
             GradientGroup group,
-            Diagnosis diagnosis,
+            ScaleUpdates scale,
             LongToDoubleFunction divisor) {
         this.network = network;
         this.penalized = penalized;
         this.group = group;
-        this.diagnosis = diagnosis;
+        this.scale = scale;
+        this.culprit = new NonFiniteSource(network);
         this.divisor = divisor;
     }
 
@@ -44,7 +55,7 @@ final class BackwardResults {
      */
     void take(UpdaterCall call, GradientParts.Parted gradients, StepKernels kernels) {
         Optional<Skip> skip = skipOf(call, gradients, kernels);
-        diagnosis.ends();
+        ends();
         group.count(call.examples(), skip);
         if (skip.isPresent()) {
             gradients.all().assign(0);
@@ -53,17 +64,17 @@ final class BackwardResults {
 
     private Optional<Skip> skipOf(UpdaterCall call, GradientParts.Parted gradients, StepKernels kernels) {
         double loss = network.model().score();
-        boolean finite = !diagnosis.mayHideFeatures()
+        boolean finite = !mayHideFeatures()
                 && (penalized.isEmpty() || (check(() -> kernels.allFinite(gradients.all())) && Double.isFinite(loss)));
         if (finite && penalized.isPresent()) {
             Optional<String> notFinite =
                     penalized.get().addTo(gradients, divisor.applyAsDouble(call.examples()), kernels);
             if (notFinite.isPresent()) {
-                return Optional.of(diagnosis.ofUnscaled(call.iteration(), notFinite.get()));
+                return Optional.of(ofUnscaled(call.iteration(), notFinite.get()));
             }
         }
         finite = finite && check(() -> group.take(gradients, call.examples(), kernels)) && Double.isFinite(loss);
-        return finite ? Optional.empty() : Optional.of(diagnosis.of(call.iteration(), loss));
+        return finite ? Optional.empty() : Optional.of(of(call.iteration(), loss));
     }
 
     private static boolean check(BooleanSupplier finite) {
@@ -71,5 +82,69 @@ final class BackwardResults {
         boolean result = finite.getAsBoolean();
         event.commit();
         return result;
+    }
+
+    /** Takes the engine's test for arrays of which it may lose something. */
+    void use(Predicate<INDArray> engines) {
+        special = engines;
+    }
+
+    /**
+     * Returns whether the batch has features that aren't finite, and that the engine may have made finite: its ReLU
+     * makes zero of NaN.
+     */
+    boolean mayHideFeatures() {
+        return network.features().stream()
+                .anyMatch(features -> features != null
+                        && special.test(features)
+                        && NonFiniteSource.firstNonFinite(features).isPresent());
+    }
+
+    /** Sets an output layer's labels at the begin of a backward pass; may be null. */
+    void begins(LossScalingLayer output, INDArray batchLabels) {
+        labels.put(output, batchLabels);
+    }
+
+    /** Lets go of the batch. */
+    void ends() {
+        labels.clear();
+    }
+
+    /**
+     * Returns the reason why gradients or loss of an iteration aren't finite. If it's the batch, the network's score
+     * becomes NaN. The loss is without the scale.
+     */
+    Skip of(int iteration, double loss) {
+        double factor = scale.arePaused() ? 1 : scale.scaler().scale();
+        Optional<String> badBatch = culprit.inBatch(labels.values());
+        if (badBatch.isPresent()) {
+            // As in stock DL4J. oneDNN's ReLU makes zero of NaN, and the loss a number.
+            network.setScore(Double.NaN);
+            return new Skip(
+                    Skip.Cause.BATCH, badBatch.get() + " in the batch of iteration " + iteration, Optional.empty());
+        }
+        if (!Double.isFinite(loss)) {
+            return new Skip(
+                    Skip.Cause.LOSS,
+                    "the loss of iteration " + iteration + " is " + loss + " at the finite loss scale " + factor
+                            + ", with finite features and labels",
+                    Optional.empty());
+        }
+        if (scale.arePaused()) {
+            return new Skip(
+                    Skip.Cause.UNSCALED,
+                    "gradients weren't finite in iteration " + iteration + ", in a pause, in FP32",
+                    culprit.amongParameters());
+        }
+        return new Skip(
+                Skip.Cause.OVERFLOW,
+                "gradients overflowed in iteration " + iteration + " at loss scale " + factor,
+                culprit.amongParameters());
+    }
+
+    /** Returns the reason to skip a pass that wasn't scaled, from what wasn't finite in it. */
+    Skip ofUnscaled(int iteration, String what) {
+        return new Skip(
+                Skip.Cause.UNSCALED, what + " weren't finite in iteration " + iteration, culprit.amongParameters());
     }
 }

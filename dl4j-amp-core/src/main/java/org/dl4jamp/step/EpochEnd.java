@@ -30,10 +30,7 @@ final class EpochEnd extends BaseTrainingListener {
         }
     }
 
-    /**
-     * Becomes the first of the network's listeners, unless it's one of them: programs put others in their place at any
-     * time.
-     */
+    /** Becomes the first listener, unless it's one of them: programs put others in their place at any time. */
     void putBack() {
         if (!network.listeners().contains(this)) {
             List<TrainingListener> listeners = new ArrayList<>();
@@ -43,7 +40,6 @@ final class EpochEnd extends BaseTrainingListener {
         }
     }
 
-    /** Is called no more. */
     void remove() {
         removed = true;
         if (network.listeners().contains(this)) {

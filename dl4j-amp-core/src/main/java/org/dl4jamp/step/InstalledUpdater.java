@@ -50,12 +50,10 @@ final class InstalledUpdater {
         }
     }
 
-    /** Returns the updater that was put into the network last. */
     BaseMultiLayerUpdater<?> present() {
         return updater;
     }
 
-    /** Returns what that updater does. */
     AmpUpdate presentUpdate() {
         return update;
     }

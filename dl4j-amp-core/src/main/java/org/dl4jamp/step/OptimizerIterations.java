@@ -27,7 +27,6 @@ final class OptimizerIterations {
         skippedLast = false;
     }
 
-    /** Called if the updater does nothing in this iteration. */
     void skip() {
         skippedLast = true;
     }

@@ -25,7 +25,6 @@ public final class ScaleUpdates {
         this.scales = scales;
     }
 
-    /** Returns updates of a scaler after each step. */
     public static ScaleUpdates each(LossScaler scaler) {
         return new ScaleUpdates(scaler, new SharedLossScale(scaler), false, true);
     }
@@ -60,7 +59,6 @@ public final class ScaleUpdates {
         return scale;
     }
 
-    /** Returns whether the scaler is updated only at the end of the iteration. */
     boolean areLater() {
         return later;
     }
@@ -78,7 +76,7 @@ public final class ScaleUpdates {
      * Called when the gradients of a step are computed.
      *
      * @param network its name, for the message
-     * @throws org.dl4jamp.precision.AmpException if there mustn't be one now
+     * @throws AmpException if there mustn't be one now
      */
     void begin(String network) {
         if (later) {
@@ -96,12 +94,10 @@ public final class ScaleUpdates {
         scaled = true;
     }
 
-    /** Ends the step in progress as taken. */
     void taken() {
         end(Optional.empty());
     }
 
-    /** Ends the step in progress as skipped. */
     void skipped(Skip skip) {
         end(Optional.of(skip.cause()));
     }

@@ -1,5 +1,7 @@
 package org.dl4jamp.step;
 
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.LossScaler;
 import org.dl4jamp.scale.Skip;
@@ -8,14 +10,14 @@ import org.slf4j.Logger;
 /** Handles skipped steps: updates the scaler, logs them, and throws if there are too many in a row. */
 final class SkippedSteps {
     private final Logger log;
-    private final SkipWarnings warnings;
+    private final Warnings warnings;
     private final ScaleUpdates updates;
     private final LossScaler scaler;
     private final int maxConsecutiveSkips;
 
     SkippedSteps(Logger log, ScaleUpdates updates, int maxConsecutiveSkips) {
         this.log = log;
-        this.warnings = new SkipWarnings(log, System::nanoTime);
+        this.warnings = new Warnings(log, System::nanoTime);
         this.updates = updates;
         this.scaler = updates.scaler();
         this.maxConsecutiveSkips = maxConsecutiveSkips;
@@ -67,5 +69,37 @@ final class SkippedSteps {
                         + " learning rate,"
                         + " keep the first layers in FP32 with AmpConfig.keepFull(name), or use BFLOAT16";
         };
+    }
+
+    /**
+     * Warns of skipped steps, and doesn't fill the log when every batch is bad: one line in ten seconds, the others at
+     * DEBUG.
+     */
+    static final class Warnings {
+        private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+        private final Logger log;
+        private final LongSupplier nanoTime;
+        private long lastNanos;
+        private int leftOut;
+
+        /** @param nanoTime the clock, as {@link System#nanoTime} */
+        Warnings(Logger log, LongSupplier nanoTime) {
+            this.log = log;
+            this.nanoTime = nanoTime;
+            this.lastNanos = nanoTime.getAsLong() - QUIET_NANOS;
+        }
+
+        void warn(String message) {
+            long now = nanoTime.getAsLong();
+            if (now - lastNanos < QUIET_NANOS) {
+                leftOut++;
+                log.debug(message);
+                return;
+            }
+            log.warn(leftOut == 0 ? message : message + "; " + leftOut + " such warnings were left out before");
+            lastNanos = now;
+            leftOut = 0;
+        }
     }
 }

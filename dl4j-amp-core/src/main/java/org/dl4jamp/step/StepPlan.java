@@ -3,6 +3,8 @@ package org.dl4jamp.step;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.deeplearning4j.nn.api.TrainingConfig;
+import org.deeplearning4j.nn.conf.GradientNormalization;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.UpdaterBlock;
 import org.deeplearning4j.nn.workspace.ArrayType;
@@ -23,6 +25,37 @@ import org.nd4j.linalg.learning.regularization.Regularization;
  * piece. DL4J's optimizer subtracts. Immutable: when terms or views change, another plan is made.
  */
 final class StepPlan {
+    /**
+     * DL4J's operations on a block's gradients before its updater. Users may change them in the middle of training.
+     *
+     * @param normalizes whether the gradients of some parameter's layer are normalized or clipped
+     * @param addsToGradients whether an L1 or L2 term is added to the gradients of some parameter
+     */
+    record UpdaterTerms(boolean normalizes, boolean addsToGradients) {
+        static List<UpdaterTerms> of(List<UpdaterBlock> blocks) {
+            return blocks.stream().map(UpdaterTerms::of).toList();
+        }
+
+        private static UpdaterTerms of(UpdaterBlock block) {
+            boolean normalizes = false;
+            boolean addsToGradients = false;
+            for (UpdaterBlock.ParamState parameter : block.getLayersAndVariablesInBlock()) {
+                TrainingConfig conf = parameter.getLayer().getConfig();
+                GradientNormalization normalization = conf.getGradientNormalization();
+                normalizes |= normalization != null && normalization != GradientNormalization.None;
+                List<Regularization> terms = conf.getRegularizationByParam(parameter.getParamName());
+                addsToGradients |= terms != null
+                        && terms.stream().anyMatch(term -> term.applyStep() == Regularization.ApplyStep.BEFORE_UPDATER);
+            }
+            return new UpdaterTerms(normalizes, addsToGradients);
+        }
+
+        /** Returns whether something reads the means of the gradients before the updater. */
+        boolean readMeans() {
+            return normalizes || addsToGradients;
+        }
+    }
+
     /**
      * A block of DL4J's updater for which the engine has a pass, which divides the gradients by the minibatch or not.
      * They are in the shape that its updater takes.
@@ -94,7 +127,7 @@ final class StepPlan {
         if (gradients == null || block.isPretrainUpdaterBlock() || !kernels.isOnePass(block.getGradientUpdater())) {
             return Optional.empty();
         }
-        boolean divides = !limits.clipsValues()
+        boolean divides = !limits.value().isPresent()
                 && !ofBlock.readMeans()
                 && block.getLayersAndVariablesInBlock().stream()
                         .allMatch(parameter -> GradientKind.of(parameter) == GradientKind.SUM);

@@ -11,8 +11,8 @@ import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.gradient.Clipping;
-import org.dl4jamp.gradient.EffectiveBatch;
 import org.dl4jamp.gradient.GradientGroup;
+import org.dl4jamp.gradient.GradientGroup.EffectiveBatch;
 import org.dl4jamp.gradient.GradientParts;
 import org.dl4jamp.gradient.GradientTerms;
 import org.dl4jamp.gradient.NonFiniteSource;
@@ -44,7 +44,6 @@ public final class TrainingStep implements StepGuard {
     private final GradientGroup group;
     private final Optional<EpochEnd> epochEnd;
     private final Clipping clipping;
-    private final Diagnosis diagnosis;
     private final BackwardResults results;
     private final UpdatesByHand byHand;
     private final InstalledUpdater updater;
@@ -66,18 +65,20 @@ public final class TrainingStep implements StepGuard {
         this.scale = scale;
         this.clipping = gradients.clipping();
         this.group = new GradientGroup(
-                gradients.microBatches(), clipping.needsNorm() || gradients.measuresNorm(), this::divisor);
+                gradients.microBatches(), clipping.norm().isPresent() || gradients.measuresNorm(), this::divisor);
         this.epochEnd = group.collects() && gradients.appliesPartialGroups()
                 ? Optional.of(new EpochEnd(network, this::applyGroup))
                 : Optional.empty();
         this.skippedSteps = new SkippedSteps(LOG, scale, maxConsecutiveSkips);
-        this.diagnosis = new Diagnosis(network, scale);
-        this.results = new BackwardResults(network, gradients.penalty(), group, diagnosis, this::divisor);
-        this.byHand = new UpdatesByHand(LOG, new NonFiniteSource(network), maxConsecutiveSkips, clipping.needsNorm());
+        this.results = new BackwardResults(network, gradients.penalty(), group, scale, this::divisor);
+        this.byHand = new UpdatesByHand(
+                LOG,
+                new NonFiniteSource(network),
+                maxConsecutiveSkips,
+                clipping.norm().isPresent());
         this.updater = new InstalledUpdater(network, this::hook);
     }
 
-    /** Returns the mixed precision that this step belongs to. */
     public Object owner() {
         return owner;
     }
@@ -99,13 +100,11 @@ public final class TrainingStep implements StepGuard {
         return counts;
     }
 
-    /** Goes on counting from there. */
     public void restore(StepCounts counts) {
         this.counts = counts;
         this.iterations = new OptimizerIterations();
     }
 
-    /** Returns micro-batches that wait for more, if there are any. */
     public Optional<WaitingGroup> waiting() {
         return group.waiting();
     }
@@ -127,16 +126,14 @@ public final class TrainingStep implements StepGuard {
      */
     public void use(StepKernels engines, Predicate<INDArray> special) {
         this.kernels = engines;
-        diagnosis.use(special);
+        results.use(special);
     }
 
-    /** Puts this step's updater into the network, over the state of the one it finds there. */
     public void installUpdater() {
         updater.renew();
         epochEnd.ifPresent(EpochEnd::putBack);
     }
 
-    /** Gives the network its own updater back; see {@link InstalledUpdater#remove()}. */
     public void removeUpdater() {
         epochEnd.ifPresent(EpochEnd::remove);
         updater.remove();
@@ -153,7 +150,7 @@ public final class TrainingStep implements StepGuard {
     @Override
     public void backwardBegins(LossScalingLayer output, INDArray batchLabels) {
         updater.putBack();
-        diagnosis.begins(output, batchLabels);
+        results.begins(output, batchLabels);
     }
 
     @Override
@@ -179,8 +176,8 @@ public final class TrainingStep implements StepGuard {
         return network.model().conf().isMiniBatch() ? examples : 1;
     }
 
-    private Update update(EffectiveBatch batch) {
-        return new Update(
+    private AmpUpdate.Update update(EffectiveBatch batch) {
+        return new AmpUpdate.Update(
                 iterations.seen(), batch.examples(), divisor(batch.examples()), clipping.factor(batch.norm()));
     }
 
@@ -201,7 +198,7 @@ public final class TrainingStep implements StepGuard {
      * @throws AmpException if too many steps in a row were skipped, or if several networks share a scale that wasn't
      *     updated since the last step
      */
-    Optional<Update> decide(UpdaterCall call, GradientParts.Parted gradients) {
+    Optional<AmpUpdate.Update> decide(UpdaterCall call, GradientParts.Parted gradients) {
         boolean byOptimizer = NetworkCall.isUpdateOfStep();
         if (byOptimizer) {
             scale.begin(network.described() + ", in iteration " + call.iteration() + ",");
@@ -221,8 +218,7 @@ public final class TrainingStep implements StepGuard {
         return Optional.empty();
     }
 
-    /** Ends a group with a step, or without. */
-    private Optional<Update> end() {
+    private Optional<AmpUpdate.Update> end() {
         EffectiveBatch batch = group.end();
         if (batch.skip().isPresent()) {
             counts = counts.afterSkipped();
@@ -237,9 +233,9 @@ public final class TrainingStep implements StepGuard {
         return Optional.of(update(batch));
     }
 
-    private Optional<Update> decideByHand(UpdaterCall call, GradientParts.Parted gradients) {
+    private Optional<AmpUpdate.Update> decideByHand(UpdaterCall call, GradientParts.Parted gradients) {
         EffectiveBatch batch = byHand.check(call, gradients, divisor(call.examples()), kernels);
-        diagnosis.ends();
+        results.ends();
         if (batch.skip().isPresent()) {
             moveNothing();
             byHand.skip(batch.skip().get());

@@ -5,7 +5,7 @@ import java.util.OptionalDouble;
 import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.WorkEvent;
-import org.dl4jamp.gradient.EffectiveBatch;
+import org.dl4jamp.gradient.GradientGroup.EffectiveBatch;
 import org.dl4jamp.gradient.GradientParts;
 import org.dl4jamp.gradient.NonFiniteSource;
 import org.dl4jamp.precision.AmpException;
@@ -30,10 +30,7 @@ final class UpdatesByHand {
         this.needNorm = needNorm;
     }
 
-    /**
-     * Checks gradients, and makes zeros of them if they aren't finite. Returns their batch, with the norm if it's
-     * needed.
-     */
+    /** Makes zeros of gradients that aren't finite. Returns their batch, with the norm if it's needed. */
     EffectiveBatch check(UpdaterCall call, GradientParts.Parted gradients, double divisor, StepKernels kernels) {
         WorkEvent event = WorkEvent.begin(WorkEvent.CHECK, "gradients");
         OptionalDouble norm = needNorm ? OptionalDouble.of(gradients.norm(kernels, divisor)) : OptionalDouble.empty();
@@ -53,7 +50,6 @@ final class UpdatesByHand {
         return new EffectiveBatch(call.examples(), norm, Optional.of(skip));
     }
 
-    /** Called if they were finite. */
     void taken() {
         skipsInARow = 0;
     }

@@ -2,8 +2,6 @@ package org.dl4jamp.gradient;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import java.util.OptionalDouble;
@@ -36,14 +34,6 @@ class ClippingTest {
         assertEquals(1, NORM.factor(OptionalDouble.of(0)));
         assertEquals(1, Clipping.NONE.factor(OptionalDouble.of(8)));
         assertEquals(1, VALUE.factor(OptionalDouble.empty()), "nobody has measured the norm");
-    }
-
-    @Test
-    void eachLimitSaysWhatItNeeds() {
-        assertTrue(NORM.needsNorm());
-        assertFalse(NORM.clipsValues());
-        assertFalse(VALUE.needsNorm());
-        assertTrue(VALUE.clipsValues());
     }
 
     @Test

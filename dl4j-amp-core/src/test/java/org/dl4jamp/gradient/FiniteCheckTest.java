@@ -34,20 +34,20 @@ class FiniteCheckTest {
             names = {"FLOAT", "HALF", "BFLOAT16", "DOUBLE"})
     void isNamedWithItsPosition(DataType type) {
         INDArray array = Nd4j.ones(type, 3, 4, 5);
-        assertEquals(Optional.empty(), FiniteCheck.firstNonFinite(array));
+        assertEquals(Optional.empty(), NonFiniteSource.firstNonFinite(array));
         array.putScalar(new int[] {2, 1, 0}, Double.NEGATIVE_INFINITY);
         array.putScalar(new int[] {1, 3, 4}, Double.NaN);
-        assertEquals(Optional.of("NaN at [1, 3, 4]"), FiniteCheck.firstNonFinite(array));
-        assertEquals(Optional.of("-Infinity at [0, 1, 2]"), FiniteCheck.firstNonFinite(array.permute(2, 1, 0)));
+        assertEquals(Optional.of("NaN at [1, 3, 4]"), NonFiniteSource.firstNonFinite(array));
+        assertEquals(Optional.of("-Infinity at [0, 1, 2]"), NonFiniteSource.firstNonFinite(array.permute(2, 1, 0)));
     }
 
     @Test
     void finiteNumbersAreNotReadOneByOne() {
         AtomicInteger reads = new AtomicInteger();
         INDArray array = Nd4j.ones(DataType.FLOAT, 50, 20);
-        assertTrue(FiniteCheck.firstNonFinite(counting(array, reads)).isEmpty());
+        assertTrue(NonFiniteSource.firstNonFinite(counting(array, reads)).isEmpty());
         array.putScalar(999, Double.NaN);
-        assertEquals(Optional.of("NaN at [49, 19]"), FiniteCheck.firstNonFinite(counting(array, reads)));
+        assertEquals(Optional.of("NaN at [49, 19]"), NonFiniteSource.firstNonFinite(counting(array, reads)));
         assertTrue(reads.get() <= 1, () -> reads + " numbers were read by the host");
     }
 }

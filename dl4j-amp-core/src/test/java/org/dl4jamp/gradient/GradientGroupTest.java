@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import org.dl4jamp.engine.StepKernels;
+import org.dl4jamp.gradient.GradientGroup.EffectiveBatch;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.Skip;
 import org.dl4jamp.step.SmallSteps;

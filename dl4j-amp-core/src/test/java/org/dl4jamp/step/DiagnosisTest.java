@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Optional;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.gradient.GradientGroup;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.scale.Skip;
 import org.dl4jamp.scale.StaticLossScaler;
@@ -21,7 +22,8 @@ class DiagnosisTest {
 
     private final MultiLayerNetwork network = SmallSteps.network(new Sgd(1));
     private final ScaleUpdates scale = ScaleUpdates.each(new StaticLossScaler(1024));
-    private final Diagnosis diagnosis = new Diagnosis(AmpNetwork.of(network), scale);
+    private final BackwardResults diagnosis = new BackwardResults(
+            AmpNetwork.of(network), Optional.empty(), new GradientGroup(1, false, n -> n), scale, n -> n);
     private final INDArray features = SmallSteps.data(4).getFeatures();
 
     @BeforeEach

@@ -44,7 +44,7 @@ class InstalledUpdaterTest {
         assertSame(updater, current());
         assertSame(updater, installed.present());
         assertSame(step, installed.presentUpdate().step());
-        assertTrue(Memory.isSame(state, updater.getStateViewArray()));
+        assertTrue(AmpUpdate.isSameMemory(state, updater.getStateViewArray()));
     }
 
     @Test
@@ -72,7 +72,7 @@ class InstalledUpdaterTest {
         network.setUpdater(other);
         installed.putBack();
         assertSame(installed.present(), current());
-        assertTrue(Memory.isSame(other.getStateViewArray(), current().getStateViewArray()));
+        assertTrue(AmpUpdate.isSameMemory(other.getStateViewArray(), current().getStateViewArray()));
     }
 
     @Test
@@ -120,7 +120,7 @@ class InstalledUpdaterTest {
         installed.remove();
         assertNotSame(own, current());
         assertEquals(MultiLayerUpdater.class, current().getClass());
-        assertTrue(Memory.isSame(own.getStateViewArray(), current().getStateViewArray()));
+        assertTrue(AmpUpdate.isSameMemory(own.getStateViewArray(), current().getStateViewArray()));
     }
 
     @Test

@@ -18,18 +18,18 @@ class MemoryTest {
         INDArray array = Nd4j.zeros(DataType.FLOAT, 10);
         INDArray first = array.get(NDArrayIndex.interval(0, 5));
         INDArray second = array.get(NDArrayIndex.interval(5, 10));
-        assertTrue(Memory.isSame(array, array.reshape(1, 10)));
-        assertTrue(Memory.isSame(second, array.get(NDArrayIndex.interval(5, 10))));
-        assertFalse(Memory.isSame(array, first));
-        assertFalse(Memory.isSame(first, second));
-        assertFalse(Memory.isSame(array, array.dup()));
+        assertTrue(AmpUpdate.isSameMemory(array, array.reshape(1, 10)));
+        assertTrue(AmpUpdate.isSameMemory(second, array.get(NDArrayIndex.interval(5, 10))));
+        assertFalse(AmpUpdate.isSameMemory(array, first));
+        assertFalse(AmpUpdate.isSameMemory(first, second));
+        assertFalse(AmpUpdate.isSameMemory(array, array.dup()));
     }
 
     /** ND4J's buffers on CUDA have no address on the host until they are read there. */
     @Test
     void asksForNoMirrorOnTheHost() {
-        assertTrue(Memory.isSame(onGpu(4096), onGpu(4096)));
-        assertFalse(Memory.isSame(onGpu(4096), onGpu(8192)));
+        assertTrue(AmpUpdate.isSameMemory(onGpu(4096), onGpu(4096)));
+        assertFalse(AmpUpdate.isSameMemory(onGpu(4096), onGpu(8192)));
     }
 
     private static INDArray onGpu(long address) {

@@ -23,7 +23,7 @@ class SkipWarningsTest {
         Logger log = context.getLogger("steps");
         log.setLevel(Level.DEBUG);
         log.addAppender(lines);
-        SkipWarnings warnings = new SkipWarnings(log, () -> now);
+        SkippedSteps.Warnings warnings = new SkippedSteps.Warnings(log, () -> now);
         warnings.warn("first {}");
         warnings.warn("second");
         now += TimeUnit.SECONDS.toNanos(9);

@@ -17,7 +17,7 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
-import org.dl4jamp.gradient.EffectiveBatch;
+import org.dl4jamp.gradient.GradientGroup.EffectiveBatch;
 import org.dl4jamp.gradient.GradientParts;
 import org.dl4jamp.gradient.NonFiniteSource;
 import org.dl4jamp.network.AmpNetwork;
