@@ -1,5 +1,6 @@
 package org.dl4jamp.install;
 
+import java.lang.invoke.VarHandle;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.BiConsumer;
@@ -86,7 +87,6 @@ final class LayerReplacement implements Installation.Replacement {
     private void exchange(Layer next) {
         withRecurrent(computing(present), computing(next), LayerReplacement::moveState);
         moveMask(present, next);
-        placeOf(present).ifPresent(found -> found.replace().accept(next));
         if (StandIn.behind(present) instanceof TwinLayer leaving) {
             leaving.setReplaced(true);
             // A graph gives layers their inputs long before their turn.
@@ -95,6 +95,9 @@ final class LayerReplacement implements Installation.Replacement {
         if (StandIn.behind(next) instanceof TwinLayer entering) {
             entering.setReplaced(false);
         }
+        // Last: from here on a pass of another thread calls it, without a lock, and it has its input by then.
+        VarHandle.releaseFence();
+        placeOf(present).ifPresent(found -> found.replace().accept(next));
         present = next;
     }
 

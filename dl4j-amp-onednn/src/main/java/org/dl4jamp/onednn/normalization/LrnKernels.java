@@ -24,7 +24,8 @@ final class LrnKernels implements AutoCloseable {
     private final Kernel forward;
     private final Kernel backward;
     private final AlignedMemory workspace;
-    private final boolean keeps;
+    private final boolean forwardKeeps;
+    private final boolean backwardReads;
 
     private LrnKernels(OneDnnContext context, String what, Formula formula, memory.desc array) {
         // oneDNN divides alpha by the number of neighbours.
@@ -55,10 +56,12 @@ final class LrnKernels implements AutoCloseable {
                 OneDnnContext.attributes(),
                 false);
         workspace = context.staging();
-        keeps = first.workspace_desc().get_size() > 0;
         workspace.reserve(first.workspace_desc().get_size());
         forward = new Kernel(context, what, first);
         backward = new Kernel(context, what + ", backward", back);
+        // Not all of oneDNN's implementations have one.
+        forwardKeeps = forward.takes(dnnl.DNNL_ARG_WORKSPACE);
+        backwardReads = backward.takes(dnnl.DNNL_ARG_WORKSPACE);
     }
 
     static LrnKernels make(OneDnnContext context, String layer, Formula formula, Layout layout) {
@@ -70,7 +73,7 @@ final class LrnKernels implements AutoCloseable {
     }
 
     void forward(INDArray input, INDArray output) {
-        withWorkspace(forward)
+        withWorkspace(forward, forwardKeeps)
                 .bind(dnnl.DNNL_ARG_SRC, input)
                 .bind(dnnl.DNNL_ARG_DST, output)
                 .run();
@@ -81,16 +84,15 @@ final class LrnKernels implements AutoCloseable {
      * kernels share.
      */
     void backward(INDArray input, INDArray epsilon, INDArray inputGradient) {
-        withWorkspace(backward)
+        withWorkspace(backward, backwardReads)
                 .bind(dnnl.DNNL_ARG_SRC, input)
                 .bind(dnnl.DNNL_ARG_DIFF_DST, epsilon)
                 .bind(dnnl.DNNL_ARG_DIFF_SRC, inputGradient)
                 .run();
     }
 
-    /** Not all of oneDNN's implementations keep something. */
-    private Kernel withWorkspace(Kernel kernel) {
-        return keeps ? kernel.bind(dnnl.DNNL_ARG_WORKSPACE, Place.kept(workspace.address())) : kernel;
+    private Kernel withWorkspace(Kernel kernel, boolean takesIt) {
+        return takesIt ? kernel.bind(dnnl.DNNL_ARG_WORKSPACE, Place.kept(workspace.address())) : kernel;
     }
 
     @Override

@@ -63,11 +63,22 @@ public final class Kernel implements AutoCloseable {
         }
     }
 
+    private memory.desc description(int index) {
+        return new primitive_desc_base(compiled.get_dnnl_primitive_desc(), true)
+                .query_md(dnnl.query.exec_arg_md, index);
+    }
+
+    /** Returns whether the primitive has an argument, which depends on oneDNN's implementation of it. */
+    public boolean takes(int index) {
+        try (PointerScope temporary = new PointerScope()) {
+            return description(index).get_size() > 0;
+        }
+    }
+
     /** Makes the buffer of an argument, at its first use, as the primitive describes it. */
     private Argument argument(int index) {
         try (PointerScope temporary = new PointerScope()) {
-            memory.desc description = new primitive_desc_base(compiled.get_dnnl_primitive_desc(), true)
-                    .query_md(dnnl.query.exec_arg_md, index);
+            memory.desc description = description(index);
             if (description.get_size() == 0) {
                 throw new IllegalArgumentException(what + " has no argument " + index);
             }
