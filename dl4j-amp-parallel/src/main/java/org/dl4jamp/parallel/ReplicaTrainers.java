@@ -119,7 +119,7 @@ final class ReplicaTrainers implements TrainerContext {
         ReplicaTurn turn = new ReplicaTurn(this, fit, replicas.get(thread), first(), threads(), this::isInExchange);
         return sharesGradients()
                 ? new SharingTrainer(model, uuid, thread, mode, parallelWrapper, useMDS, turn)
-                : new AveragingTrainer(model, uuid, thread, mode, parallelWrapper, useMDS, averagingFrequency, turn);
+                : new ReplicaTrainer(model, uuid, thread, mode, parallelWrapper, useMDS, averagingFrequency, turn);
     }
 
     /** Returns what a replica begins with that hasn't been there before: the source's scale. */

@@ -1,23 +1,22 @@
 package org.dl4jamp.parallel;
 
-import java.util.Collection;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.WorkspaceMode;
 import org.deeplearning4j.nn.graph.ComputationGraph;
-import org.deeplearning4j.optimize.api.TrainingListener;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.solvers.accumulation.GradientsAccumulator;
 import org.deeplearning4j.parallelism.ParallelWrapper;
-import org.deeplearning4j.parallelism.trainer.SymmetricTrainer;
-import org.nd4j.linalg.dataset.api.DataSet;
-import org.nd4j.linalg.dataset.api.MultiDataSet;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** DL4J's trainer for shared gradients, with a replica in mixed precision. */
-final class SharingTrainer extends SymmetricTrainer {
+/** A trainer whose replica shares its gradients, as with DL4J's {@code SymmetricTrainer}. */
+final class SharingTrainer extends ReplicaTrainer {
     private static final Logger LOG = LoggerFactory.getLogger(SharingTrainer.class);
 
-    private final ReplicaTurn turn;
+    /** As averaging frequency. */
+    private static final int NEVER = 0;
+
+    private final GradientsAccumulator accumulator;
     private GradientsAccumulator ofSource;
 
     SharingTrainer(
@@ -28,37 +27,33 @@ final class SharingTrainer extends SymmetricTrainer {
             ParallelWrapper wrapper,
             boolean multiDataSets,
             ReplicaTurn turn) {
-        super(source, uuid, index, mode, wrapper, multiDataSets);
-        this.turn = turn;
-        // DL4J makes the queues at their first use, in the trainer's thread or in that of fit, whichever is first.
-        setupIfNeccessary();
+        super(source, uuid, index, mode, wrapper, multiDataSets, NEVER, turn);
+        this.accumulator = wrapper.getGradientsAccumulator();
     }
 
     @Override
-    protected void postInit() {
+    void connect() {
         if (threadId == 0) {
             ofSource = originalModel.getOptimizer().getGradientsAccumulator();
         }
-        super.postInit();
-        turn.begin(replicatedModel);
+        if (replicatedModel instanceof ComputationGraph graph) {
+            graph.setGradientsAccumulator(accumulator);
+        } else {
+            ((MultiLayerNetwork) replicatedModel).setGradientsAccumulator(accumulator);
+        }
+        accumulator.touch();
     }
 
     @Override
-    protected void configureListeners(
-            String worker, Collection<TrainingListener> ofWrapper, Collection<TrainingListener> ofReplica) {
-        super.configureListeners(worker, turn.ofReplica(ofWrapper), ofReplica);
+    public boolean averagingRequired() {
+        super.averagingRequired();
+        return false;
     }
 
     @Override
-    public void run() {
-        turn.run(this::train, () -> thrownException, this::releaseOthers);
-    }
-
-    // DL4J has a thread of its own run its trainers, which are threads only by their class.
-    @SuppressWarnings("DoNotCall")
-    private void train() {
+    void train() {
         try {
-            super.run();
+            super.train();
         } finally {
             if (threadId == 0) {
                 giveSourceItsAccumulator();
@@ -77,44 +72,13 @@ final class SharingTrainer extends SymmetricTrainer {
         }
     }
 
-    /**
-     * Releases the others, which wait for this replica's update, for ever. The accumulator only does so when it gets an
-     * update that it can't add.
-     */
-    private void releaseOthers() {
+    /** The accumulator releases those that wait for an update only when it gets one that it can't add. */
+    @Override
+    void releaseOthers() {
         try {
             accumulator.storeUpdate(null, 0, 0);
         } catch (RuntimeException thrownToOthersToo) {
             LOG.debug("Replicas that wait for this one's gradients are told that it has failed", thrownToOthersToo);
         }
-    }
-
-    @Override
-    public void feedDataSet(DataSet dataSet, long etlTime) {
-        lastEtlTime.set(etlTime);
-        turn.feed(queue, dataSet, running);
-    }
-
-    @Override
-    public void feedMultiDataSet(MultiDataSet dataSet, long etlTime) {
-        lastEtlTime.set(etlTime);
-        turn.feed(queueMDS, dataSet, running);
-    }
-
-    @Override
-    public void waitTillRunning() {
-        turn.awaitIdle(running);
-    }
-
-    @Override
-    public boolean averagingRequired() {
-        turn.roundEnds();
-        return super.averagingRequired();
-    }
-
-    @Override
-    public void shutdown() {
-        shouldStop.set(true);
-        turn.awaitEnd();
     }
 }

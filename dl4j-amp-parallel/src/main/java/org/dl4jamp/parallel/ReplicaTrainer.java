@@ -9,11 +9,11 @@ import org.deeplearning4j.parallelism.trainer.DefaultTrainer;
 import org.nd4j.linalg.dataset.api.DataSet;
 import org.nd4j.linalg.dataset.api.MultiDataSet;
 
-/** DL4J's trainer for averaged parameters, with a replica in mixed precision. */
-final class AveragingTrainer extends DefaultTrainer {
+/** DL4J's trainer, with a replica in mixed precision. The wrapper averages the replicas' parameters. */
+class ReplicaTrainer extends DefaultTrainer {
     private final ReplicaTurn turn;
 
-    AveragingTrainer(
+    ReplicaTrainer(
             Model source,
             String uuid,
             int index,
@@ -37,8 +37,12 @@ final class AveragingTrainer extends DefaultTrainer {
     @Override
     protected void postInit() {
         super.postInit();
+        connect();
         turn.begin(replicatedModel);
     }
+
+    /** Connects the replica, before mixed precision is enabled on it, with the others. */
+    void connect() {}
 
     @Override
     protected void configureListeners(
@@ -46,12 +50,20 @@ final class AveragingTrainer extends DefaultTrainer {
         super.configureListeners(worker, turn.ofReplica(ofWrapper), ofReplica);
     }
 
+    @Override
+    public final void run() {
+        turn.run(this::train, () -> thrownException, this::releaseOthers);
+    }
+
+    /** Trains the replica until the wrapper stops it. */
     // DL4J has a thread of its own run its trainers, which are threads only by their class.
     @SuppressWarnings("DoNotCall")
-    @Override
-    public void run() {
-        turn.run(super::run, () -> thrownException, () -> {});
+    void train() {
+        super.run();
     }
+
+    /** Called when the replica has failed: releases others that wait for it. */
+    void releaseOthers() {}
 
     @Override
     public void feedDataSet(DataSet dataSet, long etlTime) {
