@@ -8,12 +8,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.dl4jamp.dl4j.ParameterGradients;
 import org.dl4jamp.layer.UnscalingVertex;
 import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.network.AmpNetwork;
-import org.dl4jamp.network.LayerPlace;
-import org.dl4jamp.network.VertexPlace;
+import org.dl4jamp.network.Place;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.api.ops.impl.indexaccum.FirstIndex;
@@ -47,9 +47,9 @@ public record NonFiniteSource(AmpNetwork network) {
      * empty if all are finite. Gradients flow from the last layer to the first.
      */
     public Optional<String> amongParameters() {
-        List<LayerPlace> places = new ArrayList<>(network.layers());
+        List<Place<Layer>> places = new ArrayList<>(network.layers());
         Collections.reverse(places);
-        for (LayerPlace place : places) {
+        for (Place<Layer> place : places) {
             Layer layer = place.current().get();
             INDArray view = layer.getGradientsViewArray();
             if (view == null || isFinite(view)) {
@@ -61,7 +61,7 @@ public record NonFiniteSource(AmpNetwork network) {
                 return name.map(parameter -> parameter + " of layer \"" + place.name() + "\"");
             }
         }
-        for (VertexPlace place : network.vertices()) {
+        for (Place<GraphVertex> place : network.vertices()) {
             if (StandIn.behind(place.current().get()) instanceof UnscalingVertex vertex) {
                 Optional<String> name = first(vertex.gradients());
                 if (name.isPresent()) {

@@ -21,7 +21,7 @@ import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.UnscalingVertex;
 import org.dl4jamp.network.AmpNetwork;
-import org.dl4jamp.network.VertexPlace;
+import org.dl4jamp.network.Place;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.precision.OptLevel;
 import org.dl4jamp.precision.Precision;
@@ -205,7 +205,7 @@ public final class EnabledNetwork extends Installation {
     }
 
     @Override
-    Optional<? extends GraphVertex> vertex(VertexPlace place) {
+    Optional<? extends GraphVertex> vertex(Place<GraphVertex> place) {
         GraphVertex master = place.current().get();
         if (master.numParams() > 0) {
             return Optional.of(new UnscalingVertex(master, gradientScale));

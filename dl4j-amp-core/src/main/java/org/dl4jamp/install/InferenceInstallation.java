@@ -22,7 +22,7 @@ import org.dl4jamp.layer.GroupLayer;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.TwinSetup;
 import org.dl4jamp.network.AmpNetwork;
-import org.dl4jamp.network.VertexPlace;
+import org.dl4jamp.network.Place;
 import org.dl4jamp.policy.FusionGroup;
 import org.dl4jamp.policy.InferencePlan;
 import org.dl4jamp.twin.Twin;
@@ -121,7 +121,7 @@ public final class InferenceInstallation extends Installation {
     }
 
     @Override
-    Optional<? extends GraphVertex> vertex(VertexPlace place) {
+    Optional<? extends GraphVertex> vertex(Place<GraphVertex> place) {
         if (place.current().get().numParams() > 0 || !wrappers.isByEngine(place.name())) {
             return Optional.empty();
         }

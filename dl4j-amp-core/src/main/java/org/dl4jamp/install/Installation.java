@@ -17,8 +17,7 @@ import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.standin.StandIns;
 import org.dl4jamp.network.AmpNetwork;
-import org.dl4jamp.network.LayerPlace;
-import org.dl4jamp.network.VertexPlace;
+import org.dl4jamp.network.Place;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.twin.DelegatingVertex;
@@ -40,7 +39,8 @@ public abstract class Installation {
         void putBack();
     }
 
-    private record VertexReplacement(VertexPlace place, GraphVertex own, GraphVertex next) implements Replacement {
+    private record VertexReplacement(Place<GraphVertex> place, GraphVertex own, GraphVertex next)
+            implements Replacement {
         @Override
         public void putIn() {
             place.replace().accept(next);
@@ -127,7 +127,7 @@ public abstract class Installation {
             undo.push(session::close);
             undo.push(this::end);
             wrappers = new Wrappers(network, plan, guard, engine, session);
-            Map<LayerPlace, TwinLayer> made = new LinkedHashMap<>();
+            Map<Place<Layer>, TwinLayer> made = new LinkedHashMap<>();
             network.layers().forEach(place -> wrapper(place.name()).ifPresent(wrapper -> made.put(place, wrapper)));
             made.forEach((place, wrapper) ->
                     put(new LayerReplacement(network, place, wrapper, () -> wrapperInPause(place.name()))));
@@ -152,7 +152,7 @@ public abstract class Installation {
                 .orElse(0);
     }
 
-    private void put(VertexPlace place, GraphVertex vertex) {
+    private void put(Place<GraphVertex> place, GraphVertex vertex) {
         GraphVertex next = vertex instanceof DelegatingVertex wrapper ? StandIns.vertex(wrapper) : vertex;
         put(new VertexReplacement(place, place.current().get(), next));
     }
@@ -174,7 +174,7 @@ public abstract class Installation {
     }
 
     /** Returns what replaces a vertex; empty if the vertex stays as it is. */
-    abstract Optional<? extends GraphVertex> vertex(VertexPlace place);
+    abstract Optional<? extends GraphVertex> vertex(Place<GraphVertex> place);
 
     /** Called when all layers and vertices are in. */
     void begin() {}

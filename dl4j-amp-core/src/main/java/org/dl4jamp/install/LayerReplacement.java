@@ -14,7 +14,7 @@ import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.layer.standin.StandIns;
 import org.dl4jamp.network.AmpNetwork;
-import org.dl4jamp.network.LayerPlace;
+import org.dl4jamp.network.Place;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -26,7 +26,7 @@ import org.nd4j.linalg.factory.Nd4j;
  */
 final class LayerReplacement implements Installation.Replacement {
     private final AmpNetwork network;
-    private final LayerPlace place;
+    private final Place<Layer> place;
     private final TwinLayer wrapper;
     private final Supplier<Optional<TwinLayer>> wrapperInPause;
     private final Layer own;
@@ -37,7 +37,7 @@ final class LayerReplacement implements Installation.Replacement {
 
     /** @param wrapperInPause the wrapper that the layer has to have in a pause, too; empty if it needs none */
     LayerReplacement(
-            AmpNetwork network, LayerPlace place, TwinLayer wrapper, Supplier<Optional<TwinLayer>> wrapperInPause) {
+            AmpNetwork network, Place<Layer> place, TwinLayer wrapper, Supplier<Optional<TwinLayer>> wrapperInPause) {
         this.network = network;
         this.place = place;
         this.wrapper = wrapper;
@@ -153,7 +153,7 @@ final class LayerReplacement implements Installation.Replacement {
     }
 
     /** Returns a layer's current place: another library may have put it into a wrapper, which then stays. */
-    private Optional<LayerPlace> placeOf(Layer layer) {
+    private Optional<Place<Layer>> placeOf(Layer layer) {
         return place.current().get() == layer
                 ? Optional.of(place)
                 : network.layers().stream()

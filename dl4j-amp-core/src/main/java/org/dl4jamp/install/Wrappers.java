@@ -1,6 +1,7 @@
 package org.dl4jamp.install;
 
 import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.engine.VertexRequest;
@@ -9,7 +10,7 @@ import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.TwinSetup;
 import org.dl4jamp.network.AmpNetwork;
-import org.dl4jamp.network.VertexPlace;
+import org.dl4jamp.network.Place;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.twin.Casting;
 import org.dl4jamp.twin.LayerContext;
@@ -64,7 +65,7 @@ final class Wrappers {
     }
 
     /** Returns the request for a vertex that the engine computes. */
-    VertexRequest request(VertexPlace place) {
+    VertexRequest request(Place<GraphVertex> place) {
         return new VertexRequest(
                 place.name(),
                 place.current().get(),

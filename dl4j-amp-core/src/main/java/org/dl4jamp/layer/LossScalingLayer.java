@@ -7,7 +7,7 @@ import org.deeplearning4j.nn.api.layers.IOutputLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.twin.Gate;
-import org.dl4jamp.twin.ScoringOutput;
+import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.api.DataSet;
@@ -108,7 +108,7 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
             if (inside.isOwn()) {
                 return masterOfPass().computeScore(fullNetworkRegScore, training, workspaceMgr);
             }
-            return training && compute() instanceof ScoringOutput scoring && isScoreOfBackwardPass()
+            return training && compute() instanceof Twin.ScoringOutput scoring && isScoreOfBackwardPass()
                     ? scoring.scoreOfBackwardPass(fullNetworkRegScore)
                     : outputLayer().computeScore(fullNetworkRegScore, training, prepareScore(training, workspaceMgr));
         }

@@ -5,6 +5,7 @@ import org.deeplearning4j.nn.api.layers.IOutputLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.twin.Gate;
 import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
@@ -173,7 +174,21 @@ public class TwinLayer extends PairedLayer {
             guard.trains();
         }
         if (compute() != master()) {
-            FreedParameters.refuse(master());
+            refuseFreed(master());
+        }
+    }
+
+    /**
+     * Throws an {@link AmpException} if the memory of a layer's parameters has been freed: code that reads it by
+     * address would read whatever is there now.
+     */
+    public static void refuseFreed(Layer master) {
+        INDArray parameters = master.params();
+        if (parameters != null && parameters.wasClosed()) {
+            throw new AmpException("Layer \"" + master.conf().getLayer().getLayerName()
+                    + "\" has no parameters any more: close() of the network, or of its parameter array, has"
+                    + " freed them. A closed network computes no more; leave its mode with close(), and load or make"
+                    + " another network");
         }
     }
 

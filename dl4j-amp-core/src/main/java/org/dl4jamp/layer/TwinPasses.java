@@ -11,7 +11,6 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.twin.Casting;
 import org.dl4jamp.twin.LayerContext;
-import org.dl4jamp.twin.OptionalInputGradient;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -157,7 +156,7 @@ final class TwinPasses {
 
     private boolean sparesInputGradient() {
         if (surroundings.inputGradient() == LayerContext.InputGradient.READ
-                || !(twin.compute() instanceof OptionalInputGradient sparing)) {
+                || !(twin.compute() instanceof Twin.OptionalInputGradient sparing)) {
             return false;
         }
         boolean unwanted = NetworkCall.dropsInputGradient();

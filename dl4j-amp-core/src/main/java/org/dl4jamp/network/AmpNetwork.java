@@ -5,10 +5,12 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.BackpropType;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.graph.vertex.BaseGraphVertex;
+import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.optimize.api.TrainingListener;
@@ -56,7 +58,7 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
     default NetworkGraph graphOfInstances() {
         return graph().keepingState(layers().stream()
                 .filter(place -> OwnFields.holdState(place.current().get().getClass()))
-                .map(LayerPlace::name)
+                .map(Place::name)
                 .collect(Collectors.toSet()));
     }
 
@@ -70,19 +72,33 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
     List<String> order();
 
     /** Returns whether layers may return activations that are outside of workspaces. */
-    boolean takesDetachedActivations();
+    default boolean takesDetachedActivations() {
+        return model() instanceof ComputationGraph;
+    }
 
     /** Returns the places of its layers, in the order of {@link #graph()}. */
-    List<LayerPlace> layers();
+    List<Place<Layer>> layers();
 
     /** Returns what casts in the place of a vertex without layer, empty if nothing does. */
-    Optional<BaseGraphVertex> castingVertex(String name);
+    default Optional<BaseGraphVertex> castingVertex(String name) {
+        return Optional.empty();
+    }
 
     /** Returns the places of its vertices without layer, network inputs and frozen ones aside. */
-    List<VertexPlace> vertices();
+    default List<Place<GraphVertex>> vertices() {
+        return List.of();
+    }
 
     /** Returns the FP32 gradients of all parameters, in the order of the parameters. Made if need be. */
-    INDArray gradients();
+    default INDArray gradients() {
+        if (model().getGradientsViewArray() == null) {
+            initGradients();
+        }
+        return model().getGradientsViewArray();
+    }
+
+    /** Makes the array of {@link #gradients()}. */
+    void initGradients();
 
     /** Its listeners, as it has them. The list isn't to be changed: DL4J may be going through it. */
     Collection<TrainingListener> listeners();

@@ -6,6 +6,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
+import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.BackpropType;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.graph.vertex.BaseGraphVertex;
@@ -47,18 +48,12 @@ record GraphAmpNetwork(ComputationGraph model) implements AmpNetwork {
     }
 
     @Override
-    public boolean takesDetachedActivations() {
-        return true;
-    }
-
-    @Override
-    public List<LayerPlace> layers() {
-        List<LayerPlace> places = new ArrayList<>();
+    public List<Place<Layer>> layers() {
+        List<Place<Layer>> places = new ArrayList<>();
         for (NetworkGraph.Node node : graph().nodes()) {
             if (model.getVertex(node.name()) instanceof LayerVertex vertex) {
-                places.add(new LayerPlace(
-                                node.name(), vertex::getLayer, layer -> BuiltNetworks.replace(model, vertex, layer))
-                        .innermost());
+                places.add(Place.innermost(new Place<>(
+                        node.name(), vertex::getLayer, layer -> BuiltNetworks.replace(model, vertex, layer))));
             }
         }
         return places;
@@ -77,13 +72,13 @@ record GraphAmpNetwork(ComputationGraph model) implements AmpNetwork {
     }
 
     @Override
-    public List<VertexPlace> vertices() {
+    public List<Place<GraphVertex>> vertices() {
         GraphVertex[] vertices = model.getVertices();
-        List<VertexPlace> places = new ArrayList<>();
+        List<Place<GraphVertex>> places = new ArrayList<>();
         for (int i = 0; i < vertices.length; i++) {
             int index = i;
             if (!vertices[i].hasLayer() && !vertices[i].isInputVertex() && !(vertices[i] instanceof FrozenVertex)) {
-                places.add(new VertexPlace(
+                places.add(new Place<>(
                         vertices[i].getVertexName(), () -> vertices[index], vertex -> vertices[index] = vertex));
             }
         }
@@ -91,11 +86,8 @@ record GraphAmpNetwork(ComputationGraph model) implements AmpNetwork {
     }
 
     @Override
-    public INDArray gradients() {
-        if (model.getGradientsViewArray() == null) {
-            model.initGradientsView();
-        }
-        return model.getGradientsViewArray();
+    public void initGradients() {
+        model.initGradientsView();
     }
 
     @Override

@@ -4,11 +4,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
-import java.util.Optional;
 import java.util.function.Function;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.BackpropType;
-import org.deeplearning4j.nn.graph.vertex.BaseGraphVertex;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.MultiLayerUpdater;
@@ -41,40 +39,22 @@ record MultiLayerAmpNetwork(MultiLayerNetwork model) implements AmpNetwork {
     }
 
     @Override
-    public boolean takesDetachedActivations() {
-        return false;
-    }
-
-    @Override
-    public List<LayerPlace> layers() {
+    public List<Place<Layer>> layers() {
         Layer[] layers = model.getLayers();
-        List<LayerPlace> places = new ArrayList<>();
+        List<Place<Layer>> places = new ArrayList<>();
         for (NetworkGraph.Node node : graph().nodes()) {
             if (node.layer() != null) {
                 int i = node.index();
-                places.add(new LayerPlace(node.name(), () -> layers[i], layer -> BuiltNetworks.replace(model, i, layer))
-                        .innermost());
+                places.add(Place.innermost(
+                        new Place<>(node.name(), () -> layers[i], layer -> BuiltNetworks.replace(model, i, layer))));
             }
         }
         return places;
     }
 
     @Override
-    public Optional<BaseGraphVertex> castingVertex(String name) {
-        return Optional.empty();
-    }
-
-    @Override
-    public List<VertexPlace> vertices() {
-        return List.of();
-    }
-
-    @Override
-    public INDArray gradients() {
-        if (model.getGradientsViewArray() == null) {
-            model.initGradientsView();
-        }
-        return model.getGradientsViewArray();
+    public void initGradients() {
+        model.initGradientsView();
     }
 
     @Override

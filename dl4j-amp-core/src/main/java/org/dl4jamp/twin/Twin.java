@@ -2,6 +2,7 @@ package org.dl4jamp.twin;
 
 import java.util.Objects;
 import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.api.layers.IOutputLayer;
 import org.deeplearning4j.nn.conf.dropout.IDropout;
 import org.nd4j.linalg.api.buffer.DataType;
 
@@ -42,6 +43,27 @@ public record Twin(
          * very array.
          */
         CAST_INPUT
+    }
+
+    /** A layer that computes in place of a network's own, and can do without the gradient of its input. */
+    public interface OptionalInputGradient {
+        /**
+         * Called before each backward pass of a layer whose input depends on no parameters, with true if that pass is
+         * to return null for the gradient of the input.
+         */
+        void spareInputGradient(boolean unwanted);
+    }
+
+    /**
+     * An output layer that evaluates the loss along with its gradient, so that a training step needn't multiply by the
+     * layer's weights once more for the score.
+     */
+    public interface ScoringOutput extends IOutputLayer {
+        /**
+         * Returns the score of the last backward pass, with the network's regularization term: what
+         * {@link #computeScore} returns in training for the same input, labels, mask and parameters.
+         */
+        double scoreOfBackwardPass(double fullNetworkRegScore);
     }
 
     /** Keeps the weights of a twin in step with the master weights. */

@@ -15,7 +15,7 @@ import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.TwinSetup;
 import org.dl4jamp.network.AmpNetwork;
-import org.dl4jamp.network.LayerPlace;
+import org.dl4jamp.network.Place;
 import org.dl4jamp.twin.Casting;
 import org.dl4jamp.twin.Gate;
 import org.dl4jamp.twin.LayerContext;
@@ -27,10 +27,10 @@ import org.nd4j.linalg.factory.Nd4j;
 class LayerReplacementTest {
     private final MultiLayerNetwork network = Networks.init(Networks.mlp());
     private final AmpNetwork view = AmpNetwork.of(network);
-    private final LayerPlace real = view.layers().get(0);
+    private final Place<Layer> real = view.layers().get(0);
     private final Layer own = real.current().get();
     private final List<Optional<INDArray>> inputsWhenPutIn = new ArrayList<>();
-    private final LayerPlace observed = new LayerPlace(real.name(), real.current(), layer -> {
+    private final Place<Layer> observed = new Place<>(real.name(), real.current(), layer -> {
         inputsWhenPutIn.add(Optional.ofNullable(layer.input()));
         real.replace().accept(layer);
     });

@@ -8,7 +8,6 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.SingleLayer;
 import org.dl4jamp.twin.LayerContext;
-import org.dl4jamp.twin.ScoringOutput;
 import org.dl4jamp.twin.Twin;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -23,7 +22,7 @@ import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 class ScoreOfBackwardPassTest {
     private static final double KEPT = -1;
 
-    private static final class Scoring extends org.deeplearning4j.nn.layers.OutputLayer implements ScoringOutput {
+    private static final class Scoring extends org.deeplearning4j.nn.layers.OutputLayer implements Twin.ScoringOutput {
         private static final long serialVersionUID = 1L;
 
         Scoring(NeuralNetConfiguration conf) {

@@ -12,6 +12,7 @@ import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
@@ -22,7 +23,7 @@ import org.dl4jamp.gradient.GradientTerms;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.UnscalingVertex;
 import org.dl4jamp.network.AmpNetwork;
-import org.dl4jamp.network.VertexPlace;
+import org.dl4jamp.network.Place;
 import org.dl4jamp.scale.LossScaler;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -76,7 +77,7 @@ public final class SmallSteps {
 
     /** Puts in the place of a graph's only vertex with parameters what takes a loss scale out of their gradients. */
     public static UnscalingVertex unscale(ComputationGraph graph) {
-        VertexPlace place = AmpNetwork.of(graph).vertices().get(0);
+        Place<GraphVertex> place = AmpNetwork.of(graph).vertices().get(0);
         UnscalingVertex vertex = new UnscalingVertex(place.current().get(), new GradientScale(() -> 1, false));
         place.replace().accept(vertex);
         return vertex;

@@ -2,7 +2,10 @@ package org.dl4jamp.layer.standin;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.ref.SoftReference;
+import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.layers.IOutputLayer;
@@ -12,6 +15,8 @@ import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.dl4j.OwnFields;
 import org.dl4jamp.twin.Substitute;
+import org.objenesis.ObjenesisStd;
+import org.objenesis.instantiator.ObjectInstantiator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -19,6 +24,78 @@ import org.slf4j.LoggerFactory;
 public final class StandIns {
     private static final Logger LOG = LoggerFactory.getLogger(StandIns.class);
     private static final String PACKAGE = StandIns.class.getPackageName() + ".of.";
+
+    /**
+     * A class made at run time, and how its objects are made: without a constructor, which would set up a second layer.
+     */
+    private static final class StandInClass {
+        private final ObjectInstantiator<?> instantiator;
+        private final Field wrapper;
+        private final Field master;
+        private final List<Field> mastersFields = new ArrayList<>();
+
+        /**
+         * @param made has the fields of {@link StandInBytes}
+         * @param type the layer's class, which it extends
+         */
+        StandInClass(Class<?> made, Class<?> type) throws NoSuchFieldException {
+            // Without its cache, which would keep classes from being unloaded.
+            instantiator = new ObjenesisStd(false).getInstantiatorOf(made);
+            wrapper = made.getField(StandInBytes.WRAPPER);
+            master = made.getField(StandInBytes.MASTER);
+            for (Class<?> declaring = type; declaring != Object.class; declaring = declaring.getSuperclass()) {
+                for (Field field : declaring.getDeclaredFields()) {
+                    if (!Modifier.isStatic(field.getModifiers())) {
+                        field.setAccessible(true);
+                        mastersFields.add(field);
+                    }
+                }
+            }
+        }
+
+        /** Makes a stand-in with the master's fields, for code of their class that isn't reached by calls. */
+        Object create(Substitute<?> substitute) {
+            Object standIn = instantiator.newInstance();
+            try {
+                wrapper.set(standIn, substitute);
+                master.set(standIn, substitute.master());
+                for (Field field : mastersFields) {
+                    field.set(standIn, field.get(substitute.master()));
+                }
+            } catch (IllegalAccessException e) {
+                throw new IllegalStateException(e);
+            }
+            return standIn;
+        }
+    }
+
+    /**
+     * Holds the class of one stand-in, where both the layer's class and this library are visible. One loader per class:
+     * when neither a network nor the cache needs the class any more, it's unloaded.
+     */
+    private static final class StandInLoader extends ClassLoader {
+        private static final String LIBRARY = StandIn.class.getPackageName() + ".";
+
+        /** @param layers the loader of the layer's class */
+        StandInLoader(ClassLoader layers) {
+            super(layers);
+        }
+
+        /**
+         * Returns this library's classes from the loader that requested the stand-in, whatever else the layer's loader
+         * finds under their names.
+         */
+        @Override
+        protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+            return name.startsWith(LIBRARY) && findLoadedClass(name) == null
+                    ? StandIn.class.getClassLoader().loadClass(name)
+                    : super.loadClass(name, resolve);
+        }
+
+        Class<?> define(String name, byte[] bytes) {
+            return defineClass(name, bytes, 0, bytes.length);
+        }
+    }
 
     /**
      * One class per class of layer. Held softly: a layer's class may outlive this library, whose classes the stand-in's

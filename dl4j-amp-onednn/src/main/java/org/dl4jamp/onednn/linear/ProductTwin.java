@@ -21,7 +21,6 @@ import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.GroupSum;
 import org.dl4jamp.onednn.twin.OneDnnTwin;
-import org.dl4jamp.twin.OptionalInputGradient;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -35,7 +34,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * @param <C> the layer's configuration
  */
 public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<C>
-        implements OptionalInputGradient, OneDnnTwin {
+        implements Twin.OptionalInputGradient, OneDnnTwin {
     private static final long serialVersionUID = 1L;
 
     static final String WEIGHTS = DefaultParamInitializer.WEIGHT_KEY;

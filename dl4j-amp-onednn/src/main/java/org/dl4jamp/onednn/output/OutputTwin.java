@@ -8,7 +8,6 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.OneDnnTwin;
-import org.dl4jamp.twin.ScoringOutput;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -18,7 +17,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * An output layer of {@code [minibatch, nIn]} over the FP32 master weights. Output, loss and gradients of the
  * parameters are FP32; factors of products are of the twin's type.
  */
-final class OutputTwin extends OutputLayer implements ScoringOutput, OneDnnTwin {
+final class OutputTwin extends OutputLayer implements Twin.ScoringOutput, OneDnnTwin {
     private static final long serialVersionUID = 1L;
 
     private final transient OutputPasses passes;

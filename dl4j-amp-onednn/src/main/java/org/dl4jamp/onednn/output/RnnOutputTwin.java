@@ -10,7 +10,6 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.memory.Views;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.OneDnnTwin;
-import org.dl4jamp.twin.ScoringOutput;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -26,7 +25,7 @@ import org.nd4j.linalg.factory.Nd4j;
  * channels last in memory are matrices of them as they are; DL4J's layer, which orders them by time first, has to copy.
  * Labels and masks follow.
  */
-final class RnnOutputTwin extends RnnOutputLayer implements ScoringOutput, OneDnnTwin {
+final class RnnOutputTwin extends RnnOutputLayer implements Twin.ScoringOutput, OneDnnTwin {
     private static final long serialVersionUID = 1L;
 
     private final transient OutputPasses passes;

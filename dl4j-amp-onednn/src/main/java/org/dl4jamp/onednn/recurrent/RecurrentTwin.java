@@ -13,7 +13,6 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.OneDnnTwin;
-import org.dl4jamp.twin.OptionalInputGradient;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.base.Preconditions;
 import org.nd4j.common.primitives.Pair;
@@ -25,7 +24,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * is the state between sequences, which is DL4J's own. Its cell makes it an LSTM or a simple RNN.
  */
 final class RecurrentTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.layers.BaseRecurrentLayer>
-        implements OptionalInputGradient, OneDnnTwin {
+        implements Twin.OptionalInputGradient, OneDnnTwin {
     private static final long serialVersionUID = 1L;
 
     private final transient RecurrentPasses passes;

@@ -29,7 +29,7 @@ import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.onednn.OneDnnEngine;
 import org.dl4jamp.onednn.Types;
 import org.dl4jamp.precision.Precision;
-import org.dl4jamp.twin.ScoringOutput;
+import org.dl4jamp.twin.Twin;
 import org.junit.jupiter.api.Test;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.activations.Activation;
@@ -236,7 +236,7 @@ class OutputTwinTest {
         Precision precision = type == DataType.BFLOAT16 ? Precision.BFLOAT16 : Precision.FLOAT;
         org.deeplearning4j.nn.api.Layer twin =
                 session.twin(new TwinRequest("output", master, precision, type)).compute();
-        assertInstanceOf(ScoringOutput.class, twin);
+        assertInstanceOf(Twin.ScoringOutput.class, twin);
         twin.setBackpropGradientsViewArray(master.getGradientsViewArray());
         return (IOutputLayer) twin;
     }
@@ -247,7 +247,7 @@ class OutputTwinTest {
         layer.setInput(input.dup(), NONE);
         layer.setLabels(labels);
         Pair<Gradient, INDArray> backward = layer.backpropGradient(null, NONE);
-        double kept = layer instanceof ScoringOutput scoring ? scoring.scoreOfBackwardPass(0.25) : Double.NaN;
+        double kept = layer instanceof Twin.ScoringOutput scoring ? scoring.scoreOfBackwardPass(0.25) : Double.NaN;
         double score = layer.computeScore(0.25, true, NONE);
         INDArray scores = layer.computeScoreForExamples(0.5, NONE);
         return new Answers(output, backward.getFirst(), backward.getSecond(), score, scores, kept);

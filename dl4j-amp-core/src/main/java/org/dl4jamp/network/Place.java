@@ -14,29 +14,29 @@ import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
 import org.dl4jamp.layer.standin.StandIns;
 
 /**
- * The place of a layer in a network, in which another can be put.
+ * The place of a layer or vertex in a network, in which another can be put.
  *
- * @param name the layer's name in the plan
- * @param current reads the layer in that place
+ * @param name the name in the plan
+ * @param current reads the layer or vertex in that place
  * @param replace puts another there
  */
-public record LayerPlace(String name, Supplier<Layer> current, Consumer<Layer> replace) {
+public record Place<T>(String name, Supplier<T> current, Consumer<T> replace) {
     /**
-     * Returns the place inside DL4J's own wrappers, which have to stay: by the wrapper's class networks find out
+     * Returns a layer's place inside DL4J's own wrappers, which have to stay: by the wrapper's class networks find out
      * whether a layer is frozen, and take the last time step.
      */
-    LayerPlace innermost() {
-        Layer layer = current.get();
+    static Place<Layer> innermost(Place<Layer> place) {
+        Layer layer = place.current().get();
         boolean staysOutside = layer instanceof FrozenLayer
                 || layer instanceof FrozenLayerWithBackprop
                 || layer instanceof LastTimeStepLayer
                 || layer instanceof TimeDistributedLayer
                 || (layer instanceof MaskZeroLayer mask && !looksAtItsLayersClass(mask));
         if (!staysOutside) {
-            return this;
+            return place;
         }
         BaseWrapperLayer wrapper = (BaseWrapperLayer) layer;
-        return new LayerPlace(name, wrapper::getUnderlying, wrapper::setUnderlying).innermost();
+        return innermost(new Place<>(place.name(), wrapper::getUnderlying, wrapper::setUnderlying));
     }
 
     // DL4J takes anything but its own recurrent layers for one with the features first.
