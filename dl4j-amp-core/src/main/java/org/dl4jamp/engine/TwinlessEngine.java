@@ -2,13 +2,14 @@ package org.dl4jamp.engine;
 
 import java.util.Optional;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.dl4jamp.policy.PrecisionPlanner;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.twin.Twin;
 
 /** An engine that leaves every layer to DL4J, in FP32; or the place of one whose class can't be loaded. */
 record TwinlessEngine(String name, Optional<String> unavailable) implements ComputeEngine {
     /** Used only if the settings name it: never chosen, nor found on the class path. */
-    static final ComputeEngine DL4J = new TwinlessEngine("dl4j", Optional.empty());
+    static final ComputeEngine DL4J = new TwinlessEngine(PrecisionPlanner.UNTOUCHED, Optional.empty());
 
     @Override
     public Optional<String> cannot(Precision precision) {

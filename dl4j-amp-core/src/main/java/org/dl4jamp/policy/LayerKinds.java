@@ -3,6 +3,9 @@ package org.dl4jamp.policy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.deeplearning4j.nn.conf.InputPreProcessor;
 import org.deeplearning4j.nn.conf.graph.FrozenVertex;
 import org.deeplearning4j.nn.conf.graph.GraphVertex;
 import org.deeplearning4j.nn.conf.graph.LayerVertex;
@@ -25,6 +28,7 @@ import org.deeplearning4j.nn.conf.layers.misc.RepeatVector;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.deeplearning4j.nn.conf.layers.wrapper.BaseWrapperLayer;
+import org.deeplearning4j.nn.conf.preprocessor.ComposableInputPreProcessor;
 import org.dl4jamp.precision.LayerFamily;
 import org.dl4jamp.precision.LayerKind;
 import org.dl4jamp.precision.OptLevel;
@@ -40,6 +44,15 @@ import org.nd4j.linalg.activations.IActivation;
  * of the layer they wrap, and classes that are not DL4J's are FULL.
  */
 final class LayerKinds {
+    /**
+     * DL4J's packages of preprocessors. Read one by one, none of their classes casts: each consists of dup, permute and
+     * reshape, forward and backward. In 1.0.0-M1.1 those of the Keras import are in a package of their own.
+     */
+    private static final Set<String> PREPROCESSORS = Set.of(
+            "org.deeplearning4j.nn.conf.preprocessor",
+            "org.deeplearning4j.preprocessors",
+            "org.deeplearning4j.nn.modelimport.keras.preprocessors");
+
     private LayerKinds() {}
 
     /**
@@ -109,9 +122,34 @@ final class LayerKinds {
             return Verdict.full(unknown(vertex.getClass()));
         }
         Optional<String> needsFloat = vertex instanceof PreprocessorVertex preprocessor
-                ? PreProcessors.needsFloat(preprocessor.getPreProcessor())
+                ? needsFloat(preprocessor.getPreProcessor())
                 : Optional.empty();
         return needsFloat.map(Verdict::full).orElse(new Verdict(family.kind(), family.reason()));
+    }
+
+    /**
+     * Returns the reason for which the input of a preprocessor between layers must be FP32.
+     *
+     * @param preProcessor the preprocessor, null if there is none
+     * @return empty if it returns activations and gradients in the type of their input, as all of DL4J's do
+     */
+    static Optional<String> needsFloat(InputPreProcessor preProcessor) {
+        if (preProcessor == null) {
+            return Optional.empty();
+        }
+        if (preProcessor.getClass() == ComposableInputPreProcessor.class) {
+            return Stream.of(((ComposableInputPreProcessor) preProcessor).getInputPreProcessors())
+                    .flatMap(one -> needsFloat(one).stream())
+                    .findFirst();
+        }
+        Class<?> type = preProcessor.getClass();
+        return preservesType(type)
+                ? Optional.empty()
+                : Optional.of("dl4j-amp doesn't know the preprocessor " + name(type));
+    }
+
+    static boolean preservesType(Class<?> preProcessor) {
+        return PREPROCESSORS.contains(preProcessor.getPackageName());
     }
 
     /** Returns the family of a layer, or of the innermost one that it wraps. Activation functions don't count. */

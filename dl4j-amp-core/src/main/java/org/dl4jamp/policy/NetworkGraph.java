@@ -215,31 +215,30 @@ public record NetworkGraph(List<Node> nodes) {
         return name;
     }
 
-    // Kahn's algorithm
+    // Kahn's algorithm: a node follows the last of its inputs.
     private static List<String> topologicalOrder(Map<String, List<String>> inputs) {
-        Map<String, Integer> missing = new HashMap<>();
-        Map<String, List<String>> consumers = new HashMap<>();
         List<String> order = new ArrayList<>();
         inputs.forEach((name, of) -> {
-            missing.put(name, of.size());
-            if (of.isEmpty()) {
-                order.add(name);
-            }
             for (String input : of) {
                 if (!inputs.containsKey(input)) {
                     throw new AmpException("vertex \"" + name + "\" has the input \"" + input
                             + "\", which is neither a vertex nor an input of the network; the configuration has "
                             + inputs.keySet());
                 }
-                consumers.computeIfAbsent(input, key -> new ArrayList<>()).add(name);
+            }
+            if (of.isEmpty()) {
+                order.add(name);
             }
         });
+        Set<String> before = new HashSet<>();
         for (int i = 0; i < order.size(); i++) {
-            for (String consumer : consumers.getOrDefault(order.get(i), List.of())) {
-                if (missing.merge(consumer, -1, Integer::sum) == 0) {
-                    order.add(consumer);
+            String latest = order.get(i);
+            before.add(latest);
+            inputs.forEach((name, of) -> {
+                if (of.contains(latest) && before.containsAll(of)) {
+                    order.add(name);
                 }
-            }
+            });
         }
         if (order.size() < inputs.size()) {
             List<String> cycle = inputs.keySet().stream()

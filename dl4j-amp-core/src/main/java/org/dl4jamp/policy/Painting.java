@@ -28,13 +28,17 @@ final class Painting {
     /**
      * The precision requested for one node and the one chosen, before activations are considered.
      *
-     * @param node the node
      * @param kind the kind that its class or a rule has
      * @param role what it does: LOWER computes in half precision, FULL in FP32, FOLLOW in the precision of its input
      * @param reason the reason, in a few words
      * @param byRule whether a rule set the role
      */
     record Choice(NetworkGraph.Node node, LayerKind kind, LayerKind role, String reason, boolean byRule) {
+        /** A choice without a rule, for a node that does what its kind says. */
+        Choice(NetworkGraph.Node node, LayerKind kind, String reason) {
+            this(node, kind, kind, reason, false);
+        }
+
         /** Returns the choice for a layer whose neighbours compute in FP32. */
         Choice keptFull() {
             String why = "alone among FP32 layers: the casts would cost more than it saves";
@@ -62,7 +66,7 @@ final class Painting {
                 return Optional.of("\"" + node.name()
                         + "\" counts features that equal its masking value, which half precision would round");
             }
-            return PreProcessors.needsFloat(node.preProcessor());
+            return LayerKinds.needsFloat(node.preProcessor());
         }
 
         /** Returns the reason for which its output must be FP32. */

@@ -1,6 +1,9 @@
 package org.dl4jamp.policy;
 
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -31,7 +34,8 @@ import org.dl4jamp.precision.Precision;
  * </ol>
  */
 public final class PrecisionPlanner {
-    static final String UNTOUCHED = "dl4j";
+    /** The engine's name, in plan and settings, where layers are left to DL4J as they are. */
+    public static final String UNTOUCHED = "dl4j";
 
     private final NetworkGraph graph;
     private final Precision precision;
@@ -49,7 +53,7 @@ public final class PrecisionPlanner {
     }
 
     /**
-     * Makes the plan for a network, without the {@linkplain Fusions fusions} of training.
+     * Makes the plan for a network, without the {@linkplain #fused fusions} of training.
      *
      * @param precision HALF, BFLOAT16 or FLOAT
      * @param rules the user's overrides, in the order in which they were given; they are checked even where nothing is
@@ -81,9 +85,38 @@ public final class PrecisionPlanner {
         return precision.isHalf() && optLevel != OptLevel.O0 ? planner.mixed(why) : planner.allFloat(why);
     }
 
+    /**
+     * Returns the plan with its fusions, which its rows show: the layers that the engine computes, in training, in one
+     * pass with what comes before them.
+     */
+    public static PrecisionPlan fused(PrecisionPlan plan, NetworkGraph graph, EngineAbility ability) {
+        Map<String, List<NetworkGraph.Node>> consumers = graph.consumers();
+        List<PrecisionPlan.Fusion> found = new ArrayList<>();
+        Map<String, String> remarks = new HashMap<>();
+        for (NetworkGraph.Node node : graph.layers()) {
+            if (node.inputs().size() != 1 || node.preProcessor() != null) {
+                continue;
+            }
+            NetworkGraph.Node first = graph.node(node.inputs().get(0));
+            boolean alone = consumers.get(first.name()).size() == 1 && !first.networkInput() && !first.networkOutput();
+            if (alone
+                    && plan.row(first.name()).engine().equals(ability.name())
+                    && plan.row(node.name()).engine().equals(ability.name())
+                    && ability.fuses(first, node.layer())) {
+                found.add(new PrecisionPlan.Fusion(first.name(), node.name()));
+                remarks.putIfAbsent(first.name(), "; in training in one pass with \"" + node.name() + "\"");
+                remarks.putIfAbsent(node.name(), "; in training computed by \"" + first.name() + "\"");
+            }
+        }
+        List<PrecisionPlan.Row> rows = plan.rows().stream()
+                .map(row -> row.withReason(row.reason() + remarks.getOrDefault(row.name(), "")))
+                .toList();
+        return new PrecisionPlan(plan.precision(), plan.note(), rows, found);
+    }
+
     private PrecisionPlan allFloat(String why) {
         List<Choice> choices = graph.nodes().stream()
-                .map(node -> new Choice(node, LayerKind.FULL, LayerKind.FULL, why, false))
+                .map(node -> new Choice(node, LayerKind.FULL, why))
                 .toList();
         return new PrecisionPlan(Precision.FLOAT, why, rows(choices));
     }
@@ -152,15 +185,13 @@ public final class PrecisionPlanner {
 
     private Choice choose(NetworkGraph.Node node) {
         if (node.networkInput()) {
-            return new Choice(node, LayerKind.FULL, LayerKind.FULL, "network input", false);
+            return new Choice(node, LayerKind.FULL, "network input");
         }
         if (!node.isLayer()) {
             LayerKinds.Verdict verdict = LayerKinds.verdict(node.vertex());
             LayerKind kind = verdict.kind() == LayerKind.FOLLOW ? LayerKind.FOLLOW : LayerKind.FULL;
-            String reason = verdict.kind() == LayerKind.LOWER
-                    ? "DL4J computes it in the network's type only"
-                    : verdict.reason();
-            return new Choice(node, kind, kind, reason, false);
+            boolean wantsHalf = verdict.kind() == LayerKind.LOWER;
+            return new Choice(node, kind, wantsHalf ? LayerFamily.FIXED_TYPE.reason() : verdict.reason());
         }
         Optional<PrecisionRule> rule = rules.ruleFor(node);
         boolean byRule = rule.isPresent();
