@@ -13,9 +13,12 @@ import java.util.Set;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.policy.PrecisionPlanner;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.precision.Precision;
+import org.dl4jamp.twin.Twin;
 
 /** Finds the engines on the class path and chooses one. */
 public final class Engines {
@@ -23,6 +26,54 @@ public final class Engines {
     public static final String PORTABLE = "nd4j";
 
     private Engines() {}
+
+    /** An engine that leaves every layer to DL4J, in FP32; or the place of one whose class can't be loaded. */
+    private record TwinlessEngine(String name, Optional<String> unavailable) implements ComputeEngine {
+        /** Used only if the settings name it: never chosen, nor found on the class path. */
+        static final ComputeEngine DL4J = new TwinlessEngine(PrecisionPlanner.UNTOUCHED, Optional.empty());
+
+        @Override
+        public Optional<String> cannot(Precision precision) {
+            return precision.isHalf()
+                    ? Optional.of("it leaves all layers to DL4J, which computes in FP32")
+                    : Optional.empty();
+        }
+
+        @Override
+        public Optional<String> cannot(Layer layer, Precision precision) {
+            return cannot(precision);
+        }
+
+        @Override
+        public Precision automaticPrecision() {
+            return Precision.FLOAT;
+        }
+
+        @Override
+        public String automaticReason() {
+            return "engine(\"" + name + "\") leaves all layers to DL4J";
+        }
+
+        @Override
+        public String how(Layer layer, Precision precision) {
+            return "left to DL4J";
+        }
+
+        @Override
+        public EngineSession session(long largestLayer, boolean masterWeights) {
+            return new EngineSession() {
+                @Override
+                public Twin twin(TwinRequest request) {
+                    throw new UnsupportedOperationException("layer \"" + request.name() + "\" is left to DL4J");
+                }
+
+                @Override
+                public void close() {
+                    // Nothing to free.
+                }
+            };
+        }
+    }
 
     /**
      * An engine, the precision of the layers in lower precision, which is never AUTO, and the reason for the choice, if
@@ -82,14 +133,9 @@ public final class Engines {
 
     /** Returns the reason of the first engine, or of the named one, and the engines that are unavailable. */
     private static String whyFloat(List<ComputeEngine> candidates, List<ComputeEngine> found) {
-        StringBuilder why = new StringBuilder(candidates.get(0).automaticReason());
-        for (ComputeEngine engine : found) {
-            engine.unavailable().ifPresent(reason -> why.append("; engine \"")
-                    .append(engine.name())
-                    .append("\" is unavailable: ")
-                    .append(reason));
-        }
-        return why.toString();
+        Stream<String> unavailable = found.stream().flatMap(engine -> engine.unavailable().stream()
+                .map(reason -> "; engine \"" + engine.name() + "\" is unavailable: " + reason));
+        return candidates.get(0).automaticReason() + unavailable.collect(Collectors.joining());
     }
 
     private static Choice of(List<ComputeEngine> candidates, Precision precision, List<ComputeEngine> found) {
@@ -141,10 +187,7 @@ public final class Engines {
                 .toList();
     }
 
-    /**
-     * Returns whether a class loader, which may be null, has this very module, and not another copy of it, whose
-     * engines are of no use here.
-     */
+    /** Returns whether a class loader, which may be null, has this very module. Engines of a copy are of no use. */
     private static boolean hasThisModule(ClassLoader loader) {
         try {
             return loader != null && loader.loadClass(ComputeEngine.class.getName()) == ComputeEngine.class;

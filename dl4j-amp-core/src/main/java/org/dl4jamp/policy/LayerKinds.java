@@ -55,15 +55,14 @@ final class LayerKinds {
 
     private LayerKinds() {}
 
-    /**
-     * The kind of a layer or vertex, and why.
-     *
-     * @param kind what half precision means to it
-     * @param reason why, in a few words, for the plan's last column
-     */
+    /** The kind of a layer or vertex, and why, in a few words, for the plan's last column. */
     record Verdict(LayerKind kind, String reason) {
         private static Verdict full(String reason) {
             return new Verdict(LayerKind.FULL, reason);
+        }
+
+        private static Verdict of(LayerFamily family, Optional<String> needsFloat) {
+            return needsFloat.map(Verdict::full).orElse(new Verdict(family.kind(), family.reason()));
         }
     }
 
@@ -95,7 +94,7 @@ final class LayerKinds {
         Optional<String> needsFloat = family.kind() == LayerKind.FULL
                 ? Optional.empty()
                 : overflow(layer).or(() -> imprecision(inner));
-        return needsFloat.map(Verdict::full).orElse(new Verdict(family.kind(), family.reason()));
+        return Verdict.of(family, needsFloat);
     }
 
     private static Optional<String> imprecision(Layer inner) {
@@ -121,18 +120,12 @@ final class LayerKinds {
         if (family == LayerFamily.UNKNOWN) {
             return Verdict.full(unknown(vertex.getClass()));
         }
-        Optional<String> needsFloat = vertex instanceof PreprocessorVertex preprocessor
-                ? needsFloat(preprocessor.getPreProcessor())
-                : Optional.empty();
-        return needsFloat.map(Verdict::full).orElse(new Verdict(family.kind(), family.reason()));
+        boolean preprocesses = vertex instanceof PreprocessorVertex;
+        return Verdict.of(
+                family, preprocesses ? needsFloat(((PreprocessorVertex) vertex).getPreProcessor()) : Optional.empty());
     }
 
-    /**
-     * Returns the reason for which the input of a preprocessor between layers must be FP32.
-     *
-     * @param preProcessor the preprocessor, null if there is none
-     * @return empty if it returns activations and gradients in the type of their input, as all of DL4J's do
-     */
+    /** Returns the reason for which the input of a preprocessor must be FP32; empty for DL4J's own, and for null. */
     static Optional<String> needsFloat(InputPreProcessor preProcessor) {
         if (preProcessor == null) {
             return Optional.empty();
@@ -182,10 +175,7 @@ final class LayerKinds {
         return wrapping(layer).stream().anyMatch(MaskZeroLayer.class::isInstance);
     }
 
-    /**
-     * Returns the reason for which a layer would give wrong results in half precision at any level, rather than less
-     * precise ones.
-     */
+    /** Returns the reason for which half precision would make a layer's results wrong, not just less precise. */
     static Optional<String> overflow(Layer layer) {
         Layer inner = innermost(layer);
         if (pooling(inner) == PoolingType.PNORM) {
