@@ -38,10 +38,10 @@ public final class WorkEvent extends Event {
     public static final String CHECK = "check";
 
     @Label("Kind")
-    private final String kind;
+    final String kind;
 
     @Label("What")
-    private final String what;
+    final String what;
 
     private WorkEvent(String kind, String what) {
         this.kind = kind;
@@ -56,15 +56,5 @@ public final class WorkEvent extends Event {
         WorkEvent event = new WorkEvent(kind, what);
         event.begin();
         return event;
-    }
-
-    /** Returns one of the constants, or another word. */
-    public String kind() {
-        return kind;
-    }
-
-    /** Returns the detail that tells this event from others of its kind. */
-    public String what() {
-        return what;
     }
 }

@@ -11,7 +11,7 @@ import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
 import org.deeplearning4j.nn.params.BatchNormalizationParamInitializer;
 import org.deeplearning4j.nn.params.DefaultParamInitializer;
 import org.deeplearning4j.nn.params.SeparableConvolutionParamInitializer;
-import org.dl4jamp.policy.GroupConfiguration;
+import org.dl4jamp.policy.InferencePlanner;
 import org.dl4jamp.precision.Precision;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -48,7 +48,7 @@ public final class FoldedLayer {
         this.product = product;
         this.normalization = normalization;
         NeuralNetConfiguration conf = product.conf().clone();
-        conf.setLayer(GroupConfiguration.of(product.conf().getLayer(), normalization != null, function));
+        conf.setLayer(InferencePlanner.configuration(product.conf().getLayer(), normalization != null, function));
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             INDArray parameters = normalization == null
                     ? product.params()

@@ -11,7 +11,6 @@ import org.dl4jamp.gradient.Clipping;
 import org.dl4jamp.gradient.GradientTerms;
 import org.dl4jamp.gradient.PenalizedGradient;
 import org.dl4jamp.network.AmpNetwork;
-import org.dl4jamp.policy.Fusions;
 import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.policy.PrecisionPlanner;
@@ -42,7 +41,7 @@ public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionP
         Precision precision = config.optLevel() == OptLevel.O0 ? Precision.FLOAT : engine.precision();
         PrecisionPlan plan = PrecisionPlanner.plan(
                 graph, precision, config.optLevel(), config.rules(), engine.engine(), engine.reason());
-        PrecisionPlan fused = Fusions.in(plan, graph, engine.engine());
+        PrecisionPlan fused = PrecisionPlanner.fused(plan, graph, engine.engine());
         return new ResolvedConfig(config, engine, fused, scaler(config, plan));
     }
 

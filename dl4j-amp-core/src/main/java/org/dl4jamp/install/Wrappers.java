@@ -12,6 +12,7 @@ import org.dl4jamp.layer.TwinSetup;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.Place;
 import org.dl4jamp.policy.PrecisionPlan;
+import org.dl4jamp.policy.PrecisionPlanner;
 import org.dl4jamp.twin.Casting;
 import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
@@ -19,9 +20,6 @@ import org.nd4j.linalg.api.buffer.DataType;
 
 /** The wrappers of a plan's layers, for training and for inference. */
 final class Wrappers {
-    /** The engine's name in the plan for a layer that is left as it is. */
-    private static final String UNTOUCHED = "dl4j";
-
     private final AmpNetwork network;
     private final PrecisionPlan plan;
     private final StepGuard guard;
@@ -42,7 +40,7 @@ final class Wrappers {
     }
 
     boolean isUntouched(String name) {
-        return plan.row(name).engine().equals(UNTOUCHED);
+        return plan.row(name).engine().equals(PrecisionPlanner.UNTOUCHED);
     }
 
     /** Returns the request for the twin of a layer. */

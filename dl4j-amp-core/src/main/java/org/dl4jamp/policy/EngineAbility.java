@@ -11,13 +11,11 @@ public interface EngineAbility {
     String name();
 
     /**
-     * Returns the reason for which the engine can't compute a layer in a precision.
+     * Returns the reason for which the engine can't compute a layer in a precision; empty if it can.
      *
      * <p>The planner counts on an engine to evaluate the activation function of a dense, convolutional or recurrent
      * layer in FP32, forward and backward. ND4J's softplus, swish, GELU, Mish, cube and rational tanh overflow in HALF:
      * an engine that would evaluate them there has to return a reason.
-     *
-     * @return empty if it can
      */
     Optional<String> cannot(Layer layer, Precision precision);
 
@@ -41,19 +39,14 @@ public interface EngineAbility {
     /**
      * Returns whether the engine computes, in training, a layer in one pass with the layer or vertex before it, whose
      * only consumer it is. Both are the engine's.
-     *
-     * @param first the node that comes first
-     * @param then the layer
      */
     default boolean fuses(NetworkGraph.Node first, Layer then) {
         return false;
     }
 
     /**
-     * Returns whether the engine adds, in inference, another array to the products of a layer before it applies the
-     * layer's activation function, in one pass.
-     *
-     * @param layer one that it computes
+     * Returns whether the engine adds, in inference, another array to the products of a layer that it computes, before
+     * it applies the layer's activation function, in one pass.
      */
     default boolean sums(Layer layer) {
         return false;

@@ -36,16 +36,14 @@ public record InferencePlan(PrecisionPlan plan, List<FusionGroup> groups) {
     }
 
     private static String leads(FusionGroup group) {
-        return group.normalization()
-                        .map(name -> "; \"" + name + "\" folded into its weights")
-                        .orElse("")
-                + group.sum()
-                        .map(sum -> "; the sum of \"" + sum.vertex() + "\" added")
-                        .orElse("")
-                + group.function()
-                        .map(name -> "; the function of \"" + name + "\" applied")
-                        .orElse("")
+        return remark(group.normalization(), "", " folded into its weights")
+                + remark(group.sum().map(FusionGroup.Sum::vertex), "the sum of ", " added")
+                + remark(group.function(), "the function of ", " applied")
                 + " in one pass";
+    }
+
+    private static String remark(Optional<String> member, String before, String after) {
+        return member.map(name -> "; " + before + "\"" + name + "\"" + after).orElse("");
     }
 
     private static String follows(String name, FusionGroup group) {

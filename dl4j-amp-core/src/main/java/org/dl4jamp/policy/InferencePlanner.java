@@ -6,9 +6,24 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
+import org.deeplearning4j.nn.conf.layers.ActivationLayer;
+import org.deeplearning4j.nn.conf.layers.BaseLayer;
+import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.conf.layers.Convolution1DLayer;
+import org.deeplearning4j.nn.conf.layers.Convolution3D;
+import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
+import org.deeplearning4j.nn.conf.layers.Deconvolution3D;
+import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
+import org.deeplearning4j.nn.conf.layers.FeedForwardLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.dl4jamp.policy.NetworkGraph.Node;
 import org.dl4jamp.precision.LayerFamily;
 import org.nd4j.linalg.activations.IActivation;
+import org.nd4j.linalg.activations.impl.ActivationIdentity;
+import org.nd4j.linalg.activations.impl.ActivationPReLU;
+import org.nd4j.linalg.activations.impl.ActivationRReLU;
+import org.nd4j.linalg.activations.impl.ActivationSoftmax;
 
 /**
  * Finds what inference computes at once: a layer that multiplies, the batch normalization behind it, the sum of a
@@ -19,7 +34,7 @@ public final class InferencePlanner {
     private final PrecisionPlan plan;
     private final EngineAbility ability;
     private final Map<String, Integer> turns = new HashMap<>();
-    private final Map<String, List<NetworkGraph.Node>> consumers;
+    private final Map<String, List<Node>> consumers;
 
     private InferencePlanner(NetworkGraph graph, PrecisionPlan plan, EngineAbility ability, List<String> order) {
         this.plan = plan;
@@ -44,39 +59,34 @@ public final class InferencePlanner {
         return new InferencePlan(plan, placed ? planner.places(found) : found).explained();
     }
 
-    private Optional<FusionGroup> ledBy(NetworkGraph.Node head) {
-        if (!head.isLayer() || !isTheEngines(head) || !GroupConfiguration.canLead(inner(head))) {
+    private Optional<FusionGroup> ledBy(Node head) {
+        if (!head.isLayer() || !isTheEngines(head) || !canLead(inner(head))) {
             return Optional.empty();
         }
-        Optional<NetworkGraph.Node> normalization =
-                follower(head).filter(node -> node.isLayer() && GroupConfiguration.canFold(inner(head), inner(node)));
-        NetworkGraph.Node last = normalization.orElse(head);
-        Optional<NetworkGraph.Node> sum = follower(last).filter(node -> adds(head, node));
-        NetworkGraph.Node summed = sum.orElse(last);
-        Optional<NetworkGraph.Node> function = follower(summed)
-                .filter(node -> node.isLayer()
-                        && GroupConfiguration.function(inner(node)).isPresent());
+        Optional<Node> normalization =
+                follower(head).filter(node -> node.isLayer() && canFold(inner(head), inner(node)));
+        Node last = normalization.orElse(head);
+        Optional<Node> sum = follower(last).filter(node -> adds(head, node));
+        Node summed = sum.orElse(last);
+        Optional<Node> function = follower(summed)
+                .filter(node -> node.isLayer() && function(inner(node)).isPresent());
         return supported(head, normalization, sum, function)
                 .or(() -> supported(head, normalization, sum, Optional.empty()))
                 .or(() -> supported(head, normalization, Optional.empty(), Optional.empty()));
     }
 
     private Optional<FusionGroup> supported(
-            NetworkGraph.Node head,
-            Optional<NetworkGraph.Node> normalization,
-            Optional<NetworkGraph.Node> sum,
-            Optional<NetworkGraph.Node> function) {
+            Node head, Optional<Node> normalization, Optional<Node> sum, Optional<Node> function) {
         FusionGroup group = new FusionGroup(
                 head.name(),
-                normalization.map(NetworkGraph.Node::name),
+                normalization.map(Node::name),
                 sum.map(node -> new FusionGroup.Sum(
                         node.name(),
                         1 - node.inputs().indexOf(normalization.orElse(head).name()))),
-                function.map(NetworkGraph.Node::name),
+                function.map(Node::name),
                 Optional.empty());
-        IActivation applied = function.flatMap(node -> GroupConfiguration.function(inner(node)))
-                .orElse(null);
-        Layer computed = GroupConfiguration.of(inner(head), normalization.isPresent(), applied);
+        IActivation applied = function.flatMap(node -> function(inner(node))).orElse(null);
+        Layer computed = configuration(inner(head), normalization.isPresent(), applied);
         boolean able =
                 ability.cannot(computed, plan.row(head.name()).precision()).isEmpty()
                         && (sum.isEmpty() || ability.sums(computed));
@@ -84,32 +94,30 @@ public final class InferencePlanner {
     }
 
     /** Returns the layer inside DL4J's wrappers for frozen layers, which stay around it. */
-    private static Layer inner(NetworkGraph.Node node) {
+    private static Layer inner(Node node) {
         return LayerKinds.frozen(node.layer());
     }
 
-    private boolean isTheEngines(NetworkGraph.Node node) {
+    private boolean isTheEngines(Node node) {
         return !node.networkInput()
                 && !ability.name().equals(PrecisionPlanner.UNTOUCHED)
                 && plan.row(node.name()).engine().equals(ability.name());
     }
 
-    /**
-     * Returns the only consumer of a node, if its only input is the node's output and its own output has the same type.
-     */
-    private Optional<NetworkGraph.Node> follower(NetworkGraph.Node node) {
-        List<NetworkGraph.Node> all = consumers.get(node.name());
+    /** Returns the only consumer of a node, if the engine computes it and its output has the same type. */
+    private Optional<Node> follower(Node node) {
+        List<Node> all = consumers.get(node.name());
         if (all.size() != 1 || node.networkOutput()) {
             return Optional.empty();
         }
-        NetworkGraph.Node next = all.get(0);
+        Node next = all.get(0);
         boolean sameType = isTheEngines(next)
                 && plan.row(next.name()).output() == plan.row(node.name()).output();
         return sameType && next.preProcessor() == null ? Optional.of(next) : Optional.empty();
     }
 
     /** Returns whether a vertex adds to a head's result what is there already at the head's turn. */
-    private boolean adds(NetworkGraph.Node head, NetworkGraph.Node node) {
+    private boolean adds(Node head, Node node) {
         return !node.isLayer()
                 && node.vertex().getClass() == ElementWiseVertex.class
                 && ((ElementWiseVertex) node.vertex()).getOp() == ElementWiseVertex.Op.Add
@@ -119,34 +127,31 @@ public final class InferencePlanner {
 
     /** Gives a buffer to each group whose result has a known last reader. */
     private List<FusionGroup> places(List<FusionGroup> groups) {
-        List<Integer> freeFrom = new ArrayList<>();
+        Map<Integer, Integer> lastTurns = new HashMap<>();
         List<FusionGroup> placed = new ArrayList<>();
         for (FusionGroup group : groups) {
-            if (!consumers.get(group.tail()).stream().allMatch(this::makesItsOwn)) {
+            List<Node> readers = consumers.get(group.tail());
+            if (!readers.stream().allMatch(this::makesItsOwn)) {
                 placed.add(group);
                 continue;
             }
             int begin = turns.get(group.head());
-            int end = consumers.get(group.tail()).stream()
+            int end = readers.stream()
                     .mapToInt(node -> turns.get(node.name()))
                     .max()
                     .orElse(turns.get(group.tail()));
             int place = 0;
-            while (place < freeFrom.size() && freeFrom.get(place) >= begin) {
+            while (lastTurns.getOrDefault(place, -1) >= begin) {
                 place++;
             }
-            if (place == freeFrom.size()) {
-                freeFrom.add(end);
-            } else {
-                freeFrom.set(place, end);
-            }
+            lastTurns.put(place, end);
             placed.add(group.at(place));
         }
         return placed;
     }
 
     /** Returns whether a node's output is an array of its own, and no part of its input. */
-    private boolean makesItsOwn(NetworkGraph.Node node) {
+    private boolean makesItsOwn(Node node) {
         if (!isTheEngines(node)) {
             return false;
         }
@@ -155,5 +160,70 @@ public final class InferencePlanner {
         }
         LayerFamily family = LayerKinds.family(node.layer());
         return family == LayerFamily.PRODUCTS || family == LayerFamily.POOLING || family == LayerFamily.OUTPUT;
+    }
+
+    // Whether a layer returns its products as they are. In sequences a mask comes between a layer and the next one.
+    private static boolean canLead(Layer layer) {
+        boolean multiplies = layer instanceof DenseLayer dense
+                ? !dense.hasLayerNorm()
+                : layer instanceof ConvolutionLayer && !(layer instanceof Convolution1DLayer);
+        return multiplies
+                && LayerTable.lists(layer.getClass())
+                && ((BaseLayer) layer).getActivationFn().getClass() == ActivationIdentity.class;
+    }
+
+    /**
+     * Returns whether a layer is a batch normalization of the channels that a head makes. It has one channel axis for
+     * images and vectors. Subclasses may compute anything.
+     */
+    private static boolean canFold(Layer head, Layer follower) {
+        boolean volumes = head instanceof Convolution3D || head instanceof Deconvolution3D;
+        if (volumes || follower.getClass() != BatchNormalization.class) {
+            return false;
+        }
+        BatchNormalization normalization = (BatchNormalization) follower;
+        boolean sameFormat = !(head instanceof ConvolutionLayer convolution)
+                || convolution.getCnn2dDataFormat() == normalization.getCnn2DFormat();
+        return sameFormat && normalization.getNOut() == channels((FeedForwardLayer) head);
+    }
+
+    private static long channels(FeedForwardLayer head) {
+        return head instanceof DepthwiseConvolution2D depthwise
+                ? depthwise.getNIn() * depthwise.getDepthMultiplier()
+                : head.getNOut();
+    }
+
+    /** Returns the function that a layer applies to each value, if that's all it does, the same in each pass. */
+    private static Optional<IActivation> function(Layer layer) {
+        if (layer.getClass() != ActivationLayer.class) {
+            return Optional.empty();
+        }
+        IActivation function = ((ActivationLayer) layer).getActivationFn();
+        boolean ofOneValue = function.getClass().getPackage() == ActivationIdentity.class.getPackage()
+                && !(function instanceof ActivationSoftmax
+                        || function instanceof ActivationPReLU
+                        || function instanceof ActivationRReLU);
+        return ofOneValue ? Optional.of(function) : Optional.empty();
+    }
+
+    /**
+     * Returns the configuration of a layer that computes what a product layer and those behind it compute.
+     *
+     * @param head the product layer's, which stays as it is
+     * @param normalized whether a batch normalization is folded in, which takes a bias
+     * @param function applied to the result; null for nothing
+     */
+    public static Layer configuration(Layer head, boolean normalized, IActivation function) {
+        BaseLayer own = (BaseLayer) head.clone();
+        if (normalized && own instanceof DenseLayer dense) {
+            dense.setHasBias(true);
+        }
+        if (normalized && own instanceof ConvolutionLayer convolution) {
+            convolution.setHasBias(true);
+        }
+        if (function != null) {
+            own.setActivationFn(function);
+        }
+        return own;
     }
 }

@@ -3,6 +3,9 @@ package org.dl4jamp.policy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.deeplearning4j.nn.conf.InputPreProcessor;
 import org.deeplearning4j.nn.conf.graph.FrozenVertex;
 import org.deeplearning4j.nn.conf.graph.GraphVertex;
 import org.deeplearning4j.nn.conf.graph.LayerVertex;
@@ -25,6 +28,7 @@ import org.deeplearning4j.nn.conf.layers.misc.RepeatVector;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.deeplearning4j.nn.conf.layers.wrapper.BaseWrapperLayer;
+import org.deeplearning4j.nn.conf.preprocessor.ComposableInputPreProcessor;
 import org.dl4jamp.precision.LayerFamily;
 import org.dl4jamp.precision.LayerKind;
 import org.dl4jamp.precision.OptLevel;
@@ -40,17 +44,25 @@ import org.nd4j.linalg.activations.IActivation;
  * of the layer they wrap, and classes that are not DL4J's are FULL.
  */
 final class LayerKinds {
+    /**
+     * DL4J's packages of preprocessors. Read one by one, none of their classes casts: each consists of dup, permute and
+     * reshape, forward and backward. In 1.0.0-M1.1 those of the Keras import are in a package of their own.
+     */
+    private static final Set<String> PREPROCESSORS = Set.of(
+            "org.deeplearning4j.nn.conf.preprocessor",
+            "org.deeplearning4j.preprocessors",
+            "org.deeplearning4j.nn.modelimport.keras.preprocessors");
+
     private LayerKinds() {}
 
-    /**
-     * The kind of a layer or vertex, and why.
-     *
-     * @param kind what half precision means to it
-     * @param reason why, in a few words, for the plan's last column
-     */
+    /** The kind of a layer or vertex, and why, in a few words, for the plan's last column. */
     record Verdict(LayerKind kind, String reason) {
         private static Verdict full(String reason) {
             return new Verdict(LayerKind.FULL, reason);
+        }
+
+        private static Verdict of(LayerFamily family, Optional<String> needsFloat) {
+            return needsFloat.map(Verdict::full).orElse(new Verdict(family.kind(), family.reason()));
         }
     }
 
@@ -82,7 +94,7 @@ final class LayerKinds {
         Optional<String> needsFloat = family.kind() == LayerKind.FULL
                 ? Optional.empty()
                 : overflow(layer).or(() -> imprecision(inner));
-        return needsFloat.map(Verdict::full).orElse(new Verdict(family.kind(), family.reason()));
+        return Verdict.of(family, needsFloat);
     }
 
     private static Optional<String> imprecision(Layer inner) {
@@ -108,10 +120,29 @@ final class LayerKinds {
         if (family == LayerFamily.UNKNOWN) {
             return Verdict.full(unknown(vertex.getClass()));
         }
-        Optional<String> needsFloat = vertex instanceof PreprocessorVertex preprocessor
-                ? PreProcessors.needsFloat(preprocessor.getPreProcessor())
-                : Optional.empty();
-        return needsFloat.map(Verdict::full).orElse(new Verdict(family.kind(), family.reason()));
+        boolean preprocesses = vertex instanceof PreprocessorVertex;
+        return Verdict.of(
+                family, preprocesses ? needsFloat(((PreprocessorVertex) vertex).getPreProcessor()) : Optional.empty());
+    }
+
+    /** Returns the reason for which the input of a preprocessor must be FP32; empty for DL4J's own, and for null. */
+    static Optional<String> needsFloat(InputPreProcessor preProcessor) {
+        if (preProcessor == null) {
+            return Optional.empty();
+        }
+        if (preProcessor.getClass() == ComposableInputPreProcessor.class) {
+            return Stream.of(((ComposableInputPreProcessor) preProcessor).getInputPreProcessors())
+                    .flatMap(one -> needsFloat(one).stream())
+                    .findFirst();
+        }
+        Class<?> type = preProcessor.getClass();
+        return preservesType(type)
+                ? Optional.empty()
+                : Optional.of("dl4j-amp doesn't know the preprocessor " + name(type));
+    }
+
+    static boolean preservesType(Class<?> preProcessor) {
+        return PREPROCESSORS.contains(preProcessor.getPackageName());
     }
 
     /** Returns the family of a layer, or of the innermost one that it wraps. Activation functions don't count. */
@@ -144,10 +175,7 @@ final class LayerKinds {
         return wrapping(layer).stream().anyMatch(MaskZeroLayer.class::isInstance);
     }
 
-    /**
-     * Returns the reason for which a layer would give wrong results in half precision at any level, rather than less
-     * precise ones.
-     */
+    /** Returns the reason for which half precision would make a layer's results wrong, not just less precise. */
     static Optional<String> overflow(Layer layer) {
         Layer inner = innermost(layer);
         if (pooling(inner) == PoolingType.PNORM) {

@@ -1,9 +1,10 @@
 package org.dl4jamp.policy;
 
-import static java.util.Map.entry;
 import static org.dl4jamp.precision.LayerFamily.*;
 
 import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.graph.*;
 import org.deeplearning4j.nn.conf.graph.rnn.*;
 import org.deeplearning4j.nn.conf.layers.*;
@@ -17,109 +18,64 @@ import org.deeplearning4j.nn.conf.layers.variational.VariationalAutoencoder;
 import org.deeplearning4j.nn.conf.ocnn.OCNNOutputLayer;
 import org.dl4jamp.precision.LayerFamily;
 
-/** The family of every layer and vertex class of DL4J. A test fails if one has no line of its own here. */
+/** The family of every layer and vertex class of DL4J. A test fails if one has no entry of its own here. */
 public final class LayerTable {
-    static final Map<Class<?>, LayerFamily> FAMILIES = Map.ofEntries(
-            // Dense and convolutional
-            entry(DenseLayer.class, PRODUCTS),
-            entry(ConvolutionLayer.class, PRODUCTS),
-            entry(Convolution1DLayer.class, PRODUCTS),
-            entry(Convolution1D.class, PRODUCTS),
-            entry(Convolution2D.class, PRODUCTS),
-            entry(Convolution3D.class, PRODUCTS),
-            entry(Deconvolution2D.class, PRODUCTS),
-            entry(Deconvolution3D.class, PRODUCTS),
-            entry(DepthwiseConvolution2D.class, PRODUCTS),
-            entry(SeparableConvolution2D.class, PRODUCTS),
-            entry(LocallyConnected1D.class, PRODUCTS),
-            entry(LocallyConnected2D.class, PRODUCTS),
-            // Recurrent and attention
-            entry(LSTM.class, PRODUCTS),
-            entry(GravesLSTM.class, PRODUCTS),
-            entry(GravesBidirectionalLSTM.class, PRODUCTS),
-            entry(SimpleRnn.class, PRODUCTS),
-            entry(SelfAttentionLayer.class, PRODUCTS),
-            entry(LearnedSelfAttentionLayer.class, PRODUCTS),
-            entry(RecurrentAttentionLayer.class, PRODUCTS),
-            // Embedding
-            entry(EmbeddingLayer.class, LOOKUP),
-            entry(EmbeddingSequenceLayer.class, LOOKUP),
-            // Outputs and losses. The two abstract classes count for users' subclasses.
-            entry(BaseOutputLayer.class, OUTPUT),
-            entry(OutputLayer.class, OUTPUT),
-            entry(RnnOutputLayer.class, OUTPUT),
-            entry(CenterLossOutputLayer.class, OUTPUT),
-            entry(OCNNOutputLayer.class, OUTPUT),
-            entry(LossLayer.class, LOSS),
-            entry(CnnLossLayer.class, LOSS),
-            entry(Cnn3DLossLayer.class, LOSS),
-            entry(RnnLossLayer.class, LOSS),
-            entry(Yolo2OutputLayer.class, LOSS),
-            entry(SameDiffOutputLayer.class, LOSS),
-            // In fit() an autoencoder is a dense layer and would gain, but pretrain() runs its reconstruction loss
-            // through the same object. lower(AutoEncoder.class) is for programs that don't pretrain.
-            entry(AutoEncoder.class, PRETRAINED),
-            entry(VariationalAutoencoder.class, PRETRAINED),
-            // Normalization, and capsules, which normalize by length (and route by softmax) inside
-            entry(BatchNormalization.class, BATCH_NORM),
-            entry(LocalResponseNormalization.class, STATISTICS),
-            entry(PrimaryCapsules.class, STATISTICS),
-            entry(CapsuleLayer.class, STATISTICS),
-            entry(CapsuleStrengthLayer.class, STATISTICS),
-            // Pooling: LayerKinds depends on the kind of pooling, too
-            entry(SubsamplingLayer.class, POOLING),
-            entry(Subsampling1DLayer.class, POOLING),
-            entry(Subsampling3DLayer.class, POOLING),
-            entry(Pooling1D.class, POOLING),
-            entry(Pooling2D.class, POOLING),
-            entry(GlobalPoolingLayer.class, POOLING),
-            // One value from one value: LayerKinds depends on the activation function, too
-            entry(ActivationLayer.class, ELEMENT_WISE),
-            entry(DropoutLayer.class, ELEMENT_WISE),
-            entry(PReLULayer.class, ELEMENT_WISE),
-            entry(ElementWiseMultiplicationLayer.class, ELEMENT_WISE),
-            entry(MaskLayer.class, ELEMENT_WISE),
-            // Moving values about
-            entry(Cropping1D.class, SHAPE),
-            entry(Cropping2D.class, SHAPE),
-            entry(Cropping3D.class, SHAPE),
-            entry(ZeroPadding1DLayer.class, SHAPE),
-            entry(ZeroPaddingLayer.class, SHAPE),
-            entry(ZeroPadding3DLayer.class, SHAPE),
-            entry(Upsampling1D.class, SHAPE),
-            entry(Upsampling2D.class, SHAPE),
-            entry(Upsampling3D.class, SHAPE),
-            entry(SpaceToBatchLayer.class, SHAPE),
-            entry(SpaceToDepthLayer.class, SHAPE),
-            entry(RepeatVector.class, SHAPE),
-            // Wrappers
-            entry(Bidirectional.class, WRAPPER),
-            entry(LastTimeStep.class, WRAPPER),
-            entry(TimeDistributed.class, WRAPPER),
-            entry(MaskZeroLayer.class, WRAPPER),
-            entry(FrozenLayer.class, WRAPPER),
-            entry(FrozenLayerWithBackprop.class, WRAPPER),
-            // Vertices
-            entry(LayerVertex.class, WRAPPER),
-            entry(FrozenVertex.class, WRAPPER),
-            entry(ElementWiseVertex.class, ELEMENT_WISE),
-            entry(ScaleVertex.class, ELEMENT_WISE),
-            entry(ShiftVertex.class, ELEMENT_WISE),
-            entry(MergeVertex.class, SHAPE),
-            entry(StackVertex.class, SHAPE),
-            entry(UnstackVertex.class, SHAPE),
-            entry(SubsetVertex.class, SHAPE),
-            entry(ReshapeVertex.class, SHAPE),
-            entry(PoolHelperVertex.class, SHAPE),
-            entry(DuplicateToTimeSeriesVertex.class, SHAPE),
-            entry(LastTimeStepVertex.class, SHAPE),
-            entry(ReverseTimeSeriesVertex.class, SHAPE),
-            entry(PreprocessorVertex.class, SHAPE),
-            entry(L2Vertex.class, STATISTICS),
-            entry(L2NormalizeVertex.class, STATISTICS),
-            entry(AttentionVertex.class, FIXED_TYPE));
+    static final Map<Class<?>, LayerFamily> FAMILIES = Stream.of(
+                    // Dense and convolutional
+                    each(PRODUCTS, DenseLayer.class, LocallyConnected1D.class, LocallyConnected2D.class),
+                    each(PRODUCTS, ConvolutionLayer.class, Convolution1DLayer.class),
+                    each(PRODUCTS, Convolution1D.class, Convolution2D.class, Convolution3D.class),
+                    each(PRODUCTS, Deconvolution2D.class, Deconvolution3D.class),
+                    each(PRODUCTS, DepthwiseConvolution2D.class, SeparableConvolution2D.class),
+                    // Recurrent and attention
+                    each(PRODUCTS, LSTM.class, GravesLSTM.class, GravesBidirectionalLSTM.class, SimpleRnn.class),
+                    each(PRODUCTS, SelfAttentionLayer.class, LearnedSelfAttentionLayer.class),
+                    each(PRODUCTS, RecurrentAttentionLayer.class),
+                    // Embedding
+                    each(LOOKUP, EmbeddingLayer.class, EmbeddingSequenceLayer.class),
+                    // Outputs and losses. The two abstract classes count for users' subclasses.
+                    each(OUTPUT, BaseOutputLayer.class, OutputLayer.class, RnnOutputLayer.class),
+                    each(OUTPUT, CenterLossOutputLayer.class, OCNNOutputLayer.class),
+                    each(LOSS, LossLayer.class, CnnLossLayer.class, Cnn3DLossLayer.class, RnnLossLayer.class),
+                    each(LOSS, Yolo2OutputLayer.class, SameDiffOutputLayer.class),
+                    // In fit() an autoencoder is a dense layer and would gain, but pretrain() runs its reconstruction
+                    // loss through the same object. lower(AutoEncoder.class) is for programs that don't pretrain.
+                    each(PRETRAINED, AutoEncoder.class, VariationalAutoencoder.class),
+                    // Normalization, and capsules, which normalize by length (and route by softmax) inside
+                    each(BATCH_NORM, BatchNormalization.class),
+                    each(STATISTICS, LocalResponseNormalization.class),
+                    each(STATISTICS, PrimaryCapsules.class, CapsuleLayer.class, CapsuleStrengthLayer.class),
+                    // Pooling: LayerKinds depends on the kind of pooling, too
+                    each(POOLING, SubsamplingLayer.class, Subsampling1DLayer.class, Subsampling3DLayer.class),
+                    each(POOLING, Pooling1D.class, Pooling2D.class, GlobalPoolingLayer.class),
+                    // One value from one value: LayerKinds depends on the activation function, too
+                    each(ELEMENT_WISE, ActivationLayer.class, PReLULayer.class, ElementWiseMultiplicationLayer.class),
+                    each(ELEMENT_WISE, DropoutLayer.class, MaskLayer.class),
+                    // Moving values about
+                    each(SHAPE, Cropping1D.class, Cropping2D.class, Cropping3D.class),
+                    each(SHAPE, ZeroPadding1DLayer.class, ZeroPaddingLayer.class, ZeroPadding3DLayer.class),
+                    each(SHAPE, Upsampling1D.class, Upsampling2D.class, Upsampling3D.class),
+                    each(SHAPE, SpaceToBatchLayer.class, SpaceToDepthLayer.class, RepeatVector.class),
+                    // Wrappers
+                    each(WRAPPER, Bidirectional.class, LastTimeStep.class, TimeDistributed.class),
+                    each(WRAPPER, MaskZeroLayer.class, FrozenLayer.class, FrozenLayerWithBackprop.class),
+                    // Vertices
+                    each(WRAPPER, LayerVertex.class, FrozenVertex.class),
+                    each(ELEMENT_WISE, ElementWiseVertex.class, ScaleVertex.class, ShiftVertex.class),
+                    each(SHAPE, MergeVertex.class, StackVertex.class, UnstackVertex.class, SubsetVertex.class),
+                    each(SHAPE, ReshapeVertex.class, PoolHelperVertex.class, PreprocessorVertex.class),
+                    each(SHAPE, DuplicateToTimeSeriesVertex.class, LastTimeStepVertex.class),
+                    each(SHAPE, ReverseTimeSeriesVertex.class),
+                    each(STATISTICS, L2Vertex.class, L2NormalizeVertex.class),
+                    each(FIXED_TYPE, AttentionVertex.class))
+            .flatMap(entries -> entries)
+            .collect(Collectors.toUnmodifiableMap(Map.Entry::getKey, Map.Entry::getValue));
 
     private LayerTable() {}
+
+    private static Stream<Map.Entry<Class<?>, LayerFamily>> each(LayerFamily family, Class<?>... types) {
+        return Stream.of(types).map(type -> Map.entry(type, family));
+    }
 
     /** Returns whether a class is one of DL4J's, and not a subclass of one. */
     public static boolean lists(Class<?> type) {

@@ -37,7 +37,6 @@ public record NetworkGraph(List<Node> nodes) {
      * @param vertex null for network inputs and layers of a {@link MultiLayerConfiguration}
      * @param preProcessor changes the shape of the layer's input; null if there is none
      * @param inputs names of the nodes whose outputs are this node's inputs, in order
-     * @param networkInput whether it's an input of the network
      * @param networkOutput whether its output is one of the network's
      * @param keepsState whether the network's own layer is the only one that can compute: its class, of a user's, keeps
      *     state in its fields
@@ -49,7 +48,6 @@ public record NetworkGraph(List<Node> nodes) {
             GraphVertex vertex,
             InputPreProcessor preProcessor,
             List<String> inputs,
-            boolean networkInput,
             boolean networkOutput,
             boolean keepsState) {
         public Node {
@@ -57,7 +55,12 @@ public record NetworkGraph(List<Node> nodes) {
         }
 
         private Node keepingState() {
-            return new Node(name, index, layer, vertex, preProcessor, inputs, networkInput, networkOutput, true);
+            return new Node(name, index, layer, vertex, preProcessor, inputs, networkOutput, true);
+        }
+
+        /** Returns whether it's an input of the network. */
+        public boolean networkInput() {
+            return layer == null && vertex == null;
         }
 
         /** Returns whether a layer, rather than a network input or a vertex without a layer. */
@@ -75,18 +78,14 @@ public record NetworkGraph(List<Node> nodes) {
 
         /** Returns whether there is anything in it to train, or to keep from training. */
         public boolean hasParameters() {
-            if (isLayer()) {
-                return !(layer.initializer() instanceof EmptyParamInitializer);
-            }
-            return !networkInput && vertex.numParams(true) > 0;
+            return isLayer()
+                    ? !(layer.initializer() instanceof EmptyParamInitializer)
+                    : !networkInput() && vertex.numParams(true) > 0;
         }
 
         /** Returns the simple name of the configuration class, for tables and messages. */
         public String className() {
-            if (networkInput) {
-                return "input";
-            }
-            return LayerKinds.name(isLayer() ? layer.getClass() : vertex.getClass());
+            return networkInput() ? "input" : LayerKinds.name(isLayer() ? layer.getClass() : vertex.getClass());
         }
     }
 
@@ -99,21 +98,14 @@ public record NetworkGraph(List<Node> nodes) {
         List<String> names = names(configuration);
         String previous = unused("input", names);
         List<Node> nodes = new ArrayList<>();
-        nodes.add(new Node(previous, -1, null, null, null, List.of(), true, false, false));
+        nodes.add(new Node(previous, -1, null, null, null, List.of(), false, false));
         for (int i = 0; i < names.size(); i++) {
+            String name = names.get(i);
             boolean last = i == names.size() - 1;
             Layer layer = configuration.getConf(i).getLayer();
-            nodes.add(new Node(
-                    names.get(i),
-                    i,
-                    layer,
-                    null,
-                    configuration.getInputPreProcess(i),
-                    List.of(previous),
-                    false,
-                    last,
-                    false));
-            previous = names.get(i);
+            InputPreProcessor before = configuration.getInputPreProcess(i);
+            nodes.add(new Node(name, i, layer, null, before, List.of(previous), last, false));
+            previous = name;
         }
         return new NetworkGraph(nodes);
     }
@@ -134,17 +126,14 @@ public record NetworkGraph(List<Node> nodes) {
         List<Node> nodes = new ArrayList<>();
         for (String name : topologicalOrder(inputs)) {
             GraphVertex vertex = configuration.getVertices().get(name);
-            LayerVertex layerVertex = vertex instanceof LayerVertex l ? l : null;
-            nodes.add(new Node(
-                    name,
-                    nodes.size(),
-                    layerVertex == null ? null : layerVertex.getLayerConf().getLayer(),
-                    vertex,
-                    layerVertex == null ? null : layerVertex.getPreProcessor(),
-                    inputs.get(name),
-                    vertex == null,
-                    outputs.contains(name),
-                    false));
+            Layer layer = null;
+            InputPreProcessor before = null;
+            if (vertex instanceof LayerVertex layerVertex) {
+                layer = layerVertex.getLayerConf().getLayer();
+                before = layerVertex.getPreProcessor();
+            }
+            boolean output = outputs.contains(name);
+            nodes.add(new Node(name, nodes.size(), layer, vertex, before, inputs.get(name), output, false));
         }
         return new NetworkGraph(nodes);
     }
@@ -168,10 +157,7 @@ public record NetworkGraph(List<Node> nodes) {
                 .orElseThrow(() -> new NoSuchElementException("no node \"" + name + "\" in the network"));
     }
 
-    /**
-     * Returns the consumers of each node's output, by the node's name, in order; one that takes it twice is there
-     * twice.
-     */
+    /** Returns the consumers of each node's output by its name, in order; one that takes it twice is there twice. */
     public Map<String, List<Node>> consumers() {
         Map<String, List<Node>> consumers = new HashMap<>();
         nodes.forEach(node -> consumers.put(node.name(), new ArrayList<>()));
@@ -215,31 +201,30 @@ public record NetworkGraph(List<Node> nodes) {
         return name;
     }
 
-    // Kahn's algorithm
+    // Kahn's algorithm: a node follows the last of its inputs.
     private static List<String> topologicalOrder(Map<String, List<String>> inputs) {
-        Map<String, Integer> missing = new HashMap<>();
-        Map<String, List<String>> consumers = new HashMap<>();
         List<String> order = new ArrayList<>();
         inputs.forEach((name, of) -> {
-            missing.put(name, of.size());
-            if (of.isEmpty()) {
-                order.add(name);
-            }
             for (String input : of) {
                 if (!inputs.containsKey(input)) {
                     throw new AmpException("vertex \"" + name + "\" has the input \"" + input
                             + "\", which is neither a vertex nor an input of the network; the configuration has "
                             + inputs.keySet());
                 }
-                consumers.computeIfAbsent(input, key -> new ArrayList<>()).add(name);
+            }
+            if (of.isEmpty()) {
+                order.add(name);
             }
         });
+        Set<String> before = new HashSet<>();
         for (int i = 0; i < order.size(); i++) {
-            for (String consumer : consumers.getOrDefault(order.get(i), List.of())) {
-                if (missing.merge(consumer, -1, Integer::sum) == 0) {
-                    order.add(consumer);
+            String latest = order.get(i);
+            before.add(latest);
+            inputs.forEach((name, of) -> {
+                if (of.contains(latest) && before.containsAll(of)) {
+                    order.add(name);
                 }
-            }
+            });
         }
         if (order.size() < inputs.size()) {
             List<String> cycle = inputs.keySet().stream()

@@ -9,6 +9,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.dl4jamp.policy.NetworkGraph.Node;
 import org.dl4jamp.precision.LayerFamily;
 import org.dl4jamp.precision.LayerKind;
 
@@ -28,22 +29,23 @@ final class Painting {
     /**
      * The precision requested for one node and the one chosen, before activations are considered.
      *
-     * @param node the node
      * @param kind the kind that its class or a rule has
      * @param role what it does: LOWER computes in half precision, FULL in FP32, FOLLOW in the precision of its input
-     * @param reason the reason, in a few words
      * @param byRule whether a rule set the role
      */
-    record Choice(NetworkGraph.Node node, LayerKind kind, LayerKind role, String reason, boolean byRule) {
+    record Choice(Node node, LayerKind kind, LayerKind role, String reason, boolean byRule) {
+        /** A choice without a rule, for a node that does what its kind says. */
+        Choice(Node node, LayerKind kind, String reason) {
+            this(node, kind, kind, reason, false);
+        }
+
         /** Returns the choice for a layer whose neighbours compute in FP32. */
         Choice keptFull() {
             String why = "alone among FP32 layers: the casts would cost more than it saves";
             return new Choice(node, kind, LayerKind.FULL, why, byRule);
         }
 
-        /**
-         * Returns whether its output has the type of its inputs. The layer that ends the network may cast its output.
-         */
+        /** Returns whether its output has the type of its inputs. The layer that ends the network may cast its own. */
         boolean preservesType() {
             return role == LayerKind.FOLLOW && !(node.isLayer() && node.networkOutput());
         }
@@ -62,7 +64,7 @@ final class Painting {
                 return Optional.of("\"" + node.name()
                         + "\" counts features that equal its masking value, which half precision would round");
             }
-            return PreProcessors.needsFloat(node.preProcessor());
+            return LayerKinds.needsFloat(node.preProcessor());
         }
 
         /** Returns the reason for which its output must be FP32. */
@@ -118,9 +120,7 @@ final class Painting {
         return Optional.ofNullable(forced.get(classes.find(node)));
     }
 
-    /**
-     * Returns the layers that compute in half precision, in groups that pass half arrays to each other without a cast.
-     */
+    /** Returns the layers that compute in half precision, grouped where they pass half arrays without a cast. */
     Collection<List<Choice>> islands() {
         DisjointSets sets = new DisjointSets();
         Map<String, String> touchedBy = new HashMap<>();
@@ -146,7 +146,7 @@ final class Painting {
     }
 
     private void force(Choice choice) {
-        NetworkGraph.Node node = choice.node();
+        Node node = choice.node();
         choice.needsFloatOutput().ifPresent(reason -> forced.putIfAbsent(classes.find(node.name()), reason));
         choice.needsFloatInputs()
                 .ifPresent(reason -> node.inputs().forEach(input -> forced.putIfAbsent(classes.find(input), reason)));

@@ -1,13 +1,18 @@
 package org.dl4jamp.policy;
 
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.config.PrecisionRule;
+import org.dl4jamp.policy.NetworkGraph.Node;
 import org.dl4jamp.policy.Painting.Choice;
+import org.dl4jamp.policy.PrecisionPlan.Row;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.precision.LayerFamily;
 import org.dl4jamp.precision.LayerKind;
@@ -31,7 +36,8 @@ import org.dl4jamp.precision.Precision;
  * </ol>
  */
 public final class PrecisionPlanner {
-    static final String UNTOUCHED = "dl4j";
+    /** The engine's name, in plan and settings, where layers are left to DL4J as they are. */
+    public static final String UNTOUCHED = "dl4j";
 
     private final NetworkGraph graph;
     private final Precision precision;
@@ -49,7 +55,7 @@ public final class PrecisionPlanner {
     }
 
     /**
-     * Makes the plan for a network, without the {@linkplain Fusions fusions} of training.
+     * Makes the plan for a network, without the {@linkplain #fused fusions} of training.
      *
      * @param precision HALF, BFLOAT16 or FLOAT
      * @param rules the user's overrides, in the order in which they were given; they are checked even where nothing is
@@ -81,9 +87,38 @@ public final class PrecisionPlanner {
         return precision.isHalf() && optLevel != OptLevel.O0 ? planner.mixed(why) : planner.allFloat(why);
     }
 
+    /**
+     * Returns the plan with its fusions, which its rows show: the layers that the engine computes, in training, in one
+     * pass with what comes before them.
+     */
+    public static PrecisionPlan fused(PrecisionPlan plan, NetworkGraph graph, EngineAbility ability) {
+        Map<String, List<Node>> consumers = graph.consumers();
+        List<PrecisionPlan.Fusion> found = new ArrayList<>();
+        Map<String, String> remarks = new HashMap<>();
+        for (Node node : graph.layers()) {
+            if (node.inputs().size() != 1 || node.preProcessor() != null) {
+                continue;
+            }
+            Node first = graph.node(node.inputs().get(0));
+            boolean alone = consumers.get(first.name()).size() == 1 && !first.networkInput() && !first.networkOutput();
+            if (alone
+                    && plan.row(first.name()).engine().equals(ability.name())
+                    && plan.row(node.name()).engine().equals(ability.name())
+                    && ability.fuses(first, node.layer())) {
+                found.add(new PrecisionPlan.Fusion(first.name(), node.name()));
+                remarks.putIfAbsent(first.name(), "; in training in one pass with \"" + node.name() + "\"");
+                remarks.putIfAbsent(node.name(), "; in training computed by \"" + first.name() + "\"");
+            }
+        }
+        List<Row> rows = plan.rows().stream()
+                .map(row -> row.withReason(row.reason() + remarks.getOrDefault(row.name(), "")))
+                .toList();
+        return new PrecisionPlan(plan.precision(), plan.note(), rows, found);
+    }
+
     private PrecisionPlan allFloat(String why) {
         List<Choice> choices = graph.nodes().stream()
-                .map(node -> new Choice(node, LayerKind.FULL, LayerKind.FULL, why, false))
+                .map(node -> new Choice(node, LayerKind.FULL, why))
                 .toList();
         return new PrecisionPlan(Precision.FLOAT, why, rows(choices));
     }
@@ -95,14 +130,14 @@ public final class PrecisionPlanner {
                         .filter(this::gainsNothing)
                         .flatMap(List::stream)
                         .collect(Collectors.toSet());
-        List<PrecisionPlan.Row> rows = rows(choices.stream()
+        List<Row> rows = rows(choices.stream()
                 .map(choice -> pointless.contains(choice) ? choice.keptFull() : choice)
                 .toList());
         PrecisionPlan plan = new PrecisionPlan(precision, why, rows);
         return plan.anyHalf() ? plan : new PrecisionPlan(Precision.FLOAT, "no layer gains from " + precision, rows);
     }
 
-    private List<PrecisionPlan.Row> rows(List<Choice> choices) {
+    private List<Row> rows(List<Choice> choices) {
         Painting painting = new Painting(choices);
         return choices.stream()
                 .filter(choice -> !choice.node().networkInput())
@@ -112,11 +147,11 @@ public final class PrecisionPlanner {
     }
 
     /** Returns a row with the engine in place of DL4J, if the engine computes FP32. */
-    private PrecisionPlan.Row floatOnEngine(PrecisionPlan.Row row) {
+    private Row floatOnEngine(Row row) {
         if (!ability.computesFloat() || optLevel == OptLevel.O0) {
             return row;
         }
-        NetworkGraph.Node node = graph.node(row.name());
+        Node node = graph.node(row.name());
         boolean besideHalf = precision.isHalf();
         if (!node.isLayer()) {
             return ability.computes(node.vertex(), Precision.FLOAT)
@@ -131,7 +166,7 @@ public final class PrecisionPlanner {
         return row.on(ability.name(), besideHalf ? row.reason() + "; " + how : how);
     }
 
-    private Optional<String> cannot(NetworkGraph.Node node, Precision wanted) {
+    private Optional<String> cannot(Node node, Precision wanted) {
         return node.keepsState()
                 ? Optional.of("its class keeps state in fields of its own")
                 : ability.cannot(node.layer(), wanted);
@@ -143,24 +178,22 @@ public final class PrecisionPlanner {
     }
 
     // An output layer that the level keeps in FP32 goes along with the layers before it.
-    private boolean hasProducts(NetworkGraph.Node node) {
+    private boolean hasProducts(Node node) {
         LayerFamily family = LayerKinds.family(node.layer());
         return family == LayerFamily.PRODUCTS
                 || (family == LayerFamily.OUTPUT
                         && LayerKinds.verdict(optLevel, node.layer()).kind() == LayerKind.LOWER);
     }
 
-    private Choice choose(NetworkGraph.Node node) {
+    private Choice choose(Node node) {
         if (node.networkInput()) {
-            return new Choice(node, LayerKind.FULL, LayerKind.FULL, "network input", false);
+            return new Choice(node, LayerKind.FULL, "network input");
         }
         if (!node.isLayer()) {
             LayerKinds.Verdict verdict = LayerKinds.verdict(node.vertex());
             LayerKind kind = verdict.kind() == LayerKind.FOLLOW ? LayerKind.FOLLOW : LayerKind.FULL;
-            String reason = verdict.kind() == LayerKind.LOWER
-                    ? "DL4J computes it in the network's type only"
-                    : verdict.reason();
-            return new Choice(node, kind, kind, reason, false);
+            boolean wantsHalf = verdict.kind() == LayerKind.LOWER;
+            return new Choice(node, kind, wantsHalf ? LayerFamily.FIXED_TYPE.reason() : verdict.reason());
         }
         Optional<PrecisionRule> rule = rules.ruleFor(node);
         boolean byRule = rule.isPresent();
@@ -181,7 +214,7 @@ public final class PrecisionPlanner {
     }
 
     // What has to be FP32 in an output layer is its loss.
-    private LayerKinds.Verdict byLevel(NetworkGraph.Node node) {
+    private LayerKinds.Verdict byLevel(Node node) {
         Layer layer = node.layer();
         LayerKinds.Verdict verdict = LayerKinds.verdict(optLevel, layer);
         boolean lossApart = verdict.kind() == LayerKind.FULL
@@ -195,15 +228,15 @@ public final class PrecisionPlanner {
         return (rule.kind() == LayerKind.FULL ? "kept full by " : "asked for by ") + rule.describe();
     }
 
-    private PrecisionPlan.Row row(Choice choice, Painting painting) {
-        NetworkGraph.Node node = choice.node();
+    private Row row(Choice choice, Painting painting) {
+        Node node = choice.node();
         boolean in = node.inputs().stream().anyMatch(painting::half);
         boolean out = painting.half(node.name());
         boolean computesHalf = choice.role() == LayerKind.LOWER || (choice.role() == LayerKind.FOLLOW && in);
         Precision computed = computesHalf ? precision : Precision.FLOAT;
         boolean touched =
                 node.isLayer() ? in || out || computesHalf : computesHalf && ability.computes(node.vertex(), computed);
-        return new PrecisionPlan.Row(
+        return new Row(
                 node.name(),
                 node.className(),
                 node.isLayer(),

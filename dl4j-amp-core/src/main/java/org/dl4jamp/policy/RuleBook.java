@@ -1,7 +1,5 @@
 package org.dl4jamp.policy;
 
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
@@ -9,16 +7,16 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.config.PrecisionRule;
+import org.dl4jamp.policy.NetworkGraph.Node;
 import org.dl4jamp.precision.AmpException;
 
 /** The user's rules for one network: every one of them is about at least one of its layers. */
 final class RuleBook {
-    private final List<PrecisionRule> latestFirst;
+    private final List<PrecisionRule> rules;
 
     /** @throws AmpException if a rule matches no layer of the network */
     RuleBook(List<PrecisionRule> rules, NetworkGraph graph) {
-        latestFirst = new ArrayList<>(rules);
-        Collections.reverse(latestFirst);
+        this.rules = List.copyOf(rules);
         for (PrecisionRule rule : rules) {
             if (graph.layers().stream().noneMatch(node -> match(rule, node).isPresent())) {
                 throw new AmpException(matchesNothing(rule, graph));
@@ -30,11 +28,10 @@ final class RuleBook {
      * Returns the most specific rule that matches a layer: name before class, nearer before farther class, class before
      * predicate, later before earlier.
      */
-    Optional<PrecisionRule> ruleFor(NetworkGraph.Node node) {
-        // Of equal ones min() returns the first.
-        return latestFirst.stream()
+    Optional<PrecisionRule> ruleFor(Node node) {
+        return rules.stream()
                 .flatMap(rule -> match(rule, node).stream())
-                .min(Match.MOST_SPECIFIC_FIRST)
+                .reduce((best, later) -> Match.MOST_SPECIFIC_FIRST.compare(later, best) <= 0 ? later : best)
                 .map(Match::rule);
     }
 
@@ -52,7 +49,7 @@ final class RuleBook {
                 .thenComparingInt(Match::distance);
     }
 
-    private static Optional<Match> match(PrecisionRule rule, NetworkGraph.Node node) {
+    private static Optional<Match> match(PrecisionRule rule, Node node) {
         List<Layer> layers = node.layers();
         for (int depth = 0; depth < layers.size(); depth++) {
             Layer layer = layers.get(depth);
@@ -85,7 +82,7 @@ final class RuleBook {
                 + "The network's layers are " + listed(graph.layers().stream());
     }
 
-    private static String listed(Stream<NetworkGraph.Node> nodes) {
+    private static String listed(Stream<Node> nodes) {
         return nodes.map(node -> node.name() + " (" + node.className() + ")").collect(Collectors.joining(", "));
     }
 }

@@ -23,8 +23,8 @@ class EnginesTest {
 
     @Test
     void theServiceLoaderFindsThePortableEngineAndItComesLast() {
-        assertEquals(3, FoundEngines.ofThisThread().size());
-        assertEquals("nd4j", FoundEngines.ofThisThread().get(2).name());
+        assertEquals(3, Engines.found().size());
+        assertEquals("nd4j", Engines.found().get(2).name());
     }
 
     @Test

@@ -36,10 +36,10 @@ class FoundEnginesTest {
         List<ComputeEngine> found;
         try (URLClassLoader classPath =
                 new URLClassLoader(new URL[] {folder.toUri().toURL()}, parent)) {
-            found = FoundEngines.by(classPath);
+            found = Engines.by(classPath);
         }
 
-        List<String> loadable = names(FoundEngines.by(parent));
+        List<String> loadable = names(Engines.by(parent));
         List<String> expected = new ArrayList<>(loadable);
         expected.addAll(List.of("unknown", "unknown", "unknown"));
         assertEquals(
@@ -67,7 +67,7 @@ class FoundEnginesTest {
         ClassLoader before = thread.getContextClassLoader();
         thread.setContextClassLoader(context);
         try {
-            return names(FoundEngines.ofThisThread());
+            return names(Engines.found());
         } finally {
             thread.setContextClassLoader(before);
         }

@@ -73,7 +73,7 @@ class FusionsTest {
     private static final Engine ABLE = new Engine(null);
 
     private static PrecisionPlan plan(NetworkGraph graph, Precision precision, EngineAbility engine) {
-        return Fusions.in(withoutFusions(graph, precision, engine), graph, engine);
+        return PrecisionPlanner.fused(withoutFusions(graph, precision, engine), graph, engine);
     }
 
     private static PrecisionPlan withoutFusions(NetworkGraph graph, Precision precision, EngineAbility engine) {

@@ -265,9 +265,9 @@ class InferencePlannerTest {
                         .activation(Activation.IDENTITY)
                         .build())) {
             IActivation tanh = Activation.TANH.getActivationFunction();
-            assertEquals("true TANH", describe(GroupConfiguration.of(head, true, tanh)));
-            assertEquals("true IDENTITY", describe(GroupConfiguration.of(head, true, null)));
-            assertEquals("false TANH", describe(GroupConfiguration.of(head, false, tanh)));
+            assertEquals("true TANH", describe(InferencePlanner.configuration(head, true, tanh)));
+            assertEquals("true IDENTITY", describe(InferencePlanner.configuration(head, true, null)));
+            assertEquals("false TANH", describe(InferencePlanner.configuration(head, false, tanh)));
             assertEquals("false IDENTITY", describe(head));
         }
     }

@@ -29,9 +29,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 final class ConvolutionTwin extends ConvolutionLayer {
     private static final long serialVersionUID = 1L;
 
-    /**
-     * Upper bound of the memory that the patches of a slice, and their gradients, take, unless one example needs more.
-     */
+    /** Upper bound of the memory of a slice's patches and their gradients, unless one example needs more. */
     static final long SLICE_BYTES = 1L << 28;
 
     private final transient Products products;
@@ -71,10 +69,7 @@ final class ConvolutionTwin extends ConvolutionLayer {
         }
     }
 
-    /**
-     * Runs over the minibatch in slices whose patches take a bounded amount of memory, each in memory that the next
-     * takes again.
-     */
+    /** Runs over the minibatch in slices whose patches take bounded memory, which the next slice takes again. */
     private void inSlices(Im2Col whole, WorkingMemory memory, BiConsumer<Slice, WorkingMemory> pass) {
         long bytesOfExample = whole.rowsOfExample() * whole.columns() * (Short.BYTES + Float.BYTES);
         long examples = Math.max(1, sliceBytes / bytesOfExample);

@@ -68,7 +68,6 @@ final class DenseTwin extends DenseLayer {
         assertInputSet(true);
         WorkingMemory memory = WorkingMemory.backward(workspaceMgr);
         INDArray delta = memory.cast(epsilon, DataType.FLOAT);
-        INDArray rounded = epsilon;
         boolean identity = layerConf().getActivationFn() instanceof ActivationIdentity;
         if (!identity) {
             delta = layerConf()
@@ -79,9 +78,7 @@ final class DenseTwin extends DenseLayer {
         if (maskArray != null) {
             applyMask(delta);
         }
-        if (!identity || maskArray != null) {
-            rounded = memory.cast(delta, DataType.HALF);
-        }
+        INDArray rounded = identity && maskArray == null ? epsilon : memory.cast(delta, DataType.HALF);
         Gradient gradient = new DefaultGradient();
         if (hasBias()) {
             INDArray biasGradient = gradientViews.get(DefaultParamInitializer.BIAS_KEY);

@@ -60,9 +60,7 @@ final class Im2Col {
         return channels * kernel[0] * kernel[1];
     }
 
-    /**
-     * Returns the patches of a HALF image {@code [minibatch, channels, height, width]}: HALF {@code [rows, columns]}.
-     */
+    /** Returns the patches, HALF {@code [rows, columns]}, of HALF {@code [minibatch, channels, height, width]}. */
     INDArray of(INDArray image, WorkingMemory memory) {
         if (areSinglePixels()) {
             INDArray channelsLast = image.permute(0, 2, 3, 1);

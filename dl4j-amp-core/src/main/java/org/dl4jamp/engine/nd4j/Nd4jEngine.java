@@ -31,12 +31,12 @@ public final class Nd4jEngine implements ComputeEngine {
 
     @Override
     public Precision automaticPrecision() {
-        return Worth.here().precision;
+        return Worth.of(onCuda(), Products::fast).precision();
     }
 
     @Override
     public String automaticReason() {
-        return Worth.here().reason;
+        return Worth.of(onCuda(), Products::fast).reason();
     }
 
     @Override
@@ -65,32 +65,21 @@ public final class Nd4jEngine implements ComputeEngine {
         return new Nd4jSession(0, true, Products.fast());
     }
 
-    /** The benefit of half precision where ND4J runs. */
-    enum Worth {
-        /** HALF matrices are multiplied as they are. */
-        FAST_PRODUCTS(Precision.HALF, "ND4J runs on CUDA"),
+    /** The precision that pays where ND4J runs, and why. */
+    record Worth(Precision precision, String reason) {
+        static final Worth FAST_PRODUCTS = new Worth(Precision.HALF, "ND4J runs on CUDA");
+
         /** HALF would be cast to FP32 for each product. */
-        CASTS_ONLY(
+        static final Worth CASTS_ONLY = new Worth(
                 Precision.FLOAT,
                 "ND4J runs on CUDA but doesn't multiply HALF matrices into FP32 on this GPU, so HALF would only add"
-                        + " casts. Ask for HALF by name to halve what activations take"),
+                        + " casts. Ask for HALF by name to halve what activations take");
+
         /** The CPU backend's operations on HALF and BFLOAT16 are slow. */
-        NUMERICS_ONLY(
+        static final Worth NUMERICS_ONLY = new Worth(
                 Precision.FLOAT,
                 "ND4J's CPU backend doesn't compute half precision fast; the module dl4j-amp-onednn, on the class"
                         + " path, may. Ask for HALF or BFLOAT16 by name to try the numerics");
-
-        final Precision precision;
-        final String reason;
-
-        Worth(Precision precision, String reason) {
-            this.precision = precision;
-            this.reason = reason;
-        }
-
-        private static Worth here() {
-            return of(onCuda(), Products::fast);
-        }
 
         /**
          * @param cuda whether ND4J runs on a GPU

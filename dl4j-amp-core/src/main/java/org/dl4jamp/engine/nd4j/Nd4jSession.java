@@ -3,6 +3,7 @@ package org.dl4jamp.engine.nd4j;
 import java.util.ArrayList;
 import java.util.Optional;
 import java.util.Set;
+import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.CacheMode;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
@@ -16,7 +17,6 @@ import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
 import org.deeplearning4j.nn.conf.layers.DropoutLayer;
 import org.deeplearning4j.nn.conf.layers.GravesLSTM;
 import org.deeplearning4j.nn.conf.layers.LSTM;
-import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
@@ -47,7 +47,7 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
      * The layers that apply their configured dropout to their whole input: the wrapper can do it for them and keep the
      * result in half precision. Others ignore it, as embeddings, or apply it to something else.
      */
-    private static final Set<Class<? extends Layer>> DROP_FROM_INPUT = Set.of(
+    private static final Set<Class<? extends org.deeplearning4j.nn.conf.layers.Layer>> DROP_FROM_INPUT = Set.of(
             DenseLayer.class,
             ConvolutionLayer.class,
             Deconvolution2D.class,
@@ -87,12 +87,12 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
     }
 
     private Twin castingTwin(TwinRequest request) {
-        org.deeplearning4j.nn.api.Layer master = request.master();
+        Layer master = request.master();
         if (master instanceof BaseWrapperLayer) {
             // Its configuration is that of the layer that it wraps: a twin made of it would lack the wrapper.
             return new Twin(master, DataType.FLOAT, false, Retention.CAST_INPUT, null, Twin.Weights.MASTER);
         }
-        Layer layer = master.conf().getLayer();
+        org.deeplearning4j.nn.conf.layers.Layer layer = master.conf().getLayer();
         IDropout dropout = DROP_FROM_INPUT.contains(layer.getClass()) ? layer.getIDropout() : null;
         Retention retention = BackwardNeeds.of(layer, dropout != null);
         boolean ownMasterWeights = !request.precision().isHalf() || master.numParams() == 0;
@@ -119,7 +119,7 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
     }
 
     /** Returns whether a layer, without the dropout that the wrapper applies, has a twin over HALF weights. */
-    static boolean hasHalfTwin(Layer layer) {
+    static boolean hasHalfTwin(org.deeplearning4j.nn.conf.layers.Layer layer) {
         if (layer.getIDropout() != null || BackwardNeeds.hasWeightNoise(layer)) {
             return false;
         }
@@ -139,51 +139,74 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
                 && GATES.contains(((LSTM) layer).getGateActivationFn().getClass());
     }
 
-    private static org.deeplearning4j.nn.api.Layer halfTwin(NeuralNetConfiguration conf, Products products) {
-        if (conf.getLayer() instanceof DenseLayer) {
-            return new DenseTwin(conf, products);
-        }
-        return conf.getLayer() instanceof LSTM
-                ? new LstmTwin(conf, products)
-                : new ConvolutionTwin(conf, products, ConvolutionTwin.SLICE_BYTES);
+    private static Layer halfTwin(NeuralNetConfiguration conf, Products products) {
+        return conf.getLayer() instanceof DenseLayer
+                ? new DenseTwin(conf, products)
+                : conf.getLayer() instanceof LSTM
+                        ? new LstmTwin(conf, products)
+                        : new ConvolutionTwin(conf, products, ConvolutionTwin.SLICE_BYTES);
     }
 
-    private static org.deeplearning4j.nn.api.Layer inFloat(
-            org.deeplearning4j.nn.api.Layer master, NeuralNetConfiguration conf, INDArray weights) {
+    private static Layer inFloat(Layer master, NeuralNetConfiguration conf, INDArray weights) {
+        var layer = conf.getLayer();
         // Subclasses may compute anything.
-        if (conf.getLayer().getClass() == BatchNormalization.class) {
-            return own(master, new BatchNormTwin(conf), weights);
-        }
-        return counted(
-                master,
-                conf.getLayer()
-                        .instantiate(conf, new ArrayList<>(), master.getIndex(), weights, false, DataType.FLOAT));
+        return layer.getClass() == BatchNormalization.class
+                ? own(master, new BatchNormTwin(conf), weights)
+                : counted(
+                        master,
+                        layer.instantiate(conf, new ArrayList<>(), master.getIndex(), weights, false, DataType.FLOAT));
     }
 
     /** Gives a layer of ours its weights. */
-    private static org.deeplearning4j.nn.api.Layer own(
-            org.deeplearning4j.nn.api.Layer master, org.deeplearning4j.nn.api.Layer layer, INDArray weights) {
+    private static Layer own(Layer master, Layer layer, INDArray weights) {
         layer.setParamsViewArray(weights);
         layer.setParamTable(layer.conf().getLayer().initializer().init(layer.conf(), weights, false));
         return counted(master, layer);
     }
 
-    private static org.deeplearning4j.nn.api.Layer counted(
-            org.deeplearning4j.nn.api.Layer master, org.deeplearning4j.nn.api.Layer layer) {
+    private static Layer counted(Layer master, Layer layer) {
         layer.setIndex(master.getIndex());
         layer.setIterationCount(master.getIterationCount());
         layer.setEpochCount(master.getEpochCount());
         return layer;
     }
 
+    /**
+     * The master weights rounded to half precision, and the rounded ones in FP32 for a twin that computes in it.
+     *
+     * @param scratch receives the rounded weights in FP32; null if they aren't used in FP32. Other layers may use it,
+     *     too
+     * @param keepsMaster whether the FP32 parameters keep their digits
+     */
+    private record RoundedWeights(INDArray master, INDArray rounded, INDArray scratch, boolean keepsMaster)
+            implements Twin.Weights {
+        @Override
+        public void refresh() {
+            rounded.assign(master);
+            reload();
+        }
+
+        @Override
+        public void stepDone() {
+            if (!keepsMaster) {
+                rounded.assign(master);
+                master.assign(rounded);
+            }
+        }
+
+        @Override
+        public void reload() {
+            if (scratch != null) {
+                scratch.assign(rounded);
+            }
+        }
+    }
+
     private RoundedWeights rounded(INDArray master, DataType precision, INDArray scratch) {
         return new RoundedWeights(master, uninitialized(precision, master.shape()), scratch, masterWeights);
     }
 
-    /**
-     * Returns memory for the rounded weights of one layer at a time, or of this layer alone, in the shape of its
-     * parameters.
-     */
+    /** Returns memory, in the shape of the parameters, for one layer at a time, or for this layer alone. */
     private INDArray scratch(INDArray parameters) {
         if (largestLayer == 0) {
             return uninitialized(DataType.FLOAT, parameters.shape());

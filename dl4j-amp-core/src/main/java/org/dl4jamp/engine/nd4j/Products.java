@@ -60,19 +60,11 @@ interface Products {
     void multiply(INDArray a, INDArray b, INDArray result, double kept, WorkingMemory memory);
 
     private static void matmul(INDArray a, INDArray b, INDArray result, double kept) {
-        boolean contiguousColumns = result.size(0) == 1 || result.stride(0) == 1;
-        if (contiguousColumns) {
-            execute(a, b, result, kept);
-        } else {
-            // BLAS writes columns: libnd4j would compute in a copy.
-            execute(b.transpose(), a.transpose(), result.transpose(), kept);
-        }
-    }
-
-    private static void execute(INDArray a, INDArray b, INDArray result, double kept) {
+        // BLAS writes columns: for contiguous rows libnd4j would compute in a copy.
+        boolean columns = result.size(0) == 1 || result.stride(0) == 1;
         Nd4j.exec(DynamicCustomOp.builder("matmul")
-                .addInputs(a, b)
-                .addOutputs(result)
+                .addInputs(columns ? a : b.transpose(), columns ? b : a.transpose())
+                .addOutputs(columns ? result : result.transpose())
                 .addFloatingPointArguments(1.0, kept)
                 .build());
     }

@@ -111,10 +111,10 @@ class ProductsTest {
     @Test
     void aGpuThatOnlyCastsIsLeftToFp32AndACpuIsNotAsked() {
         assertEquals(Nd4jEngine.Worth.FAST_PRODUCTS, Nd4jEngine.Worth.of(true, () -> Optional.of(Products.CAST)));
-        assertEquals(Precision.HALF, Nd4jEngine.Worth.FAST_PRODUCTS.precision);
+        assertEquals(Precision.HALF, Nd4jEngine.Worth.FAST_PRODUCTS.precision());
         Nd4jEngine.Worth casting = Nd4jEngine.Worth.of(true, Optional::empty);
-        assertEquals(Precision.FLOAT, casting.precision);
-        assertTrue(casting.reason.contains("doesn't multiply HALF matrices into FP32 on this GPU"));
+        assertEquals(Precision.FLOAT, casting.precision());
+        assertTrue(casting.reason().contains("doesn't multiply HALF matrices into FP32 on this GPU"));
         assertEquals(Nd4jEngine.Worth.NUMERICS_ONLY, Nd4jEngine.Worth.of(false, () -> {
             throw new AssertionError("asked on a CPU");
         }));
