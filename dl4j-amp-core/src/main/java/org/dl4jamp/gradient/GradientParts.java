@@ -101,15 +101,12 @@ public final class GradientParts {
                 Kind.of(first) == Kind.MEAN
                         ? parameter + "has an updater, and its layer's updaterDivideByMinibatch(\"" + name
                                 + "\") is false: what it writes is no sum over examples, and that of several"
-                                + " micro-batches isn't known."
-                                + " Write a sum there and return true, take the NoOp updater for it if it's an update"
-                                + " of running statistics,"
-                                + " or leave accumulate out"
+                                + " micro-batches isn't known. Write a sum there and return true, take the NoOp"
+                                + " updater for it if it's an update of running statistics, or leave accumulate out"
                         : parameter
                                 + "has no gradient but an update of each batch, as the centers of"
-                                + " CenterLossOutputLayer have:"
-                                + " that of several micro-batches isn't their sum. Take another output layer, or"
-                                + " leave accumulate out");
+                                + " CenterLossOutputLayer have: that of several micro-batches isn't their sum."
+                                + " Take another output layer, or leave accumulate out");
     }
 
     /** Returns the parts of an array that is as long as the view. */
