@@ -6,7 +6,7 @@ import java.util.Optional;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.config.AmpConfigJson;
 import org.dl4jamp.config.JsonFields;
-import org.dl4jamp.gradient.WaitingGroup;
+import org.dl4jamp.gradient.GradientGroup.WaitingGroup;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.LossScalerState;
 import org.dl4jamp.scale.Skip;

@@ -29,7 +29,7 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.util.ModelSerializer;
 import org.dl4jamp.config.JsonFields;
-import org.dl4jamp.gradient.WaitingGroup;
+import org.dl4jamp.gradient.GradientGroup.WaitingGroup;
 import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;

@@ -7,6 +7,8 @@
  *   <li>classes of DL4J that are extended, or used, for what they weren't made for.
  * </ul>
  *
+ * <p>One thing is elsewhere: the constraint of a layer that carries settings, in {@code config.CarriedConfig}.
+ *
  * <p>Nothing here depends on its callers. Begin with {@link org.dl4jamp.dl4j.NetworkCall}.
  *
  * <p>Internal: it may change with any version.

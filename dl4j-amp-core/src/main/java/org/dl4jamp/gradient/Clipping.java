@@ -14,9 +14,6 @@ import org.nd4j.linalg.factory.Nd4j;
  * @param value above it a gradient's magnitude becomes this
  */
 public record Clipping(OptionalDouble norm, OptionalDouble value) {
-    /** No limits. */
-    public static final Clipping NONE = new Clipping(OptionalDouble.empty(), OptionalDouble.empty());
-
     /**
      * Returns what true gradients have to be multiplied by, so that their norm is within its limit: at most 1.
      *

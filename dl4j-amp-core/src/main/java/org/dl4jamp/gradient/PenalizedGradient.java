@@ -52,8 +52,7 @@ public final class PenalizedGradient {
             throw new AmpException(
                     "gradientPenalty: the network is trained with truncated backpropagation through time,"
                             + " where the first pass moves the recurrent state that the second one would have to"
-                            + " begin with;"
-                            + " use BackpropType.Standard, or leave the penalty out");
+                            + " begin with; use BackpropType.Standard, or leave the penalty out");
         }
     }
 

@@ -8,7 +8,6 @@ import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.config.PartialGroup;
 import org.dl4jamp.engine.Engines;
 import org.dl4jamp.gradient.Clipping;
-import org.dl4jamp.gradient.GradientTerms;
 import org.dl4jamp.gradient.PenalizedGradient;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.policy.NetworkGraph;
@@ -22,6 +21,7 @@ import org.dl4jamp.scale.LossScaler;
 import org.dl4jamp.scale.NoLossScaler;
 import org.dl4jamp.scale.SharedLossScale;
 import org.dl4jamp.step.ScaleUpdates;
+import org.dl4jamp.step.TrainingStep.GradientTerms;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -74,8 +74,7 @@ public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionP
                             + " SharedLossScale.update() can be called;"
                             + " use BackpropType.Standard, or lossScaler(scaler), of which each network has a copy");
         }
-        return shared.map(scale -> ScaleUpdates.together(scaler, scale, plan.anyHalf()))
-                .orElseGet(() -> ScaleUpdates.each(scaler));
+        return new ScaleUpdates(scaler, shared);
     }
 
     public String engineName() {

@@ -81,25 +81,21 @@ public final class DynamicLossScaler implements LossScaler {
                     + "\" is needed; use the kind of scaler that the state was saved from");
         }
         double scale = state.scale();
-        requireState(
+        requireWithin(
                 state,
-                scale == (float) scale && scale >= settings.minScale && scale <= settings.maxScale,
-                "scale a float from " + settings.minScale + " to " + settings.maxScale);
-        requireState(
-                state,
-                state.growthTracker() >= 0 && state.growthTracker() < settings.growthInterval,
-                "growthTracker from 0 to " + (settings.growthInterval - 1));
-        requireState(
-                state,
-                state.hysteresisTracker() >= 0 && state.hysteresisTracker() <= settings.hysteresis,
-                "hysteresisTracker from 0 to " + settings.hysteresis);
+                "scale a float",
+                scale == (float) scale ? scale : Double.NaN,
+                settings.minScale,
+                settings.maxScale);
+        requireWithin(state, "growthTracker", state.growthTracker(), 0, settings.growthInterval - 1);
+        requireWithin(state, "hysteresisTracker", state.hysteresisTracker(), 0, settings.hysteresis);
         this.state = state;
     }
 
-    private void requireState(LossScalerState state, boolean holds, String allowed) {
-        if (!holds) {
-            throw new AmpException("restore(" + state + "): " + allowed + " is what " + this
-                    + " allows; build the scaler with the settings that the state was saved with");
+    private void requireWithin(LossScalerState state, String what, Number value, Number least, Number most) {
+        if (!(value.doubleValue() >= least.doubleValue() && value.doubleValue() <= most.doubleValue())) {
+            throw new AmpException("restore(" + state + "): " + what + " from " + least + " to " + most + " is what "
+                    + this + " allows; build the scaler with the settings that the state was saved with");
         }
     }
 

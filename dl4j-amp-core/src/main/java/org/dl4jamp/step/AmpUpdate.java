@@ -29,7 +29,7 @@ final class AmpUpdate implements HookedUpdater.Hook {
      * @param divisor the divisor that makes means of sums over the examples
      * @param factor the factor that brings the true gradients within the limit of their norm
      */
-    record Update(int iteration, long examples, float divisor, double factor) {}
+    record Update(int iteration, float divisor, double factor) {}
 
     private final TrainingStep step;
     private final AmpNetwork network;
@@ -123,7 +123,8 @@ final class AmpUpdate implements HookedUpdater.Hook {
                 named(),
                 update.iteration(),
                 BaseOptimizer.getEpochCount(model),
-                (int) update.examples(),
+                // The plan divides by the update's divisor, and its examples may be more than an int holds.
+                0,
                 LayerWorkspaceMgr.noWorkspaces());
         run(call, update);
         OptimizerStep.take(model, gradients.all());

@@ -3,6 +3,7 @@ package org.dl4jamp.step;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongToDoubleFunction;
 import java.util.function.Predicate;
@@ -10,6 +11,7 @@ import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.WorkEvent;
 import org.dl4jamp.gradient.GradientGroup;
+import org.dl4jamp.gradient.GradientGroup.EffectiveBatch;
 import org.dl4jamp.gradient.GradientParts;
 import org.dl4jamp.gradient.NonFiniteSource;
 import org.dl4jamp.gradient.PenalizedGradient;
@@ -55,7 +57,7 @@ final class BackwardResults {
      */
     void take(UpdaterCall call, GradientParts.Parted gradients, StepKernels kernels) {
         Optional<Skip> skip = skipOf(call, gradients, kernels);
-        ends();
+        labels.clear();
         group.count(call.examples(), skip);
         if (skip.isPresent()) {
             gradients.all().assign(0);
@@ -75,6 +77,30 @@ final class BackwardResults {
         }
         finite = finite && check(() -> group.take(gradients, call.examples(), kernels)) && Double.isFinite(loss);
         return finite ? Optional.empty() : Optional.of(of(call.iteration(), loss));
+    }
+
+    /**
+     * Checks gradients that the updater was given by hand, for which nothing was scaled, and makes zeros of those that
+     * aren't finite. Returns their batch, with the norm if it's needed.
+     */
+    EffectiveBatch takeByHand(
+            UpdaterCall call, GradientParts.Parted gradients, StepKernels kernels, boolean needsNorm) {
+        labels.clear();
+        WorkEvent event = WorkEvent.begin(WorkEvent.CHECK, "gradients");
+        OptionalDouble norm = needsNorm
+                ? OptionalDouble.of(gradients.norm(kernels, divisor.applyAsDouble(call.examples())))
+                : OptionalDouble.empty();
+        boolean finite = needsNorm
+                ? Double.isFinite(norm.getAsDouble())
+                        && gradients.updates().stream().allMatch(kernels::allFinite)
+                : kernels.allFinite(gradients.all());
+        event.commit();
+        if (finite) {
+            return new EffectiveBatch(call.examples(), norm, Optional.empty());
+        }
+        Skip skip = ofUnscaled(call.iteration(), "gradients that the updater was given by hand");
+        gradients.all().assign(0);
+        return new EffectiveBatch(call.examples(), norm, Optional.of(skip));
     }
 
     private static boolean check(BooleanSupplier finite) {
@@ -103,11 +129,6 @@ final class BackwardResults {
     /** Sets an output layer's labels at the begin of a backward pass; may be null. */
     void begins(LossScalingLayer output, INDArray batchLabels) {
         labels.put(output, batchLabels);
-    }
-
-    /** Lets go of the batch. */
-    void ends() {
-        labels.clear();
     }
 
     /**

@@ -37,8 +37,7 @@ final class InstalledUpdater {
         if (removed) {
             throw new AmpException(
                     "The mixed precision that this updater belongs to is closed, and the network has another gradient"
-                            + " view"
-                            + " since; ask the network for its updater");
+                            + " view since; ask the network for its updater");
         }
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             BaseMultiLayerUpdater<?> found = network.updater();

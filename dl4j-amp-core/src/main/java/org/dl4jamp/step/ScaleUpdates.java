@@ -14,29 +14,17 @@ public final class ScaleUpdates {
     private final LossScaler scaler;
     private final SharedLossScale results;
     private final boolean later;
-    private final boolean scales;
     private boolean paused;
     private boolean scaled;
 
-    private ScaleUpdates(LossScaler scaler, SharedLossScale results, boolean later, boolean scales) {
-        this.scaler = scaler;
-        this.results = results;
-        this.later = later;
-        this.scales = scales;
-    }
-
-    public static ScaleUpdates each(LossScaler scaler) {
-        return new ScaleUpdates(scaler, new SharedLossScale(scaler), false, true);
-    }
-
     /**
-     * Returns the updates of a network that shares its scale with others.
-     *
-     * @param scaler the shared one's, or one that scales nothing
-     * @param scales whether it's the shared one's: not so in a network whose layers all compute in FP32
+     * @param scaler another than the shared one's in a network whose layers all compute in FP32
+     * @param shared the scale that the network shares with others, if it does
      */
-    public static ScaleUpdates together(LossScaler scaler, SharedLossScale shared, boolean scales) {
-        return new ScaleUpdates(scaler, shared, true, scales);
+    public ScaleUpdates(LossScaler scaler, Optional<SharedLossScale> shared) {
+        this.scaler = scaler;
+        this.results = shared.orElseGet(() -> new SharedLossScale(scaler));
+        this.later = shared.isPresent();
     }
 
     LossScaler scaler() {
@@ -94,16 +82,10 @@ public final class ScaleUpdates {
         scaled = true;
     }
 
-    void taken() {
-        end(Optional.empty());
-    }
-
-    void skipped(Skip skip) {
-        end(Optional.of(skip.cause()));
-    }
-
-    private void end(Optional<Skip.Cause> skip) {
-        results.end(this, scaled && scales ? skip : Optional.of(Skip.Cause.UNSCALED));
+    /** Ends a step with the cause of its skip, if it was skipped. */
+    void end(Optional<Skip.Cause> skip) {
+        boolean counts = scaled && results.scaler() == scaler;
+        results.end(this, counts ? skip : Optional.of(Skip.Cause.UNSCALED));
         scaled = false;
         if (!later) {
             results.update();

@@ -1,5 +1,6 @@
 package org.dl4jamp.step;
 
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.dl4jamp.precision.AmpException;
@@ -7,19 +8,21 @@ import org.dl4jamp.scale.LossScaler;
 import org.dl4jamp.scale.Skip;
 import org.slf4j.Logger;
 
-/** Handles skipped steps: updates the scaler, logs them, and throws if there are too many in a row. */
+/**
+ * Handles skipped steps: updates the scaler, logs them, and throws if there are too many in a row. Skipped updates by
+ * hand are no steps: nothing was scaled for them, so the scaler isn't updated, and they are counted for themselves.
+ */
 final class SkippedSteps {
     private final Logger log;
     private final Warnings warnings;
     private final ScaleUpdates updates;
-    private final LossScaler scaler;
     private final int maxConsecutiveSkips;
+    private int byHandInARow;
 
     SkippedSteps(Logger log, ScaleUpdates updates, int maxConsecutiveSkips) {
         this.log = log;
         this.warnings = new Warnings(log, System::nanoTime);
         this.updates = updates;
-        this.scaler = updates.scaler();
         this.maxConsecutiveSkips = maxConsecutiveSkips;
     }
 
@@ -28,14 +31,14 @@ final class SkippedSteps {
      * skipped.
      */
     void add(Skip skip, StepCounts counts) {
-        double scale = scaler.scale();
-        updates.skipped(skip);
+        double scale = updates.scaler().scale();
+        updates.end(Optional.of(skip.cause()));
         if (skip.isOverflow()) {
             log.debug(
                     "Step skipped: {}; the loss scale {} {}",
                     skip.what(),
                     updates.areLater() ? "is, until SharedLossScale.update()," : "is now",
-                    scaler.scale());
+                    updates.scaler().scale());
         } else {
             warnings.warn("Step skipped: " + skip.what() + "; the loss scale stays"
                     + (skip.cause() == Skip.Cause.LOSS ? "" : " at " + scale));
@@ -52,7 +55,27 @@ final class SkippedSteps {
         }
     }
 
+    /** Ends the row of skipped updates by hand. */
+    void takenByHand() {
+        byHandInARow = 0;
+    }
+
+    /** Handles a skipped update by hand. Throws an {@link AmpException} if too many in a row were skipped. */
+    void addByHand(Skip skip) {
+        String what = skip.what()
+                + skip.first().map(name -> ", first those of " + name).orElse("");
+        byHandInARow++;
+        log.warn("Update skipped: {}", what);
+        if (byHandInARow >= maxConsecutiveSkips) {
+            throw new AmpException(byHandInARow + " updates in a row were skipped (maxConsecutiveSkips("
+                    + maxConsecutiveSkips + ")): " + what
+                    + ". They aren't scaled, so they wouldn't be finite in FP32 either: look at the"
+                    + " features, the errors and the learning rate");
+        }
+    }
+
     private String remedy(Skip skip, double scale) {
+        LossScaler scaler = updates.scaler();
         return switch (skip.cause()) {
             case BATCH -> "Mend the data; neither precision nor layers are to blame";
             case UNSCALED ->

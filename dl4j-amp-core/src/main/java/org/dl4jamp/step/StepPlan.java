@@ -11,7 +11,6 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.gradient.Clipping;
-import org.dl4jamp.gradient.GradientKind;
 import org.dl4jamp.gradient.GradientParts;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -117,9 +116,9 @@ final class StepPlan {
             }
         }
         GradientParts parts = new GradientParts(dividedBefore);
-        sums = parts.of(GradientKind.SUM, gradients);
-        means = parts.of(GradientKind.MEAN, gradients);
-        updatesOfBatch = parts.of(GradientKind.UPDATE_OF_BATCH, gradients);
+        sums = parts.of(GradientParts.Kind.SUM, gradients);
+        means = parts.of(GradientParts.Kind.MEAN, gradients);
+        updatesOfBatch = parts.of(GradientParts.Kind.UPDATE_OF_BATCH, gradients);
     }
 
     private Optional<OnePassBlock> onePass(UpdaterBlock block, UpdaterTerms ofBlock) {
@@ -130,7 +129,7 @@ final class StepPlan {
         boolean divides = !limits.value().isPresent()
                 && !ofBlock.readMeans()
                 && block.getLayersAndVariablesInBlock().stream()
-                        .allMatch(parameter -> GradientKind.of(parameter) == GradientKind.SUM);
+                        .allMatch(parameter -> GradientParts.Kind.of(parameter) == GradientParts.Kind.SUM);
         return Optional.of(new OnePassBlock(block, gradients, divides));
     }
 

@@ -13,10 +13,9 @@ import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.gradient.Clipping;
 import org.dl4jamp.gradient.GradientGroup;
 import org.dl4jamp.gradient.GradientGroup.EffectiveBatch;
+import org.dl4jamp.gradient.GradientGroup.WaitingGroup;
 import org.dl4jamp.gradient.GradientParts;
-import org.dl4jamp.gradient.GradientTerms;
-import org.dl4jamp.gradient.NonFiniteSource;
-import org.dl4jamp.gradient.WaitingGroup;
+import org.dl4jamp.gradient.PenalizedGradient;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.network.AmpNetwork;
@@ -35,6 +34,22 @@ import org.slf4j.LoggerFactory;
  * micro-batches of a {@linkplain GradientGroup group} are one step, which counts or doesn't.
  */
 public final class TrainingStep implements StepGuard {
+    /**
+     * The operations on gradients before the updater.
+     *
+     * @param penalty adds a penalty to those of each backward pass, if there is one
+     * @param microBatches number of backward passes whose gradients are added up for a step, at least 1
+     * @param appliesPartialGroups whether the end of an epoch makes a step of fewer
+     * @param clipping limits of those of a step
+     * @param measuresNorm whether their norm is measured where no limit needs it
+     */
+    public record GradientTerms(
+            Optional<PenalizedGradient> penalty,
+            int microBatches,
+            boolean appliesPartialGroups,
+            Clipping clipping,
+            boolean measuresNorm) {}
+
     private static final Logger LOG = LoggerFactory.getLogger(TrainingStep.class);
 
     private final Object owner;
@@ -45,7 +60,6 @@ public final class TrainingStep implements StepGuard {
     private final Optional<EpochEnd> epochEnd;
     private final Clipping clipping;
     private final BackwardResults results;
-    private final UpdatesByHand byHand;
     private final InstalledUpdater updater;
     private final Gate gate = new Gate();
     private StepKernels kernels = StepKernels.nd4j();
@@ -71,11 +85,6 @@ public final class TrainingStep implements StepGuard {
                 : Optional.empty();
         this.skippedSteps = new SkippedSteps(LOG, scale, maxConsecutiveSkips);
         this.results = new BackwardResults(network, gradients.penalty(), group, scale, this::divisor);
-        this.byHand = new UpdatesByHand(
-                LOG,
-                new NonFiniteSource(network),
-                maxConsecutiveSkips,
-                clipping.norm().isPresent());
         this.updater = new InstalledUpdater(network, this::hook);
     }
 
@@ -140,7 +149,7 @@ public final class TrainingStep implements StepGuard {
     }
 
     private AmpUpdate hook(HookedUpdater hooked) {
-        GradientParts parts = new GradientParts(hooked.plain());
+        GradientParts parts = new GradientParts(hooked.plain().getUpdaterBlocks());
         if (group.collects()) {
             parts.requireAddable(group.size());
         }
@@ -177,8 +186,7 @@ public final class TrainingStep implements StepGuard {
     }
 
     private AmpUpdate.Update update(EffectiveBatch batch) {
-        return new AmpUpdate.Update(
-                iterations.seen(), batch.examples(), divisor(batch.examples()), clipping.factor(batch.norm()));
+        return new AmpUpdate.Update(iterations.seen(), divisor(batch.examples()), clipping.factor(batch.norm()));
     }
 
     private void moveNothing() {
@@ -229,20 +237,20 @@ public final class TrainingStep implements StepGuard {
         skippedLast = false;
         counts = counts.afterTaken();
         gradientNorm = batch.norm();
-        scale.taken();
+        scale.end(Optional.empty());
         return Optional.of(update(batch));
     }
 
     private Optional<AmpUpdate.Update> decideByHand(UpdaterCall call, GradientParts.Parted gradients) {
-        EffectiveBatch batch = byHand.check(call, gradients, divisor(call.examples()), kernels);
-        results.ends();
+        EffectiveBatch batch =
+                results.takeByHand(call, gradients, kernels, clipping.norm().isPresent());
         if (batch.skip().isPresent()) {
             moveNothing();
-            byHand.skip(batch.skip().get());
+            skippedSteps.addByHand(batch.skip().get());
             return Optional.empty();
         }
         skippedLast = false;
-        byHand.taken();
+        skippedSteps.takenByHand();
         return Optional.of(update(batch));
     }
 

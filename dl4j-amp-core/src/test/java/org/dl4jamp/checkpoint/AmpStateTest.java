@@ -12,7 +12,7 @@ import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.config.AmpConfigJson;
 import org.dl4jamp.config.PartialGroup;
-import org.dl4jamp.gradient.WaitingGroup;
+import org.dl4jamp.gradient.GradientGroup.WaitingGroup;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.DynamicLossScaler;

@@ -16,7 +16,7 @@ import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.config.AmpConfigJson;
-import org.dl4jamp.gradient.WaitingGroup;
+import org.dl4jamp.gradient.GradientGroup.WaitingGroup;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.precision.OptLevel;
 import org.dl4jamp.precision.Precision;

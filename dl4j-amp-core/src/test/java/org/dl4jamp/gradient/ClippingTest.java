@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.List;
 import java.util.OptionalDouble;
+import org.dl4jamp.step.SmallSteps;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
@@ -32,7 +33,7 @@ class ClippingTest {
         assertEquals(1, NORM.factor(OptionalDouble.of(2)));
         assertEquals(1, NORM.factor(OptionalDouble.of(0.1)));
         assertEquals(1, NORM.factor(OptionalDouble.of(0)));
-        assertEquals(1, Clipping.NONE.factor(OptionalDouble.of(8)));
+        assertEquals(1, SmallSteps.UNCLIPPED.factor(OptionalDouble.of(8)));
         assertEquals(1, VALUE.factor(OptionalDouble.empty()), "nobody has measured the norm");
     }
 

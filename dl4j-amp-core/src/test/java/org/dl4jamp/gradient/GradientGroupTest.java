@@ -10,6 +10,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.gradient.GradientGroup.EffectiveBatch;
+import org.dl4jamp.gradient.GradientGroup.WaitingGroup;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.Skip;
 import org.dl4jamp.step.SmallSteps;
@@ -36,7 +37,8 @@ class GradientGroupTest {
     private final GradientParts.Parted gradients = parts().of(view);
 
     private static GradientParts parts() {
-        return new GradientParts(SmallSteps.updater(SmallSteps.normalized(new Sgd(1))));
+        return new GradientParts(
+                SmallSteps.updater(SmallSteps.normalized(new Sgd(1))).getUpdaterBlocks());
     }
 
     private static GradientGroup group(int size) {

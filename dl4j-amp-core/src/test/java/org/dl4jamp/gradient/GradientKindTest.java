@@ -38,23 +38,23 @@ class GradientKindTest {
     }
 
     /** The kinds of a layer's parameters, by their names, in front of an output layer. */
-    private static Map<String, GradientKind> kinds(IUpdater updater, Layer layer) {
+    private static Map<String, GradientParts.Kind> kinds(IUpdater updater, Layer layer) {
         return kinds(SmallSteps.network(updater, builder -> builder, layer), 0);
     }
 
-    private static Map<String, GradientKind> kinds(MultiLayerNetwork network, int layer) {
-        Map<String, GradientKind> kinds = new HashMap<>();
+    private static Map<String, GradientParts.Kind> kinds(MultiLayerNetwork network, int layer) {
+        Map<String, GradientParts.Kind> kinds = new HashMap<>();
         for (UpdaterBlock block : SmallSteps.updater(network).getUpdaterBlocks()) {
             for (UpdaterBlock.ParamState parameter : block.getLayersAndVariablesInBlock()) {
                 if (parameter.getLayer() == network.getLayer(layer)) {
-                    kinds.put(parameter.getParamName(), GradientKind.of(parameter));
+                    kinds.put(parameter.getParamName(), GradientParts.Kind.of(parameter));
                 }
             }
         }
         return kinds;
     }
 
-    private static Map<String, GradientKind> ofCenterLoss(IUpdater updater) {
+    private static Map<String, GradientParts.Kind> ofCenterLoss(IUpdater updater) {
         return kinds(
                 Networks.init(Networks.builder(updater)
                         .list()
@@ -70,7 +70,7 @@ class GradientKindTest {
     @Test
     void ofADenseLayerAllAreSums() {
         assertEquals(
-                Map.of("W", GradientKind.SUM, "b", GradientKind.SUM),
+                Map.of("W", GradientParts.Kind.SUM, "b", GradientParts.Kind.SUM),
                 kinds(new Sgd(1), Networks.dense(4, Activation.TANH)));
     }
 
@@ -78,44 +78,46 @@ class GradientKindTest {
     void runningStatisticsAreUpdates() {
         assertEquals(
                 Map.of(
-                        "gamma", GradientKind.SUM,
-                        "beta", GradientKind.SUM,
-                        "mean", GradientKind.UPDATE,
-                        "log10stdev", GradientKind.UPDATE),
+                        "gamma", GradientParts.Kind.SUM,
+                        "beta", GradientParts.Kind.SUM,
+                        "mean", GradientParts.Kind.UPDATE,
+                        "log10stdev", GradientParts.Kind.UPDATE),
                 kinds(new Sgd(1), new BatchNormalization()));
     }
 
     @Test
     void whatItsLayerDividesIsAMean() {
-        assertEquals(Map.of("W", GradientKind.MEAN, "b", GradientKind.SUM), kinds(new Sgd(1), new OwnMeans(4)));
+        assertEquals(
+                Map.of("W", GradientParts.Kind.MEAN, "b", GradientParts.Kind.SUM), kinds(new Sgd(1), new OwnMeans(4)));
     }
 
     @Test
     void gradientsThatTheUserWantsSubtractedAsTheyAreStayGradients() {
         assertEquals(
-                Map.of("W", GradientKind.SUM, "b", GradientKind.SUM),
+                Map.of("W", GradientParts.Kind.SUM, "b", GradientParts.Kind.SUM),
                 kinds(new NoOp(), Networks.dense(4, Activation.TANH)));
         DenseLayer biases = Networks.dense(4, Activation.TANH);
         biases.setBiasUpdater(new NoOp());
-        assertEquals(Map.of("W", GradientKind.SUM, "b", GradientKind.SUM), kinds(new Sgd(1), biases));
+        assertEquals(Map.of("W", GradientParts.Kind.SUM, "b", GradientParts.Kind.SUM), kinds(new Sgd(1), biases));
     }
 
     @Test
     void whatALayerMakesWithoutUpdaterWhateverTheUserSetsIsAnUpdateOfTheBatch() {
         assertEquals(
-                Map.of("W", GradientKind.UPDATE_OF_BATCH, "b", GradientKind.UPDATE_OF_BATCH),
+                Map.of("W", GradientParts.Kind.UPDATE_OF_BATCH, "b", GradientParts.Kind.UPDATE_OF_BATCH),
                 kinds(new Sgd(1), new OwnUpdates()));
-        assertEquals(Map.of("W", GradientKind.SUM, "b", GradientKind.SUM), kinds(new NoOp(), new OwnUpdates()));
+        assertEquals(
+                Map.of("W", GradientParts.Kind.SUM, "b", GradientParts.Kind.SUM), kinds(new NoOp(), new OwnUpdates()));
         OwnUpdates weights = new OwnUpdates();
         weights.setBiasUpdater(new Sgd(1));
         assertEquals(
-                Map.of("W", GradientKind.SUM, "b", GradientKind.UPDATE_OF_BATCH),
+                Map.of("W", GradientParts.Kind.SUM, "b", GradientParts.Kind.UPDATE_OF_BATCH),
                 kinds(new NoOp(), weights),
                 "biases have an updater of their own");
         OwnUpdates biases = new OwnUpdates();
         biases.setBiasUpdater(new NoOp());
         assertEquals(
-                Map.of("W", GradientKind.UPDATE_OF_BATCH, "b", GradientKind.SUM),
+                Map.of("W", GradientParts.Kind.UPDATE_OF_BATCH, "b", GradientParts.Kind.SUM),
                 kinds(new Sgd(1), biases),
                 "biases have an updater of their own");
     }
@@ -124,7 +126,13 @@ class GradientKindTest {
     void centersAreUpdatesOfTheBatchWithAnyUpdater() {
         for (IUpdater updater : new IUpdater[] {new Sgd(1), new NoOp()}) {
             assertEquals(
-                    Map.of("W", GradientKind.SUM, "b", GradientKind.SUM, "cL", GradientKind.UPDATE_OF_BATCH),
+                    Map.of(
+                            "W",
+                            GradientParts.Kind.SUM,
+                            "b",
+                            GradientParts.Kind.SUM,
+                            "cL",
+                            GradientParts.Kind.UPDATE_OF_BATCH),
                     ofCenterLoss(updater),
                     updater::toString);
         }

@@ -41,7 +41,7 @@ class GradientPartsTest {
     }
 
     private static GradientParts parts(MultiLayerNetwork network) {
-        return new GradientParts(SmallSteps.updater(network));
+        return new GradientParts(SmallSteps.updater(network).getUpdaterBlocks());
     }
 
     /** The first and the last number of each view of an array of 0, 1, 2, ... */

@@ -89,7 +89,7 @@ public class PenalizedGradientTest {
     }
 
     private static GradientParts parts(Model network) {
-        return new GradientParts(SmallSteps.updater(network));
+        return new GradientParts(SmallSteps.updater(network).getUpdaterBlocks());
     }
 
     private static Optional<String> add(Model network, PenalizedGradient penalty, StepKernels kernels) {

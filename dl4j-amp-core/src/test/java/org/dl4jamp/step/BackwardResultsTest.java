@@ -18,11 +18,10 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.dl4jamp.Networks;
 import org.dl4jamp.engine.WorkEvent;
-import org.dl4jamp.gradient.Clipping;
-import org.dl4jamp.gradient.GradientTerms;
 import org.dl4jamp.gradient.PenalizedGradient;
 import org.dl4jamp.gradient.PenalizedGradientTest;
 import org.dl4jamp.scale.DynamicLossScaler;
+import org.dl4jamp.step.TrainingStep.GradientTerms;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -39,7 +38,7 @@ class BackwardResultsTest {
 
     private static GradientTerms penalized(Model network) {
         return new GradientTerms(
-                Optional.of(new PenalizedGradient(0.06, 0.2, network)), 1, false, Clipping.NONE, false);
+                Optional.of(new PenalizedGradient(0.06, 0.2, network)), 1, false, SmallSteps.UNCLIPPED, false);
     }
 
     @Test
@@ -96,7 +95,8 @@ class BackwardResultsTest {
             float[] before = graph.params().ravel().toFloatVector();
             PenalizedGradient penalty =
                     new PenalizedGradient(PenalizedGradientTest.COEFFICIENT, PenalizedGradientTest.RADIUS, graph);
-            SmallSteps.install(graph, scaler, new GradientTerms(Optional.of(penalty), 1, false, Clipping.NONE, false));
+            SmallSteps.install(
+                    graph, scaler, new GradientTerms(Optional.of(penalty), 1, false, SmallSteps.UNCLIPPED, false));
             graph.fit(masked);
             // A learning rate of one subtracts the mean.
             float[] actual = Nd4j.createFromArray(before)

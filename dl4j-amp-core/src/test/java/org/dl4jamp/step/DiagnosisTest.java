@@ -4,9 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.List;
 import java.util.Optional;
+import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.dl4j.UpdaterCall;
+import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.gradient.GradientGroup;
+import org.dl4jamp.gradient.GradientParts;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.scale.Skip;
 import org.dl4jamp.scale.StaticLossScaler;
@@ -21,7 +27,7 @@ class DiagnosisTest {
     private static final String FIRST = "parameter \"b\" of layer \"layer1\"";
 
     private final MultiLayerNetwork network = SmallSteps.network(new Sgd(1));
-    private final ScaleUpdates scale = ScaleUpdates.each(new StaticLossScaler(1024));
+    private final ScaleUpdates scale = new ScaleUpdates(new StaticLossScaler(1024), Optional.empty());
     private final BackwardResults diagnosis = new BackwardResults(
             AmpNetwork.of(network), Optional.empty(), new GradientGroup(1, false, n -> n), scale, n -> n);
     private final INDArray features = SmallSteps.data(4).getFeatures();
@@ -63,7 +69,9 @@ class DiagnosisTest {
                         "labels 0 contain -Infinity at [1] in the batch of iteration 7",
                         Optional.empty()),
                 diagnosis.of(7, 0.5));
-        diagnosis.ends();
+        UpdaterCall byHand = new UpdaterCall(new DefaultGradient(), 7, 0, 4, LayerWorkspaceMgr.noWorkspaces());
+        GradientParts.Parted finite = new GradientParts.Parted(null, Nd4j.zeros(1), List.of(), List.of(), List.of());
+        diagnosis.takeByHand(byHand, finite, StepKernels.nd4j(), false);
         assertEquals(Skip.Cause.OVERFLOW, diagnosis.of(7, 0.5).cause());
     }
 

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Optional;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -28,7 +29,11 @@ class InstalledUpdaterTest {
     private final MultiLayerNetwork network = SmallSteps.network(new Adam(0.1));
     private final BaseMultiLayerUpdater<?> own = SmallSteps.updater(network);
     private final TrainingStep step = new TrainingStep(
-            "owner", AmpNetwork.of(network), ScaleUpdates.each(new NoLossScaler()), 3, SmallSteps.group(1, false));
+            "owner",
+            AmpNetwork.of(network),
+            new ScaleUpdates(new NoLossScaler(), Optional.empty()),
+            3,
+            SmallSteps.group(1, false));
     private final InstalledUpdater installed = step.updater();
     private final DataSet data = SmallSteps.data(6);
 

@@ -12,12 +12,12 @@ import org.deeplearning4j.nn.conf.GradientNormalization;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.Networks;
 import org.dl4jamp.OwnMeans;
-import org.dl4jamp.gradient.GradientTerms;
-import org.dl4jamp.gradient.WaitingGroup;
+import org.dl4jamp.gradient.GradientGroup.WaitingGroup;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.scale.SharedLossScale;
+import org.dl4jamp.step.TrainingStep.GradientTerms;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -188,7 +188,7 @@ class MicroBatchesTest {
     /** One that waits was scaled, though nothing is scaled any more. */
     @Test
     void restoredMicroBatchesWereScaled() {
-        ScaleUpdates scale = ScaleUpdates.each(scaler);
+        ScaleUpdates scale = new ScaleUpdates(scaler, Optional.empty());
         MultiLayerNetwork network = SmallSteps.network(new Sgd(0.5));
         TrainingStep step = new TrainingStep("owner", AmpNetwork.of(network), scale, 3, SmallSteps.group(2, false));
         step.installUpdater();
@@ -206,7 +206,7 @@ class MicroBatchesTest {
         TrainingStep step = new TrainingStep(
                 "owner",
                 AmpNetwork.of(network),
-                ScaleUpdates.together(scaler, shared, true),
+                new ScaleUpdates(scaler, Optional.of(shared)),
                 3,
                 SmallSteps.group(2, false));
         step.installUpdater();

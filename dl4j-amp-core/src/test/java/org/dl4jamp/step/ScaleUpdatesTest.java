@@ -11,31 +11,28 @@ import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.scale.LossScaler;
 import org.dl4jamp.scale.LossScalerState;
+import org.dl4jamp.scale.NoLossScaler;
 import org.dl4jamp.scale.SharedLossScale;
 import org.dl4jamp.scale.Skip;
 import org.junit.jupiter.api.Test;
 
 class ScaleUpdatesTest {
-    private static final Skip OVERFLOW = skip(Skip.Cause.OVERFLOW);
+    private static final Optional<Skip.Cause> OVERFLOW = Optional.of(Skip.Cause.OVERFLOW);
 
     private final DynamicLossScaler scaler =
             DynamicLossScaler.builder().initialScale(1024).growthInterval(2).build();
-    private final ScaleUpdates updates = ScaleUpdates.each(scaler);
-
-    private static Skip skip(Skip.Cause cause) {
-        return new Skip(cause, "what", Optional.empty());
-    }
+    private final ScaleUpdates updates = new ScaleUpdates(scaler, Optional.empty());
 
     @Test
     void aScalerIsUpdatedAfterEachStepThatWasScaled() {
         updates.count();
-        updates.taken();
+        updates.end(Optional.empty());
         assertEquals(1, scaler.state().growthTracker());
         updates.count();
-        updates.taken();
+        updates.end(Optional.empty());
         assertEquals(2048, scaler.scale());
         updates.count();
-        updates.skipped(OVERFLOW);
+        updates.end(OVERFLOW);
         assertEquals(1024, scaler.scale());
         assertFalse(updates.areLater());
         assertSame(scaler, updates.scaler());
@@ -47,7 +44,7 @@ class ScaleUpdatesTest {
         for (Skip.Cause cause : Skip.Cause.values()) {
             if (cause != Skip.Cause.OVERFLOW) {
                 updates.count();
-                updates.skipped(skip(cause));
+                updates.end(Optional.of(cause));
                 assertEquals(before, scaler.state(), cause.name());
             }
         }
@@ -56,22 +53,22 @@ class ScaleUpdatesTest {
     @Test
     void stepsOfAPauseLeaveTheScalerAsItWasUnlessAMicroBatchBeforeItWasScaled() {
         LossScalerState before = scaler.state();
-        updates.taken();
+        updates.end(Optional.empty());
         assertEquals(before, scaler.state(), "no micro-batch was counted");
         assertFalse(updates.arePaused());
         updates.pause(true);
         assertTrue(updates.arePaused());
         updates.count();
-        updates.taken();
+        updates.end(Optional.empty());
         assertEquals(before, scaler.state());
         updates.pause(false);
         updates.count();
         updates.pause(true);
         updates.count();
-        updates.skipped(OVERFLOW);
+        updates.end(OVERFLOW);
         assertEquals(512, scaler.scale());
         updates.count();
-        updates.skipped(OVERFLOW);
+        updates.end(OVERFLOW);
         assertEquals(512, scaler.scale(), "what was scaled belongs to the step before");
     }
 
@@ -79,24 +76,24 @@ class ScaleUpdatesTest {
     void restoredMicroBatchesCountAsScaled() {
         updates.pause(true);
         updates.restore();
-        updates.taken();
+        updates.end(Optional.empty());
         assertEquals(1, scaler.state().growthTracker());
     }
 
     @Test
     void aSharedScalerIsUpdatedAtTheEndOfTheIteration() {
         SharedLossScale shared = new SharedLossScale(scaler);
-        ScaleUpdates one = ScaleUpdates.together(scaler, shared, true);
-        ScaleUpdates other = ScaleUpdates.together(scaler, shared, true);
+        ScaleUpdates one = new ScaleUpdates(scaler, Optional.of(shared));
+        ScaleUpdates other = new ScaleUpdates(scaler, Optional.of(shared));
         assertTrue(one.areLater());
         one.begin("one");
         one.count();
-        one.skipped(OVERFLOW);
+        one.end(OVERFLOW);
         AmpException e = assertThrows(AmpException.class, () -> one.begin("one"));
         assertTrue(e.getMessage().contains("one is about to make a second step"), e::getMessage);
         other.begin("other");
         other.count();
-        other.taken();
+        other.end(Optional.empty());
         assertEquals(1024, scaler.scale());
         shared.update();
         assertEquals(512, scaler.scale());
@@ -106,10 +103,10 @@ class ScaleUpdatesTest {
     @Test
     void aNetworkInFp32SaysNothingOfASharedScale() {
         SharedLossScale shared = new SharedLossScale(scaler);
-        ScaleUpdates unscaled = ScaleUpdates.together(scaler, shared, false);
+        ScaleUpdates unscaled = new ScaleUpdates(new NoLossScaler(), Optional.of(shared));
         LossScalerState before = scaler.state();
         unscaled.count();
-        unscaled.skipped(OVERFLOW);
+        unscaled.end(OVERFLOW);
         shared.update();
         assertEquals(before, scaler.state());
     }
@@ -140,10 +137,10 @@ class ScaleUpdatesTest {
     @Test
     void aFactorIsANormalNumberInSinglePrecision() {
         for (double scale : new double[] {Float.MIN_NORMAL, 1, 1000.5, Float.MAX_VALUE}) {
-            assertEquals(scale, ScaleUpdates.each(new OwnScaler(scale)).factor());
+            assertEquals(scale, new ScaleUpdates(new OwnScaler(scale), Optional.empty()).factor());
         }
         for (double scale : new double[] {Float.MIN_NORMAL / 2, 0, -1, Float.MAX_VALUE * 2.0, Double.NaN}) {
-            ScaleUpdates bad = ScaleUpdates.each(new OwnScaler(scale));
+            ScaleUpdates bad = new ScaleUpdates(new OwnScaler(scale), Optional.empty());
             AmpException e = assertThrows(AmpException.class, bad::factor);
             assertTrue(
                     e.getMessage()

@@ -54,7 +54,7 @@ class SkippedStepsTest {
     }
 
     private String limitReached(LossScaler scaler, Skip skip) {
-        ScaleUpdates updates = ScaleUpdates.each(scaler);
+        ScaleUpdates updates = new ScaleUpdates(scaler, Optional.empty());
         updates.count();
         SkippedSteps steps = new SkippedSteps(log, updates, 3);
         return assertThrows(AmpException.class, () -> steps.add(skip, inARow(3)))
@@ -63,7 +63,7 @@ class SkippedStepsTest {
 
     @Test
     void anOverflowIsLoggedAtDebugWithTheScaleOfTheNextStep() {
-        ScaleUpdates updates = ScaleUpdates.each(dynamic());
+        ScaleUpdates updates = new ScaleUpdates(dynamic(), Optional.empty());
         updates.count();
         new SkippedSteps(log, updates, 3).add(skip(Skip.Cause.OVERFLOW), inARow(1));
         assertEquals(List.of("DEBUG Step skipped: something isn't finite; the loss scale is now 512.0"), logged());
@@ -72,7 +72,7 @@ class SkippedStepsTest {
     @Test
     void theScaleOfSeveralNetworksIsLoggedAsTheOneUntilTheirUpdate() {
         LossScaler scaler = dynamic();
-        ScaleUpdates updates = ScaleUpdates.together(scaler, new SharedLossScale(scaler), true);
+        ScaleUpdates updates = new ScaleUpdates(scaler, Optional.of(new SharedLossScale(scaler)));
         updates.count();
         new SkippedSteps(log, updates, 3).add(skip(Skip.Cause.OVERFLOW), inARow(1));
         assertEquals(
@@ -85,7 +85,7 @@ class SkippedStepsTest {
     void badDataAreAWarningThatSaysWhatTheScaleStaysAt() {
         for (Skip.Cause cause : List.of(Skip.Cause.BATCH, Skip.Cause.UNSCALED, Skip.Cause.LOSS)) {
             lines.list.clear();
-            new SkippedSteps(log, ScaleUpdates.each(dynamic()), 3).add(skip(cause), inARow(2));
+            new SkippedSteps(log, new ScaleUpdates(dynamic(), Optional.empty()), 3).add(skip(cause), inARow(2));
             String end = cause == Skip.Cause.LOSS ? "the loss scale stays" : "the loss scale stays at 1024.0";
             assertEquals(List.of("WARN Step skipped: something isn't finite; " + end), logged());
         }
@@ -93,7 +93,7 @@ class SkippedStepsTest {
 
     @Test
     void trainingStopsAtTheLimitAndNotBefore() {
-        SkippedSteps steps = new SkippedSteps(log, ScaleUpdates.each(dynamic()), 3);
+        SkippedSteps steps = new SkippedSteps(log, new ScaleUpdates(dynamic(), Optional.empty()), 3);
         steps.add(skip(Skip.Cause.BATCH), inARow(1));
         steps.add(skip(Skip.Cause.BATCH), inARow(2));
         AmpException atLimit = assertThrows(AmpException.class, () -> steps.add(skip(Skip.Cause.BATCH), inARow(3)));
@@ -132,7 +132,7 @@ class SkippedStepsTest {
         assertFalse(limitReached(dynamic(), skip(Skip.Cause.OVERFLOW)).contains(fixed), "it was lowered");
         assertFalse(limitReached(new NoLossScaler(), skip(Skip.Cause.OVERFLOW)).contains(fixed), "it's 1");
         LossScaler scaler = new StaticLossScaler(1024);
-        ScaleUpdates later = ScaleUpdates.together(scaler, new SharedLossScale(scaler), true);
+        ScaleUpdates later = new ScaleUpdates(scaler, Optional.of(new SharedLossScale(scaler)));
         later.count();
         SkippedSteps steps = new SkippedSteps(log, later, 1);
         String ofShared = assertThrows(AmpException.class, () -> steps.add(skip(Skip.Cause.OVERFLOW), inARow(1)))

@@ -3,6 +3,7 @@ package org.dl4jamp.step;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.function.UnaryOperator;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
@@ -19,12 +20,12 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.dl4jamp.Networks;
 import org.dl4jamp.gradient.Clipping;
-import org.dl4jamp.gradient.GradientTerms;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.UnscalingVertex;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.Place;
 import org.dl4jamp.scale.LossScaler;
+import org.dl4jamp.step.TrainingStep.GradientTerms;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
@@ -36,6 +37,7 @@ import org.nd4j.linalg.learning.config.Sgd;
 public final class SmallSteps {
     public static final int FEATURES = 3;
     public static final int CLASSES = 2;
+    public static final Clipping UNCLIPPED = new Clipping(OptionalDouble.empty(), OptionalDouble.empty());
 
     private SmallSteps() {}
 
@@ -104,7 +106,7 @@ public final class SmallSteps {
 
     /** Returns the operations on gradients in a group of micro-batches. */
     public static GradientTerms group(int microBatches, boolean appliesPartialGroups) {
-        return new GradientTerms(Optional.empty(), microBatches, appliesPartialGroups, Clipping.NONE, false);
+        return new GradientTerms(Optional.empty(), microBatches, appliesPartialGroups, SmallSteps.UNCLIPPED, false);
     }
 
     public static GradientTerms clipped(Clipping clipping) {
@@ -113,7 +115,8 @@ public final class SmallSteps {
 
     /** A training step whose updater stands in the network. */
     public static TrainingStep install(Model network, LossScaler scaler, GradientTerms terms) {
-        TrainingStep step = new TrainingStep("owner", AmpNetwork.of(network), ScaleUpdates.each(scaler), 3, terms);
+        TrainingStep step =
+                new TrainingStep("owner", AmpNetwork.of(network), new ScaleUpdates(scaler, Optional.empty()), 3, terms);
         step.installUpdater();
         return step;
     }

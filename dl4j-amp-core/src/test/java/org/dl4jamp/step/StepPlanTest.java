@@ -126,7 +126,7 @@ class StepPlanTest {
     }
 
     private static StepPlan plan(MultiLayerNetwork network, StepKernels kernels) {
-        return new StepPlan(updater(network), network.getGradientsViewArray(), kernels, Clipping.NONE);
+        return new StepPlan(updater(network), network.getGradientsViewArray(), kernels, SmallSteps.UNCLIPPED);
     }
 
     private static double difference(INDArray expected, INDArray actual) {
@@ -226,8 +226,8 @@ class StepPlanTest {
     @MethodSource("whateverTheEngineHasAPassForTheResultIsDl4js")
     void eachKindOfNumberIsDividedAndClippedInItsWay(Passes passes) {
         Clipping values = new Clipping(OptionalDouble.empty(), OptionalDouble.of(0.75));
-        assertUpdates(passes, Clipping.NONE, 1, 8, 2, 8, 2);
-        assertUpdates(passes, Clipping.NONE, 0.5, 4, 1, 8, 2);
+        assertUpdates(passes, SmallSteps.UNCLIPPED, 1, 8, 2, 8, 2);
+        assertUpdates(passes, SmallSteps.UNCLIPPED, 0.5, 4, 1, 8, 2);
         assertUpdates(passes, values, 1, 0.75f, 0.75f, 8, 2);
         assertUpdates(passes, values, 0.5, 0.75f, 0.75f, 8, 2);
     }
@@ -240,7 +240,7 @@ class StepPlanTest {
         view.assign(8);
         Passes passes = new Passes("all", updater -> true, new ArrayList<>());
         UpdaterCall call = new UpdaterCall(new DefaultGradient(view), 0, 0, 4, LayerWorkspaceMgr.noWorkspaces());
-        new StepPlan(updater(network), view, passes, Clipping.NONE).run(call, 4, 0.5);
+        new StepPlan(updater(network), view, passes, SmallSteps.UNCLIPPED).run(call, 4, 0.5);
         assertEquals(
                 List.of(8f),
                 passes.updates().stream().map(StepKernels.Update::divisor).toList());

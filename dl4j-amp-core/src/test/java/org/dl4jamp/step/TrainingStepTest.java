@@ -20,11 +20,11 @@ import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.dl4jamp.Networks;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.gradient.Clipping;
-import org.dl4jamp.gradient.GradientTerms;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.scale.SharedLossScale;
+import org.dl4jamp.step.TrainingStep.GradientTerms;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -204,7 +204,7 @@ class TrainingStepTest {
         SharedLossScale shared = new SharedLossScale(scaler);
         MultiLayerNetwork network = SmallSteps.network(new Sgd(0.5));
         TrainingStep step = new TrainingStep(
-                "owner", AmpNetwork.of(network), ScaleUpdates.together(scaler, shared, true), 3, PLAIN);
+                "owner", AmpNetwork.of(network), new ScaleUpdates(scaler, Optional.of(shared)), 3, PLAIN);
         step.installUpdater();
         network.fit(data);
         AmpException e = assertThrows(AmpException.class, () -> network.fit(data));

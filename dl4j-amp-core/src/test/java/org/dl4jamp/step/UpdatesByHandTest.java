@@ -17,11 +17,12 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
+import org.dl4jamp.gradient.GradientGroup;
 import org.dl4jamp.gradient.GradientGroup.EffectiveBatch;
 import org.dl4jamp.gradient.GradientParts;
-import org.dl4jamp.gradient.NonFiniteSource;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.scale.NoLossScaler;
 import org.dl4jamp.scale.Skip;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -36,8 +37,8 @@ class UpdatesByHandTest {
     private Logger log;
     private final StepKernels kernels = StepKernels.nd4j();
 
-    private UpdatesByHand updates(boolean needNorm) {
-        return new UpdatesByHand(log, new NonFiniteSource(AmpNetwork.of(network)), 3, needNorm);
+    private SkippedSteps updates() {
+        return new SkippedSteps(log, new ScaleUpdates(new NoLossScaler(), Optional.empty()), 3);
     }
 
     @BeforeEach
@@ -63,7 +64,10 @@ class UpdatesByHandTest {
     }
 
     private EffectiveBatch check(boolean needNorm, GradientParts.Parted gradients) {
-        return updates(needNorm).check(call(7), gradients, 4, kernels);
+        ScaleUpdates scale = new ScaleUpdates(new NoLossScaler(), Optional.empty());
+        BackwardResults results = new BackwardResults(
+                AmpNetwork.of(network), Optional.empty(), new GradientGroup(1, false, n -> n), scale, n -> n);
+        return results.takeByHand(call(7), gradients, kernels, needNorm);
     }
 
     @Test
@@ -84,7 +88,7 @@ class UpdatesByHandTest {
                     gradients(numbers(1, 2), numbers(Float.NaN)))) {
                 Skip skip = check(needNorm, bad).skip().orElseThrow();
                 assertEquals(Skip.Cause.UNSCALED, skip.cause());
-                assertEquals("gradients that the updater was given by hand in iteration 7 aren't finite", skip.what());
+                assertEquals("gradients that the updater was given by hand weren't finite in iteration 7", skip.what());
                 assertEquals(Optional.empty(), skip.first(), "no parameter is to blame");
                 assertArrayEquals(new float[3], bad.all().toFloatVector());
             }
@@ -108,8 +112,8 @@ class UpdatesByHandTest {
 
     @Test
     void theLogNamesTheFirstParameterIfThereIsOne() {
-        updates(false).skip(skip(Optional.of("parameter \"W\"")));
-        updates(false).skip(skip(Optional.empty()));
+        updates().addByHand(skip(Optional.of("parameter \"W\"")));
+        updates().addByHand(skip(Optional.empty()));
         assertEquals(
                 List.of(
                         "Update skipped: these aren't finite, first those of parameter \"W\"",
@@ -119,18 +123,18 @@ class UpdatesByHandTest {
 
     @Test
     void tooManyInARowEndInAnException() {
-        UpdatesByHand updates = updates(false);
+        SkippedSteps updates = updates();
         Skip bad = skip(Optional.empty());
-        updates.skip(bad);
-        updates.skip(bad);
-        updates.taken();
-        updates.skip(bad);
-        updates.skip(bad);
-        AmpException e = assertThrows(AmpException.class, () -> updates.skip(bad));
+        updates.addByHand(bad);
+        updates.addByHand(bad);
+        updates.takenByHand();
+        updates.addByHand(bad);
+        updates.addByHand(bad);
+        AmpException e = assertThrows(AmpException.class, () -> updates.addByHand(bad));
         assertTrue(
                 e.getMessage()
                         .startsWith("3 updates in a row were skipped (maxConsecutiveSkips(3)): these aren't finite"),
                 e::getMessage);
-        assertThrows(AmpException.class, () -> updates.skip(bad));
+        assertThrows(AmpException.class, () -> updates.addByHand(bad));
     }
 }
