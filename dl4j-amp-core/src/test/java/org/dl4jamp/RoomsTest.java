@@ -29,7 +29,7 @@ class RoomsTest {
         room("precision");
         room("scale", "precision");
         room("dl4j", "precision");
-        room("config", "precision", "scale", "dl4j");
+        room("config", "precision", "scale");
         room("policy", "precision", "config");
         room("twin", "precision", "dl4j");
         room("layer.standin", "dl4j", "twin");

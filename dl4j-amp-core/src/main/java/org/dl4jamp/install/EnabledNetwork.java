@@ -56,7 +56,7 @@ public final class EnabledNetwork extends Installation {
      * @throws AmpException if it can't be done, with the reason; the network is then as it was
      */
     public static EnabledNetwork enable(Object owner, AmpNetwork network, AmpConfig config) {
-        Preconditions.check(network);
+        Preconditions.check(network, true);
         ResolvedConfig settings = ResolvedConfig.of(config, network.graphOfInstances());
         ScaleUpdates scale = settings.scaleUpdates(network);
         TrainingStep step = new TrainingStep(
@@ -66,6 +66,14 @@ public final class EnabledNetwork extends Installation {
         enabled.install(settings.engine().engine());
         settings.announce();
         return enabled;
+    }
+
+    /** Returns the owner of a network's mixed precision; empty if it has none. */
+    public static Optional<Object> ownerOf(AmpNetwork network) {
+        return Optional.of(network)
+                .filter(AmpNetwork::isInitialized)
+                .flatMap(view -> TrainingStep.of(view.updater()).or(() -> guardOf(view, TrainingStep.class)))
+                .map(TrainingStep::owner);
     }
 
     public ResolvedConfig settings() {

@@ -9,13 +9,13 @@ import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.layers.IOutputLayer;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
+import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.engine.ComputeEngine;
+import org.dl4jamp.engine.Engines;
 import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.inference.FoldedGroup;
 import org.dl4jamp.inference.FoldedLayer;
-import org.dl4jamp.inference.GroupVertex;
 import org.dl4jamp.inference.InferenceGuard;
-import org.dl4jamp.inference.PassThroughLayer;
 import org.dl4jamp.inference.WatchedWeights;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.GroupLayer;
@@ -25,6 +25,10 @@ import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.VertexPlace;
 import org.dl4jamp.policy.FusionGroup;
 import org.dl4jamp.policy.InferencePlan;
+import org.dl4jamp.policy.InferencePlanner;
+import org.dl4jamp.policy.NetworkGraph;
+import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.twin.Gate;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -37,9 +41,38 @@ public final class InferenceInstallation extends Installation {
     private final Map<FusionGroup, FoldedGroup> groups = new HashMap<>();
     private final List<WatchedWeights> weights = new CopyOnWriteArrayList<>();
 
-    public InferenceInstallation(AmpNetwork network, InferencePlan inference, InferenceGuard guard) {
-        super(network, inference.plan(), guard, "InferenceMode.close");
+    private InferenceInstallation(Object owner, AmpNetwork network, InferencePlan inference) {
+        super(network, inference.plan(), new InferenceGuard(owner, new Gate()), "InferenceMode.close");
         this.inference = inference;
+    }
+
+    /**
+     * Enters inference mode. The caller holds the network's monitor.
+     *
+     * @param owner returned by {@link InferenceGuard#owner()}
+     * @throws AmpException if it can't be done, with the reason; the network is then as it was
+     */
+    public static InferenceInstallation enter(Object owner, AmpNetwork network, AmpConfig config) {
+        Preconditions.check(network, false);
+        Engines.Choice engine = Engines.choose(config.engine(), config.precision());
+        NetworkGraph graph = network.graphOfInstances();
+        InferencePlan inference = InferencePlanner.groups(
+                graph,
+                ResolvedConfig.plan(config, engine, graph),
+                engine.engine(),
+                network.order(),
+                network.takesDetachedActivations());
+        InferenceInstallation entered = new InferenceInstallation(owner, network, inference);
+        entered.install(engine.engine());
+        return entered;
+    }
+
+    /** Returns the owner of a network's inference mode; empty if it is in none. */
+    public static Optional<Object> ownerOf(AmpNetwork network) {
+        return Optional.of(network)
+                .filter(AmpNetwork::isInitialized)
+                .flatMap(view -> guardOf(view, InferenceGuard.class))
+                .map(InferenceGuard::owner);
     }
 
     @Override
@@ -57,13 +90,16 @@ public final class InferenceInstallation extends Installation {
                     .map(layer -> setup(name, Wrappers.itself(layer, session.casting()))
                             .wrapper());
         }
-        return inference
-                .ledBy(name)
-                .map(group -> groupWrapper(name, head(group, master), group))
-                .or(() -> inference
-                        .followedBy(name)
-                        .map(group -> groupWrapper(name, passThrough(name, master, group), group)))
-                .or(() -> Optional.of(alone(name)));
+        return Optional.of(groupOf(name)
+                .<TwinLayer>map(group -> new GroupLayer(
+                        setup(name, group.head().equals(name) ? head(group, master) : follower(group, name)),
+                        folded(group).membership(name),
+                        () -> alone(name)))
+                .orElseGet(() -> alone(name)));
+    }
+
+    private Optional<FusionGroup> groupOf(String name) {
+        return inference.ledBy(name).or(() -> inference.followedBy(name));
     }
 
     private TwinSetup setup(String name, Twin twin) {
@@ -81,25 +117,13 @@ public final class InferenceInstallation extends Installation {
         }
     }
 
-    private TwinLayer groupWrapper(String name, Twin twin, FusionGroup group) {
-        return new GroupLayer(setup(name, twin), folded(group).membership(name), () -> alone(name));
-    }
-
     private FoldedGroup folded(FusionGroup group) {
         return groups.computeIfAbsent(group, made -> new FoldedGroup(made, masters));
     }
 
-    private Twin passThrough(String name, Layer master, FusionGroup group) {
+    private Twin follower(FusionGroup group, String name) {
         DataType type = plan.row(name).output().dataType().orElseThrow();
-        return new Twin(
-                new PassThroughLayer(master, session),
-                type,
-                false,
-                Twin.Retention.INPUT,
-                null,
-                folded(group).member(),
-                session.casting(),
-                type);
+        return folded(group).follower(masters.get(name), session, type);
     }
 
     private Twin head(FusionGroup group, Layer master) {
@@ -126,15 +150,9 @@ public final class InferenceInstallation extends Installation {
             return Optional.empty();
         }
         VertexRequest request = wrappers.request(place);
-        return inference
-                .followedBy(place.name())
-                .<GraphVertex>map(group -> new GroupVertex(
-                        request,
-                        1 - group.sum().orElseThrow().summand(),
-                        folded(group).membership(place.name()),
-                        session.sum(request, group),
-                        session.vertex(request)))
-                .or(() -> Optional.of(session.vertex(request)));
+        return Optional.of(groupOf(place.name())
+                .map(group -> folded(group).sum(request, session))
+                .orElseGet(() -> session.vertex(request)));
     }
 
     /** Has the weights of all layers taken over before they're used the next time. */

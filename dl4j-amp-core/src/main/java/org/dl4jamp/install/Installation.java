@@ -15,6 +15,7 @@ import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.layer.TwinLayer;
+import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.layer.standin.StandIns;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.LayerPlace;
@@ -102,6 +103,7 @@ public abstract class Installation {
     /** The network's own layers by their names, in its order. */
     final Map<String, Layer> masters = new LinkedHashMap<>();
 
+    private ComputeEngine engine;
     ComputeEngine.EngineSession session;
     Wrappers wrappers;
     private final StepGuard guard;
@@ -119,7 +121,8 @@ public abstract class Installation {
     }
 
     /** Installs everything or, if that fails, nothing. The caller holds the network's monitor. */
-    public final void install(ComputeEngine engine) {
+    final void install(ComputeEngine with) {
+        engine = with;
         try {
             network.layers()
                     .forEach(place -> masters.put(place.name(), place.current().get()));
@@ -141,6 +144,25 @@ public abstract class Installation {
             undo();
             throw e;
         }
+    }
+
+    /** Returns the guard that the wrappers in a network share; empty if they have none of that kind. */
+    static <T extends StepGuard> Optional<T> guardOf(AmpNetwork network, Class<T> kind) {
+        return network.layers().stream()
+                .map(place -> StandIn.behind(place.current().get()))
+                .filter(TwinLayer.class::isInstance)
+                .map(layer -> ((TwinLayer) layer).guard())
+                .filter(kind::isInstance)
+                .map(kind::cast)
+                .findFirst();
+    }
+
+    public final PrecisionPlan plan() {
+        return plan;
+    }
+
+    public final String engineName() {
+        return engine.name();
     }
 
     /** Returns how many parameters the largest layer in lower precision has. */

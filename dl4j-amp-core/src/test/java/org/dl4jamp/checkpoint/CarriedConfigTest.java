@@ -12,8 +12,10 @@ import java.util.Optional;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.graph.MergeVertex;
+import org.deeplearning4j.nn.conf.graph.ScaleVertex;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
@@ -224,6 +226,23 @@ class CarriedConfigTest {
         assertEquals("onednn", CarriedConfig.read(twice).orElseThrow().engine());
         assertEquals(1, twice.getConf(0).getLayer().getConstraints().size());
         assertCarried(CarriedConfig.read(once));
+    }
+
+    @Test
+    void newSettingsOfAGraphReplaceOlderOnes() {
+        AmpConfig other = AmpConfig.builder().engine("onednn").build();
+        assertCarriedThroughText(CarriedConfig.attach(CarriedConfig.attach(SmallNetworks.graph(), other), CONFIG));
+    }
+
+    @Test
+    void aGraphWithoutLayersHasNothingToHoldThem() {
+        ComputationGraphConfiguration empty = new NeuralNetConfiguration.Builder()
+                .graphBuilder()
+                .addInputs("in")
+                .addVertex("scale", new ScaleVertex(2), "in")
+                .setOutputs("scale")
+                .build();
+        assertThrows(AmpException.class, () -> CarriedConfig.attach(empty, CONFIG));
     }
 
     @Test
