@@ -158,21 +158,18 @@ public final class EnabledNetwork extends Installation {
     @Override
     Optional<TwinLayer> wrapper(String name) {
         Layer master = masters.get(name);
-        boolean untouched = wrappers.isUntouched(name);
+        boolean untouched = isUntouched(name);
         if (untouched && !isAlwaysWrapped(master) && (master.numParams() == 0 || !plan.anyHalf())) {
             return Optional.empty();
         }
-        Twin twin =
-                untouched ? Wrappers.itself(master, session.casting()) : session.twin(wrappers.request(name, master));
-        return Optional.of(wrappers.setup(name, master, twin, gradientScale).wrapper());
+        Twin twin = untouched ? itself(master, session.casting()) : session.twin(request(name, master));
+        return Optional.of(setup(name, twin, gradientScale).wrapper());
     }
 
     /** Layers compute for themselves in a pause. Those that notify the step, or that it has to stop, need a wrapper. */
     @Override
     Optional<TwinLayer> wrapperInPause(String name) {
-        return Optional.of(masters.get(name))
-                .filter(this::isAlwaysWrapped)
-                .map(master -> wrappers.floatWrapper(name, master));
+        return isAlwaysWrapped(masters.get(name)) ? Optional.of(floatWrapper(name)) : Optional.empty();
     }
 
     /**
@@ -218,8 +215,8 @@ public final class EnabledNetwork extends Installation {
         if (master.numParams() > 0) {
             return Optional.of(new UnscalingVertex(master, gradientScale));
         }
-        if (wrappers.isByEngine(place.name())) {
-            return Optional.of(session.vertex(wrappers.request(place)));
+        if (isByEngine(place.name())) {
+            return Optional.of(session.vertex(request(place)));
         }
         return plan.row(place.name()).output() == Precision.HALF
                         && network.graph().node(place.name()).vertex() instanceof ElementWiseVertex elements

@@ -84,11 +84,10 @@ public final class InferenceInstallation extends Installation {
     @Override
     Optional<TwinLayer> wrapper(String name) {
         Layer master = masters.get(name);
-        if (wrappers.isUntouched(name)) {
+        if (isUntouched(name)) {
             return Optional.of(master)
                     .filter(layer -> layer instanceof IOutputLayer || layer.numParams() > 0)
-                    .map(layer -> setup(name, Wrappers.itself(layer, session.casting()))
-                            .wrapper());
+                    .map(layer -> setup(name, itself(layer, session.casting())).wrapper());
         }
         return Optional.of(groupOf(name)
                 .<TwinLayer>map(group -> new GroupLayer(
@@ -103,14 +102,14 @@ public final class InferenceInstallation extends Installation {
     }
 
     private TwinSetup setup(String name, Twin twin) {
-        return wrappers.setup(name, masters.get(name), twin, GradientScale.none());
+        return setup(name, twin, GradientScale.none());
     }
 
     private TwinLayer alone(String name) {
         // Members of a group are made in the middle of a pass.
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             Layer master = masters.get(name);
-            Twin twin = session.twin(wrappers.request(name, master));
+            Twin twin = session.twin(request(name, master));
             boolean converts = twin.weights() != Twin.Weights.MASTER;
             return setup(name, converts ? twin.with(watched(twin, () -> {}, List.of(master))) : twin)
                     .wrapper();
@@ -133,7 +132,7 @@ public final class InferenceInstallation extends Installation {
                 .orElse(null);
         FoldedLayer folded = new FoldedLayer(
                 master, normalization, function, plan.row(group.head()).precision());
-        Twin twin = session.head(wrappers.request(group.head(), folded.layer()), group);
+        Twin twin = session.head(request(group.head(), folded.layer()), group);
         List<Layer> of = normalization == null ? List.of(master) : List.of(master, normalization);
         return twin.with(folded(group).ledBy(folded, watched(twin, folded::fold, of)));
     }
@@ -146,10 +145,10 @@ public final class InferenceInstallation extends Installation {
 
     @Override
     Optional<? extends GraphVertex> vertex(VertexPlace place) {
-        if (place.current().get().numParams() > 0 || !wrappers.isByEngine(place.name())) {
+        if (place.current().get().numParams() > 0 || !isByEngine(place.name())) {
             return Optional.empty();
         }
-        VertexRequest request = wrappers.request(place);
+        VertexRequest request = request(place);
         return Optional.of(groupOf(place.name())
                 .map(group -> folded(group).sum(request, session))
                 .orElseGet(() -> session.vertex(request)));

@@ -24,7 +24,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
-class LayerReplacementTest {
+class ReplacementTest {
     private final MultiLayerNetwork network = Networks.init(Networks.mlp());
     private final AmpNetwork view = AmpNetwork.of(network);
     private final LayerPlace real = view.layers().get(0);
@@ -41,14 +41,14 @@ class LayerReplacementTest {
         InferenceGuard guard = new InferenceGuard(this, new Gate());
         TwinLayer wrapper = new TwinSetup(
                         own,
-                        Wrappers.itself(own, Casting.ND4J),
+                        Installation.itself(own, Casting.ND4J),
                         DataType.FLOAT,
                         DataType.FLOAT,
                         LayerContext.CHAIN,
                         GradientScale.none(),
                         guard)
                 .wrapper();
-        LayerReplacement replacement = new LayerReplacement(view, observed, wrapper, Optional::empty);
+        Replacement replacement = new Replacement.OfLayer(view, observed, wrapper, Optional::empty);
         replacement.putIn();
         guard.gate().open("enabled", () -> {});
         INDArray input = Nd4j.rand(DataType.FLOAT, 2, own.getParam("W").size(0));
