@@ -36,7 +36,6 @@ public final class FoldedGroup {
     private record Handed(String to, INDArray activations) {}
 
     private final FusionGroup group;
-    private final List<String> members;
     private final List<Layer> masters;
     private final Map<Thread, Handed> handed = new WeakHashMap<>();
     private FoldedLayer folded;
@@ -45,9 +44,10 @@ public final class FoldedGroup {
     /** @param layers the network's own layers by their names */
     public FoldedGroup(FusionGroup group, Map<String, Layer> layers) {
         this.group = group;
-        this.members = group.members();
-        this.masters =
-                members.stream().map(layers::get).filter(Objects::nonNull).toList();
+        this.masters = group.members().stream()
+                .map(layers::get)
+                .filter(Objects::nonNull)
+                .toList();
     }
 
     /**
@@ -86,6 +86,7 @@ public final class FoldedGroup {
 
     /** Returns the part of a layer or vertex in the group. */
     public GroupLayer.Membership membership(String name) {
+        List<String> members = group.members();
         int position = members.indexOf(name);
         return new GroupLayer.Membership() {
             @Override

@@ -28,7 +28,6 @@ import org.dl4jamp.precision.Precision;
 import org.dl4jamp.step.ScaleUpdates;
 import org.dl4jamp.step.StepCounts;
 import org.dl4jamp.step.TrainingStep;
-import org.dl4jamp.twin.Twin;
 
 /** Mixed precision in a network that is trained: its settings, training step and wrappers, until they are removed. */
 public final class EnabledNetwork extends Installation {
@@ -37,15 +36,18 @@ public final class EnabledNetwork extends Installation {
 
     private final ResolvedConfig settings;
     private final TrainingStep step;
-    private final GradientScale gradientScale;
     private final Pauses pauses;
     private Layer anchor;
 
     private EnabledNetwork(AmpNetwork network, ResolvedConfig settings, ScaleUpdates scale, TrainingStep step) {
-        super(network, settings.plan(), step, "MixedPrecision.close");
+        super(
+                network,
+                settings.plan(),
+                step,
+                new GradientScale(scale::factor, settings.plan().precision() == Precision.HALF),
+                "MixedPrecision.close");
         this.settings = settings;
         this.step = step;
-        this.gradientScale = new GradientScale(scale::factor, plan.precision() == Precision.HALF);
         this.pauses = new Pauses(step, scale, this);
     }
 
@@ -118,12 +120,7 @@ public final class EnabledNetwork extends Installation {
         }
     }
 
-    /**
-     * Makes a step of the micro-batches that wait for more.
-     *
-     * @return whether any were waiting
-     * @throws AmpException if mixed precision is removed, or it's called within a pass of the network
-     */
+    /** Makes a step of the micro-batches that wait for more. Returns whether any were waiting. */
     public boolean applyPartialGroup() {
         Model network = step.network();
         NetworkCall.refuseInPass("MixedPrecision.applyPartialGroup", network);
@@ -158,12 +155,8 @@ public final class EnabledNetwork extends Installation {
     @Override
     Optional<TwinLayer> wrapper(String name) {
         Layer master = masters.get(name);
-        boolean untouched = isUntouched(name);
-        if (untouched && !isAlwaysWrapped(master) && (master.numParams() == 0 || !plan.anyHalf())) {
-            return Optional.empty();
-        }
-        Twin twin = untouched ? itself(master, session.casting()) : session.twin(request(name, master));
-        return Optional.of(setup(name, twin, gradientScale).wrapper());
+        boolean stays = isUntouched(name) && !isAlwaysWrapped(master) && (master.numParams() == 0 || !plan.anyHalf());
+        return stays ? Optional.empty() : Optional.of(setup(name, twin(name)).wrapper());
     }
 
     /** Layers compute for themselves in a pause. Those that notify the step, or that it has to stop, need a wrapper. */

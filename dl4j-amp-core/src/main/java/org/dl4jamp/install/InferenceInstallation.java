@@ -15,12 +15,12 @@ import org.dl4jamp.engine.Engines;
 import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.inference.FoldedGroup;
 import org.dl4jamp.inference.FoldedLayer;
-import org.dl4jamp.inference.InferenceGuard;
 import org.dl4jamp.inference.WatchedWeights;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.GroupLayer;
+import org.dl4jamp.layer.LossScalingLayer;
+import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.layer.TwinLayer;
-import org.dl4jamp.layer.TwinSetup;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.VertexPlace;
 import org.dl4jamp.policy.FusionGroup;
@@ -33,23 +33,55 @@ import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /** The installation of inference mode. Updater and gradients stay as they are. */
 public final class InferenceInstallation extends Installation {
+    /**
+     * Lets wrappers infer, and refuses to train: the weights that twins compute with are those of before.
+     *
+     * @param owner the inference mode that this belongs to
+     */
+    record Guard(Object owner, Gate gate) implements StepGuard {
+        @Override
+        public void trains() {
+            throw new AmpException(
+                    "The network is in inference mode, in which it can't be trained: parameters, updater and iteration"
+                            + " are as they were."
+                            + " Call close() on its InferenceMode first, which InferenceMode.of(network) finds; for"
+                            + " training in mixed precision then call MixedPrecision.enable(network)");
+        }
+
+        @Override
+        public void backwardBegins(LossScalingLayer output, INDArray labels) {
+            trains();
+        }
+
+        @Override
+        public boolean infersOnly() {
+            return true;
+        }
+
+        @Override
+        public boolean skippedLastStep() {
+            return false;
+        }
+    }
+
     private final InferencePlan inference;
     private final Map<FusionGroup, FoldedGroup> groups = new HashMap<>();
     private final List<WatchedWeights> weights = new CopyOnWriteArrayList<>();
 
     private InferenceInstallation(Object owner, AmpNetwork network, InferencePlan inference) {
-        super(network, inference.plan(), new InferenceGuard(owner, new Gate()), "InferenceMode.close");
+        super(network, inference.plan(), new Guard(owner, new Gate()), GradientScale.none(), "InferenceMode.close");
         this.inference = inference;
     }
 
     /**
      * Enters inference mode. The caller holds the network's monitor.
      *
-     * @param owner returned by {@link InferenceGuard#owner()}
+     * @param owner returned by {@link Guard#owner()}
      * @throws AmpException if it can't be done, with the reason; the network is then as it was
      */
     public static InferenceInstallation enter(Object owner, AmpNetwork network, AmpConfig config) {
@@ -71,8 +103,8 @@ public final class InferenceInstallation extends Installation {
     public static Optional<Object> ownerOf(AmpNetwork network) {
         return Optional.of(network)
                 .filter(AmpNetwork::isInitialized)
-                .flatMap(view -> guardOf(view, InferenceGuard.class))
-                .map(InferenceGuard::owner);
+                .flatMap(view -> guardOf(view, Guard.class))
+                .map(Guard::owner);
     }
 
     @Override
@@ -84,10 +116,8 @@ public final class InferenceInstallation extends Installation {
     @Override
     Optional<TwinLayer> wrapper(String name) {
         Layer master = masters.get(name);
-        if (isUntouched(name)) {
-            return Optional.of(master)
-                    .filter(layer -> layer instanceof IOutputLayer || layer.numParams() > 0)
-                    .map(layer -> setup(name, itself(layer, session.casting())).wrapper());
+        if (isUntouched(name) && !(master instanceof IOutputLayer) && master.numParams() == 0) {
+            return Optional.empty();
         }
         return Optional.of(groupOf(name)
                 .<TwinLayer>map(group -> new GroupLayer(
@@ -101,17 +131,12 @@ public final class InferenceInstallation extends Installation {
         return inference.ledBy(name).or(() -> inference.followedBy(name));
     }
 
-    private TwinSetup setup(String name, Twin twin) {
-        return setup(name, twin, GradientScale.none());
-    }
-
     private TwinLayer alone(String name) {
         // Members of a group are made in the middle of a pass.
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-            Layer master = masters.get(name);
-            Twin twin = session.twin(request(name, master));
+            Twin twin = twin(name);
             boolean converts = twin.weights() != Twin.Weights.MASTER;
-            return setup(name, converts ? twin.with(watched(twin, () -> {}, List.of(master))) : twin)
+            return setup(name, converts ? twin.with(watched(twin, () -> {}, List.of(masters.get(name)))) : twin)
                     .wrapper();
         }
     }

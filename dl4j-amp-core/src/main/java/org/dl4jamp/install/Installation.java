@@ -45,16 +45,18 @@ public abstract class Installation {
     ComputeEngine.EngineSession session;
     private LayerContexts contexts;
     private final StepGuard guard;
+    final GradientScale gradientScale;
     private final String removal;
     private final Deque<Runnable> undo = new ArrayDeque<>();
     private final List<Replacement> replacements = new ArrayList<>();
     private volatile boolean removed;
 
     /** @param removal name of the public method that calls {@link #remove}, for messages */
-    Installation(AmpNetwork network, PrecisionPlan plan, StepGuard guard, String removal) {
+    Installation(AmpNetwork network, PrecisionPlan plan, StepGuard guard, GradientScale gradientScale, String removal) {
         this.network = network;
         this.plan = plan;
         this.guard = guard;
+        this.gradientScale = gradientScale;
         this.removal = removal;
     }
 
@@ -107,6 +109,12 @@ public abstract class Installation {
         return plan.row(name).engine().equals(UNTOUCHED);
     }
 
+    /** Returns the engine's twin of a layer, or the layer itself if the plan leaves it as it is. */
+    Twin twin(String name) {
+        Layer master = masters.get(name);
+        return isUntouched(name) ? itself(master, session.casting()) : session.twin(request(name, master));
+    }
+
     /** Returns the request for the twin of a layer. */
     TwinRequest request(String name, Layer master) {
         PrecisionPlan.Row row = plan.row(name);
@@ -148,8 +156,9 @@ public abstract class Installation {
     }
 
     /** Returns the setup of a wrapper with the input and output types of the plan. */
-    TwinSetup setup(String name, Twin twin, GradientScale scale) {
-        return new TwinSetup(masters.get(name), twin, storage(), emitted(name), contexts.of(name), scale, guard);
+    TwinSetup setup(String name, Twin twin) {
+        return new TwinSetup(
+                masters.get(name), twin, storage(), emitted(name), contexts.of(name), gradientScale, guard);
     }
 
     private DataType storage() {

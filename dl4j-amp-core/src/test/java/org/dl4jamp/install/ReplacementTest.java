@@ -10,7 +10,6 @@ import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.Networks;
-import org.dl4jamp.inference.InferenceGuard;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.TwinSetup;
@@ -38,7 +37,7 @@ class ReplacementTest {
     /** A pass of another thread may call the layer, without a lock, as soon as it is in the network. */
     @Test
     void aLayerHasItsInputBeforeAPassCanCallIt() {
-        InferenceGuard guard = new InferenceGuard(this, new Gate());
+        InferenceInstallation.Guard guard = new InferenceInstallation.Guard(this, new Gate());
         TwinLayer wrapper = new TwinSetup(
                         own,
                         Installation.itself(own, Casting.ND4J),
