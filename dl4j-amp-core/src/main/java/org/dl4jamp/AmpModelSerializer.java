@@ -121,8 +121,7 @@ public final class AmpModelSerializer {
      *     corrupt, larger than 1 MB or newer than this dl4j-amp
      */
     public static MultiLayerNetwork restoreMultiLayerNetwork(File file, boolean loadUpdater) throws IOException {
-        return ModelZip.read(
-                file, zip -> ModelSerializer.restoreMultiLayerNetwork(zip, loadUpdater), MixedPrecision::enable);
+        return ModelZip.read(file, loadUpdater, ModelSerializer::restoreMultiLayerNetwork, MixedPrecision::enable);
     }
 
     /** As {@link #restoreMultiLayerNetwork(InputStream, boolean)}, with the updater's state. */
@@ -133,17 +132,14 @@ public final class AmpModelSerializer {
     /** As {@link #restoreMultiLayerNetwork(File, boolean)}, from a stream that is read to its end and closed. */
     public static MultiLayerNetwork restoreMultiLayerNetwork(InputStream stream, boolean loadUpdater)
             throws IOException {
-        return ModelZip.read(
-                stream, zip -> ModelSerializer.restoreMultiLayerNetwork(zip, loadUpdater), MixedPrecision::enable);
+        return ModelZip.read(stream, loadUpdater, ModelSerializer::restoreMultiLayerNetwork, MixedPrecision::enable);
     }
 
     /** As {@link #restoreMultiLayerNetwork(File, boolean)}, with the normalizer that was saved, or null. */
     public static Pair<MultiLayerNetwork, Normalizer> restoreMultiLayerNetworkAndNormalizer(
             File file, boolean loadUpdater) throws IOException {
         return ModelZip.read(
-                file,
-                zip -> ModelSerializer.restoreMultiLayerNetworkAndNormalizer(zip, loadUpdater),
-                AmpModelSerializer::enable);
+                file, loadUpdater, ModelSerializer::restoreMultiLayerNetworkAndNormalizer, AmpModelSerializer::enable);
     }
 
     /**
@@ -154,7 +150,8 @@ public final class AmpModelSerializer {
             InputStream stream, boolean loadUpdater) throws IOException {
         return ModelZip.read(
                 stream,
-                zip -> ModelSerializer.restoreMultiLayerNetworkAndNormalizer(zip, loadUpdater),
+                loadUpdater,
+                ModelSerializer::restoreMultiLayerNetworkAndNormalizer,
                 AmpModelSerializer::enable);
     }
 
@@ -175,8 +172,7 @@ public final class AmpModelSerializer {
 
     /** As {@link #restoreMultiLayerNetwork(File, boolean)}, for a graph. */
     public static ComputationGraph restoreComputationGraph(File file, boolean loadUpdater) throws IOException {
-        return ModelZip.read(
-                file, zip -> ModelSerializer.restoreComputationGraph(zip, loadUpdater), MixedPrecision::enable);
+        return ModelZip.read(file, loadUpdater, ModelSerializer::restoreComputationGraph, MixedPrecision::enable);
     }
 
     /** As {@link #restoreComputationGraph(InputStream, boolean)}, with the updater's state. */
@@ -186,17 +182,14 @@ public final class AmpModelSerializer {
 
     /** As {@link #restoreComputationGraph(File, boolean)}, from a stream that is read to its end and closed. */
     public static ComputationGraph restoreComputationGraph(InputStream stream, boolean loadUpdater) throws IOException {
-        return ModelZip.read(
-                stream, zip -> ModelSerializer.restoreComputationGraph(zip, loadUpdater), MixedPrecision::enable);
+        return ModelZip.read(stream, loadUpdater, ModelSerializer::restoreComputationGraph, MixedPrecision::enable);
     }
 
     /** As {@link #restoreComputationGraph(File, boolean)}, with the normalizer that was saved, or null. */
     public static Pair<ComputationGraph, Normalizer> restoreComputationGraphAndNormalizer(
             File file, boolean loadUpdater) throws IOException {
         return ModelZip.read(
-                file,
-                zip -> ModelSerializer.restoreComputationGraphAndNormalizer(zip, loadUpdater),
-                AmpModelSerializer::enable);
+                file, loadUpdater, ModelSerializer::restoreComputationGraphAndNormalizer, AmpModelSerializer::enable);
     }
 
     /**
@@ -206,8 +199,6 @@ public final class AmpModelSerializer {
     public static Pair<ComputationGraph, Normalizer> restoreComputationGraphAndNormalizer(
             InputStream stream, boolean loadUpdater) throws IOException {
         return ModelZip.read(
-                stream,
-                zip -> ModelSerializer.restoreComputationGraphAndNormalizer(zip, loadUpdater),
-                AmpModelSerializer::enable);
+                stream, loadUpdater, ModelSerializer::restoreComputationGraphAndNormalizer, AmpModelSerializer::enable);
     }
 }

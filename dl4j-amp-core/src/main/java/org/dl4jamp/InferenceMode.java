@@ -3,23 +3,11 @@ package org.dl4jamp;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Model;
 import org.dl4jamp.config.AmpConfig;
-import org.dl4jamp.config.CarriedConfig;
 import org.dl4jamp.dl4j.NetworkCall;
-import org.dl4jamp.engine.Engines;
-import org.dl4jamp.inference.InferenceGuard;
 import org.dl4jamp.install.InferenceInstallation;
-import org.dl4jamp.install.Owners;
-import org.dl4jamp.install.Preconditions;
 import org.dl4jamp.network.AmpNetwork;
-import org.dl4jamp.policy.InferencePlan;
-import org.dl4jamp.policy.InferencePlanner;
-import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.policy.PrecisionPlan;
-import org.dl4jamp.policy.PrecisionPlanner;
 import org.dl4jamp.precision.AmpException;
-import org.dl4jamp.precision.OptLevel;
-import org.dl4jamp.precision.Precision;
-import org.dl4jamp.twin.Gate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -57,30 +45,12 @@ public final class InferenceMode implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(InferenceMode.class);
 
     private final AmpConfig config;
-    private final Engines.Choice engine;
-    private final PrecisionPlan plan;
     private final InferenceInstallation installation;
 
     private InferenceMode(AmpNetwork network, AmpConfig config) {
-        Preconditions.checkForInference(network);
         this.config = config;
-        this.engine = Engines.choose(config.engine(), config.precision());
-        Precision precision = config.optLevel() == OptLevel.O0 ? Precision.FLOAT : engine.precision();
-        NetworkGraph graph = network.graphOfInstances();
-        PrecisionPlan layers = PrecisionPlanner.plan(
-                graph, precision, config.optLevel(), config.rules(), engine.engine(), engine.reason());
-        InferencePlan inference = InferencePlanner.groups(
-                graph, layers, engine.engine(), network.order(), network.takesDetachedActivations());
-        this.plan = inference.plan();
-        InferenceGuard guard = new InferenceGuard(this, new Gate());
-        this.installation = new InferenceInstallation(network, inference, guard);
-        installation.install(engine.engine());
-        LOG.debug("Inference mode is on: {} on engine \"{}\", since {}", plan.precision(), engine(), plan.note());
-    }
-
-    /** Enters inference mode with the settings that the configuration carries, which may be those of training. */
-    static InferenceMode enter(Model network) {
-        return begin(network, CarriedConfig.of(AmpNetwork.of(network).model()).orElseGet(AmpConfig::defaults));
+        this.installation = InferenceInstallation.enter(this, network, config);
+        LOG.debug("Inference mode is on: {} on engine \"{}\", since {}", plan().precision(), engine(), plan().note());
     }
 
     static InferenceMode enter(Model network, AmpConfig config) {
@@ -104,7 +74,8 @@ public final class InferenceMode implements AutoCloseable {
                 + ". Leave it out of the settings that MixedPrecision.inference is given");
     }
 
-    private static InferenceMode begin(Model network, AmpConfig config) {
+    /** Enters inference mode with settings that may be those of training. */
+    static InferenceMode begin(Model network, AmpConfig config) {
         AmpNetwork view = AmpNetwork.of(network);
         NetworkCall.refuseInPass("MixedPrecision.inference", network);
         synchronized (network) {
@@ -118,7 +89,7 @@ public final class InferenceMode implements AutoCloseable {
      * @throws AmpException if it's neither a MultiLayerNetwork nor a ComputationGraph
      */
     public static Optional<InferenceMode> of(Model network) {
-        return Owners.ofInference(AmpNetwork.of(network)).map(guard -> (InferenceMode) guard.owner());
+        return InferenceInstallation.ownerOf(AmpNetwork.of(network)).map(InferenceMode.class::cast);
     }
 
     /** Returns the settings in force. */
@@ -128,12 +99,12 @@ public final class InferenceMode implements AutoCloseable {
 
     /** Returns the precision of each layer with the reason, and the groups that are computed at once. */
     public PrecisionPlan plan() {
-        return plan;
+        return installation.plan();
     }
 
     /** Returns the name of the engine in use. */
     public String engine() {
-        return engine.engine().name();
+        return installation.engineName();
     }
 
     /** Has all weights made anew of the parameters before the next pass. May be called by any thread. */

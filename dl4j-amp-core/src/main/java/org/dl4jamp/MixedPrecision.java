@@ -14,7 +14,6 @@ import org.dl4jamp.config.CarriedConfig;
 import org.dl4jamp.config.PartialGroup;
 import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.install.EnabledNetwork;
-import org.dl4jamp.install.Owners;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.network.AmpNetwork;
@@ -22,7 +21,6 @@ import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.LossScaler;
-import org.dl4jamp.step.TrainingStep;
 
 /**
  * Mixed precision for a network that exists already. Its FP32 parameters become the master weights, and suitable layers
@@ -55,7 +53,11 @@ public final class MixedPrecision implements AutoCloseable {
      * defaults.
      */
     public static MixedPrecision enable(Model network) {
-        return enable(network, CarriedConfig.of(AmpNetwork.of(network).model()).orElseGet(AmpConfig::defaults));
+        return enable(network, carried(network));
+    }
+
+    private static AmpConfig carried(Model network) {
+        return CarriedConfig.of(AmpNetwork.of(network).model()).orElseGet(AmpConfig::defaults);
     }
 
     /**
@@ -95,7 +97,7 @@ public final class MixedPrecision implements AutoCloseable {
      * defaults.
      */
     public static InferenceMode inference(Model network) {
-        return InferenceMode.enter(network);
+        return InferenceMode.begin(network, carried(network));
     }
 
     /**
@@ -116,9 +118,7 @@ public final class MixedPrecision implements AutoCloseable {
 
     /** Returns the mixed precision of a network, empty if it isn't enabled. */
     public static Optional<MixedPrecision> of(Model network) {
-        return Owners.ofTraining(AmpNetwork.of(network))
-                .map(TrainingStep::owner)
-                .map(MixedPrecision.class::cast);
+        return EnabledNetwork.ownerOf(AmpNetwork.of(network)).map(MixedPrecision.class::cast);
     }
 
     /**
@@ -178,7 +178,7 @@ public final class MixedPrecision implements AutoCloseable {
 
     /** Returns the precision of each layer, with the reason. */
     public PrecisionPlan plan() {
-        return enabled.settings().plan();
+        return enabled.plan();
     }
 
     /** Returns the precision of the layers in lower precision; never AUTO. */
@@ -188,7 +188,7 @@ public final class MixedPrecision implements AutoCloseable {
 
     /** Returns the name of the engine in use. */
     public String engine() {
-        return enabled.settings().engineName();
+        return enabled.engineName();
     }
 
     /**

@@ -137,39 +137,43 @@ public final class ModelZip {
 
     /** One of DL4J's calls that restore from a zip. */
     public interface Dl4jCall<R> {
-        R from(File zip) throws IOException;
+        R from(File zip, boolean loadUpdater) throws IOException;
     }
 
     /**
      * Restores what is in a zip.
      *
+     * @param loadUpdater whether the updater's state is restored, too
      * @param dl4j restores the network, or the network and more
      * @param enable enables mixed precision on it
      */
-    public static <R> R read(File file, Dl4jCall<R> dl4j, BiConsumer<R, AmpState> enable) throws IOException {
+    public static <R> R read(File file, boolean loadUpdater, Dl4jCall<R> dl4j, BiConsumer<R, AmpState> enable)
+            throws IOException {
         AmpException.ifNull(file, "file", "the file to read");
-        return read(file, file.toString(), dl4j, enable);
+        return read(file, file.toString(), loadUpdater, dl4j, enable);
     }
 
-    /** As {@link #read(File, Dl4jCall, BiConsumer)}, from a stream that is read to its end and closed. */
-    public static <R> R read(InputStream stream, Dl4jCall<R> dl4j, BiConsumer<R, AmpState> enable) throws IOException {
+    /** As {@link #read(File, boolean, Dl4jCall, BiConsumer)}, from a stream that is read to its end and closed. */
+    public static <R> R read(InputStream stream, boolean loadUpdater, Dl4jCall<R> dl4j, BiConsumer<R, AmpState> enable)
+            throws IOException {
         AmpException.ifNull(stream, "stream", "the stream to read");
         Path temporary = Files.createTempFile("dl4j-amp", ".zip");
         try (stream) {
             Files.copy(stream, temporary, StandardCopyOption.REPLACE_EXISTING);
-            return read(temporary.toFile(), "the stream", dl4j, enable);
+            return read(temporary.toFile(), "the stream", loadUpdater, dl4j, enable);
         } finally {
             Files.delete(temporary);
         }
     }
 
-    private static <R> R read(File file, String source, Dl4jCall<R> dl4j, BiConsumer<R, AmpState> enable)
+    private static <R> R read(
+            File file, String source, boolean loadUpdater, Dl4jCall<R> dl4j, BiConsumer<R, AmpState> enable)
             throws IOException {
         // The state first, which takes little time: what can't be enabled shall not cost reading a large network.
         Optional<AmpState> state = state(file.toPath(), source);
         R restored;
         try {
-            restored = dl4j.from(file);
+            restored = dl4j.from(file, loadUpdater);
         } catch (ZipException | EOFException | RuntimeException e) {
             // DL4J doesn't say which of a program's files it's about.
             throw new AmpException(

@@ -3,13 +3,16 @@ package org.dl4jamp.dl4j;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
+import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.graph.vertex.BaseWrapperVertex;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
+import org.deeplearning4j.nn.graph.vertex.impl.LayerVertex;
 import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.Solver;
@@ -21,6 +24,7 @@ public final class HiddenFields {
     private static final VarHandle UNDERLYING = field(BaseWrapperVertex.class, "underlying", GraphVertex.class);
     private static final VarHandle STATE_BETWEEN_CALLS = field(BaseRecurrentLayer.class, "stateMap", Map.class);
     private static final VarHandle STATE_BETWEEN_SEGMENTS = field(BaseRecurrentLayer.class, "tBpttStateMap", Map.class);
+    private static final VarHandle LAYERS_BY_NAME = field(MultiLayerNetwork.class, "layerMap", LinkedHashMap.class);
     private static final VarHandle LISTENERS_OF_LAYERS = listeners(MultiLayerNetwork.class);
     private static final VarHandle LISTENERS_OF_GRAPH = listeners(ComputationGraph.class);
     private static final VarHandle LISTENERS_OF_OPTIMIZER = listeners(BaseOptimizer.class);
@@ -29,7 +33,7 @@ public final class HiddenFields {
 
     private HiddenFields() {}
 
-    static VarHandle field(Class<?> owner, String name, Class<?> type) {
+    private static VarHandle field(Class<?> owner, String name, Class<?> type) {
         try {
             return MethodHandles.privateLookupIn(owner, MethodHandles.lookup()).findVarHandle(owner, name, type);
         } catch (ReflectiveOperationException e) {
@@ -75,6 +79,27 @@ public final class HiddenFields {
         } finally {
             field.set(network, before);
         }
+    }
+
+    /** Puts a layer in the place of another. DL4J's getter returns the very array that it computes with. */
+    @SuppressWarnings({"unchecked", "ReferenceEquality"})
+    public static void replaceLayer(MultiLayerNetwork network, int index, Layer layer) {
+        Layer[] layers = network.getLayers();
+        ((Map<String, Layer>) LAYERS_BY_NAME.get(network))
+                .replaceAll((name, there) -> there == layers[index] ? layer : there);
+        layers[index] = layer;
+    }
+
+    /** Puts a layer in the place of a vertex' layer, in both fields that hold it. */
+    @SuppressWarnings("ReferenceEquality")
+    public static void replaceLayer(ComputationGraph graph, LayerVertex vertex, Layer layer) {
+        Layer[] layers = graph.getLayers();
+        for (int i = 0; i < layers.length; i++) {
+            if (layers[i] == vertex.getLayer()) {
+                layers[i] = layer;
+            }
+        }
+        vertex.setLayer(layer);
     }
 
     /** Returns the vertex that a wrapper of DL4J's, such as that of frozen vertices, is around. */

@@ -5,11 +5,21 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.WeakHashMap;
 import org.deeplearning4j.nn.api.Layer;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.graph.vertex.GraphVertex;
+import org.deeplearning4j.nn.layers.AbstractLayer;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.dl4j.NetworkCall;
+import org.dl4jamp.engine.ComputeEngine;
+import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.layer.GroupLayer;
 import org.dl4jamp.policy.FusionGroup;
 import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.twin.DelegatingVertex;
+import org.dl4jamp.twin.Gate;
 import org.dl4jamp.twin.Twin;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
@@ -25,7 +35,7 @@ public final class FoldedGroup {
     /** The array that a member of the group has returned to the next one. */
     private record Handed(String to, INDArray activations) {}
 
-    private final List<String> members;
+    private final FusionGroup group;
     private final List<Layer> masters;
     private final Map<Thread, Handed> handed = new WeakHashMap<>();
     private FoldedLayer folded;
@@ -33,9 +43,11 @@ public final class FoldedGroup {
 
     /** @param layers the network's own layers by their names */
     public FoldedGroup(FusionGroup group, Map<String, Layer> layers) {
-        this.members = group.members();
-        this.masters =
-                members.stream().map(layers::get).filter(Objects::nonNull).toList();
+        this.group = group;
+        this.masters = group.members().stream()
+                .map(layers::get)
+                .filter(Objects::nonNull)
+                .toList();
     }
 
     /**
@@ -48,11 +60,17 @@ public final class FoldedGroup {
         return member();
     }
 
+    /** Returns the twin of another layer in the group: it returns its input, since the head has done its work. */
+    public Twin follower(Layer master, ComputeEngine.EngineSession session, DataType type) {
+        PassThrough layer = new PassThrough(master, session);
+        return new Twin(layer, type, false, Twin.Retention.INPUT, null, member(), session.casting(), type);
+    }
+
     /**
      * Returns the weights of the other layers in the group, which have none: what is set there changes the head's.
      * Those are refreshed before each pass.
      */
-    public Twin.Weights member() {
+    private Twin.Weights member() {
         return new Twin.Weights() {
             @Override
             public void masterSet() {
@@ -61,8 +79,14 @@ public final class FoldedGroup {
         };
     }
 
+    /** Returns the vertex that adds in passes that don't compute the group together. */
+    public GraphVertex sum(VertexRequest request, ComputeEngine.EngineSession session) {
+        return new SumVertex(request, this, session);
+    }
+
     /** Returns the part of a layer or vertex in the group. */
     public GroupLayer.Membership membership(String name) {
+        List<String> members = group.members();
         int position = members.indexOf(name);
         return new GroupLayer.Membership() {
             @Override
@@ -106,5 +130,75 @@ public final class FoldedGroup {
                     + " leave inference mode");
         }
         return true;
+    }
+
+    private static final class PassThrough extends AbstractLayer<org.deeplearning4j.nn.conf.layers.Layer> {
+        private static final long serialVersionUID = 1L;
+
+        private final transient ComputeEngine.EngineSession session;
+
+        PassThrough(Layer master, ComputeEngine.EngineSession session) {
+            super(master.conf().clone(), DataType.FLOAT);
+            layerConf().setIDropout(null);
+            this.session = session;
+            setIndex(master.getIndex());
+        }
+
+        @Override
+        public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
+            assertInputSet(false);
+            return session.handOn(input, workspaceMgr);
+        }
+
+        @Override
+        public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+            throw new UnsupportedOperationException("Not supported");
+        }
+
+        @Override
+        public boolean isPretrainLayer() {
+            return false;
+        }
+
+        @Override
+        public void clearNoiseWeightParams() {
+            // It has no weights.
+        }
+    }
+
+    /** A wrapper of a vertex that adds what the group's head has added already, where that was computed together. */
+    private static final class SumVertex extends DelegatingVertex {
+        private static final long serialVersionUID = 1L;
+
+        private final transient VertexRequest request;
+        /** Number of the input that the group makes. */
+        private final transient int product;
+
+        private final transient GroupLayer.Membership membership;
+        private final transient GraphVertex together;
+        private final transient GraphVertex alone;
+
+        SumVertex(VertexRequest request, FoldedGroup folded, ComputeEngine.EngineSession session) {
+            super(request.master());
+            this.request = request;
+            this.product = 1 - folded.group.sum().orElseThrow().summand();
+            this.membership = folded.membership(request.name());
+            this.together = session.sum(request, folded.group);
+            this.alone = session.vertex(request);
+            request.gate().takePart(request.surroundings().turn(), false);
+        }
+
+        @Override
+        public INDArray doForward(boolean training, LayerWorkspaceMgr workspaceMgr) {
+            try (Gate.Inside inside =
+                    request.gate().forward(request.surroundings().turn(), false)) {
+                if (inside.isOwn() || !master().canDoForward() || !membership.isTogether(getInputs()[product])) {
+                    return alone.doForward(training, workspaceMgr);
+                }
+                INDArray sum = together.doForward(training, workspaceMgr);
+                membership.handsOn(sum);
+                return sum;
+            }
+        }
     }
 }

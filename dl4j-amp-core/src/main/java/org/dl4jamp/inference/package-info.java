@@ -4,8 +4,7 @@
  * <ul>
  *   <li>weights that are converted once,
  *   <li>the watch that notices another set of parameters,
- *   <li>groups of layers that are computed together in the passes where that's right,
- *   <li>the guard that refuses training.
+ *   <li>groups of layers that are computed together in the passes where that's right.
  * </ul>
  *
  * <p>Begin with {@link org.dl4jamp.inference.WatchedWeights}.

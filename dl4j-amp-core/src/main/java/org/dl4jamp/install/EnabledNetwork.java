@@ -28,7 +28,6 @@ import org.dl4jamp.precision.Precision;
 import org.dl4jamp.step.ScaleUpdates;
 import org.dl4jamp.step.StepCounts;
 import org.dl4jamp.step.TrainingStep;
-import org.dl4jamp.twin.Twin;
 
 /** Mixed precision in a network that is trained: its settings, training step and wrappers, until they are removed. */
 public final class EnabledNetwork extends Installation {
@@ -37,15 +36,18 @@ public final class EnabledNetwork extends Installation {
 
     private final ResolvedConfig settings;
     private final TrainingStep step;
-    private final GradientScale gradientScale;
     private final Pauses pauses;
     private Layer anchor;
 
     private EnabledNetwork(AmpNetwork network, ResolvedConfig settings, ScaleUpdates scale, TrainingStep step) {
-        super(network, settings.plan(), step, "MixedPrecision.close");
+        super(
+                network,
+                settings.plan(),
+                step,
+                new GradientScale(scale::factor, settings.plan().precision() == Precision.HALF),
+                "MixedPrecision.close");
         this.settings = settings;
         this.step = step;
-        this.gradientScale = new GradientScale(scale::factor, plan.precision() == Precision.HALF);
         this.pauses = new Pauses(step, scale, this);
     }
 
@@ -56,7 +58,7 @@ public final class EnabledNetwork extends Installation {
      * @throws AmpException if it can't be done, with the reason; the network is then as it was
      */
     public static EnabledNetwork enable(Object owner, AmpNetwork network, AmpConfig config) {
-        Preconditions.check(network);
+        Preconditions.check(network, true);
         ResolvedConfig settings = ResolvedConfig.of(config, network.graphOfInstances());
         ScaleUpdates scale = settings.scaleUpdates(network);
         TrainingStep step = new TrainingStep(
@@ -66,6 +68,14 @@ public final class EnabledNetwork extends Installation {
         enabled.install(settings.engine().engine());
         settings.announce();
         return enabled;
+    }
+
+    /** Returns the owner of a network's mixed precision; empty if it has none. */
+    public static Optional<Object> ownerOf(AmpNetwork network) {
+        return Optional.of(network)
+                .filter(AmpNetwork::isInitialized)
+                .flatMap(view -> TrainingStep.of(view.updater()).or(() -> guardOf(view, TrainingStep.class)))
+                .map(TrainingStep::owner);
     }
 
     public ResolvedConfig settings() {
@@ -110,12 +120,7 @@ public final class EnabledNetwork extends Installation {
         }
     }
 
-    /**
-     * Makes a step of the micro-batches that wait for more.
-     *
-     * @return whether any were waiting
-     * @throws AmpException if mixed precision is removed, or it's called within a pass of the network
-     */
+    /** Makes a step of the micro-batches that wait for more. Returns whether any were waiting. */
     public boolean applyPartialGroup() {
         Model network = step.network();
         NetworkCall.refuseInPass("MixedPrecision.applyPartialGroup", network);
@@ -150,21 +155,14 @@ public final class EnabledNetwork extends Installation {
     @Override
     Optional<TwinLayer> wrapper(String name) {
         Layer master = masters.get(name);
-        boolean untouched = wrappers.isUntouched(name);
-        if (untouched && !isAlwaysWrapped(master) && (master.numParams() == 0 || !plan.anyHalf())) {
-            return Optional.empty();
-        }
-        Twin twin =
-                untouched ? Wrappers.itself(master, session.casting()) : session.twin(wrappers.request(name, master));
-        return Optional.of(wrappers.setup(name, master, twin, gradientScale).wrapper());
+        boolean stays = isUntouched(name) && !isAlwaysWrapped(master) && (master.numParams() == 0 || !plan.anyHalf());
+        return stays ? Optional.empty() : Optional.of(setup(name, twin(name)).wrapper());
     }
 
     /** Layers compute for themselves in a pause. Those that notify the step, or that it has to stop, need a wrapper. */
     @Override
     Optional<TwinLayer> wrapperInPause(String name) {
-        return Optional.of(masters.get(name))
-                .filter(this::isAlwaysWrapped)
-                .map(master -> wrappers.floatWrapper(name, master));
+        return isAlwaysWrapped(masters.get(name)) ? Optional.of(floatWrapper(name)) : Optional.empty();
     }
 
     /**
@@ -210,8 +208,8 @@ public final class EnabledNetwork extends Installation {
         if (master.numParams() > 0) {
             return Optional.of(new UnscalingVertex(master, gradientScale));
         }
-        if (wrappers.isByEngine(place.name())) {
-            return Optional.of(session.vertex(wrappers.request(place)));
+        if (isByEngine(place.name())) {
+            return Optional.of(session.vertex(request(place)));
         }
         return plan.row(place.name()).output() == Precision.HALF
                         && network.graph().node(place.name()).vertex() instanceof ElementWiseVertex elements

@@ -9,37 +9,102 @@ import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.layers.IOutputLayer;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
+import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.engine.ComputeEngine;
+import org.dl4jamp.engine.Engines;
 import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.inference.FoldedGroup;
 import org.dl4jamp.inference.FoldedLayer;
-import org.dl4jamp.inference.GroupVertex;
-import org.dl4jamp.inference.InferenceGuard;
-import org.dl4jamp.inference.PassThroughLayer;
 import org.dl4jamp.inference.WatchedWeights;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.GroupLayer;
+import org.dl4jamp.layer.LossScalingLayer;
+import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.layer.TwinLayer;
-import org.dl4jamp.layer.TwinSetup;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.Place;
 import org.dl4jamp.policy.FusionGroup;
 import org.dl4jamp.policy.InferencePlan;
+import org.dl4jamp.policy.InferencePlanner;
+import org.dl4jamp.policy.NetworkGraph;
+import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.twin.Gate;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /** The installation of inference mode. Updater and gradients stay as they are. */
 public final class InferenceInstallation extends Installation {
+    /**
+     * Lets wrappers infer, and refuses to train: the weights that twins compute with are those of before.
+     *
+     * @param owner the inference mode that this belongs to
+     */
+    record Guard(Object owner, Gate gate) implements StepGuard {
+        @Override
+        public void trains() {
+            throw new AmpException(
+                    "The network is in inference mode, in which it can't be trained: parameters, updater and iteration"
+                            + " are as they were."
+                            + " Call close() on its InferenceMode first, which InferenceMode.of(network) finds; for"
+                            + " training in mixed precision then call MixedPrecision.enable(network)");
+        }
+
+        @Override
+        public void backwardBegins(LossScalingLayer output, INDArray labels) {
+            trains();
+        }
+
+        @Override
+        public boolean infersOnly() {
+            return true;
+        }
+
+        @Override
+        public boolean skippedLastStep() {
+            return false;
+        }
+    }
+
     private final InferencePlan inference;
     private final Map<FusionGroup, FoldedGroup> groups = new HashMap<>();
     private final List<WatchedWeights> weights = new CopyOnWriteArrayList<>();
 
-    public InferenceInstallation(AmpNetwork network, InferencePlan inference, InferenceGuard guard) {
-        super(network, inference.plan(), guard, "InferenceMode.close");
+    private InferenceInstallation(Object owner, AmpNetwork network, InferencePlan inference) {
+        super(network, inference.plan(), new Guard(owner, new Gate()), GradientScale.none(), "InferenceMode.close");
         this.inference = inference;
+    }
+
+    /**
+     * Enters inference mode. The caller holds the network's monitor.
+     *
+     * @param owner returned by {@link Guard#owner()}
+     * @throws AmpException if it can't be done, with the reason; the network is then as it was
+     */
+    public static InferenceInstallation enter(Object owner, AmpNetwork network, AmpConfig config) {
+        Preconditions.check(network, false);
+        Engines.Choice engine = Engines.choose(config.engine(), config.precision());
+        NetworkGraph graph = network.graphOfInstances();
+        InferencePlan inference = InferencePlanner.groups(
+                graph,
+                ResolvedConfig.plan(config, engine, graph),
+                engine.engine(),
+                network.order(),
+                network.takesDetachedActivations());
+        InferenceInstallation entered = new InferenceInstallation(owner, network, inference);
+        entered.install(engine.engine());
+        return entered;
+    }
+
+    /** Returns the owner of a network's inference mode; empty if it is in none. */
+    public static Optional<Object> ownerOf(AmpNetwork network) {
+        return Optional.of(network)
+                .filter(AmpNetwork::isInitialized)
+                .flatMap(view -> guardOf(view, Guard.class))
+                .map(Guard::owner);
     }
 
     @Override
@@ -51,55 +116,38 @@ public final class InferenceInstallation extends Installation {
     @Override
     Optional<TwinLayer> wrapper(String name) {
         Layer master = masters.get(name);
-        if (wrappers.isUntouched(name)) {
-            return Optional.of(master)
-                    .filter(layer -> layer instanceof IOutputLayer || layer.numParams() > 0)
-                    .map(layer -> setup(name, Wrappers.itself(layer, session.casting()))
-                            .wrapper());
+        if (isUntouched(name) && !(master instanceof IOutputLayer) && master.numParams() == 0) {
+            return Optional.empty();
         }
-        return inference
-                .ledBy(name)
-                .map(group -> groupWrapper(name, head(group, master), group))
-                .or(() -> inference
-                        .followedBy(name)
-                        .map(group -> groupWrapper(name, passThrough(name, master, group), group)))
-                .or(() -> Optional.of(alone(name)));
+        return Optional.of(groupOf(name)
+                .<TwinLayer>map(group -> new GroupLayer(
+                        setup(name, group.head().equals(name) ? head(group, master) : follower(group, name)),
+                        folded(group).membership(name),
+                        () -> alone(name)))
+                .orElseGet(() -> alone(name)));
     }
 
-    private TwinSetup setup(String name, Twin twin) {
-        return wrappers.setup(name, masters.get(name), twin, GradientScale.none());
+    private Optional<FusionGroup> groupOf(String name) {
+        return inference.ledBy(name).or(() -> inference.followedBy(name));
     }
 
     private TwinLayer alone(String name) {
         // Members of a group are made in the middle of a pass.
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-            Layer master = masters.get(name);
-            Twin twin = session.twin(wrappers.request(name, master));
+            Twin twin = twin(name);
             boolean converts = twin.weights() != Twin.Weights.MASTER;
-            return setup(name, converts ? twin.with(watched(twin, () -> {}, List.of(master))) : twin)
+            return setup(name, converts ? twin.with(watched(twin, () -> {}, List.of(masters.get(name)))) : twin)
                     .wrapper();
         }
-    }
-
-    private TwinLayer groupWrapper(String name, Twin twin, FusionGroup group) {
-        return new GroupLayer(setup(name, twin), folded(group).membership(name), () -> alone(name));
     }
 
     private FoldedGroup folded(FusionGroup group) {
         return groups.computeIfAbsent(group, made -> new FoldedGroup(made, masters));
     }
 
-    private Twin passThrough(String name, Layer master, FusionGroup group) {
+    private Twin follower(FusionGroup group, String name) {
         DataType type = plan.row(name).output().dataType().orElseThrow();
-        return new Twin(
-                new PassThroughLayer(master, session),
-                type,
-                false,
-                Twin.Retention.INPUT,
-                null,
-                folded(group).member(),
-                session.casting(),
-                type);
+        return folded(group).follower(masters.get(name), session, type);
     }
 
     private Twin head(FusionGroup group, Layer master) {
@@ -109,7 +157,7 @@ public final class InferenceInstallation extends Installation {
                 .orElse(null);
         FoldedLayer folded = new FoldedLayer(
                 master, normalization, function, plan.row(group.head()).precision());
-        Twin twin = session.head(wrappers.request(group.head(), folded.layer()), group);
+        Twin twin = session.head(request(group.head(), folded.layer()), group);
         List<Layer> of = normalization == null ? List.of(master) : List.of(master, normalization);
         return twin.with(folded(group).ledBy(folded, watched(twin, folded::fold, of)));
     }
@@ -122,19 +170,13 @@ public final class InferenceInstallation extends Installation {
 
     @Override
     Optional<? extends GraphVertex> vertex(Place<GraphVertex> place) {
-        if (place.current().get().numParams() > 0 || !wrappers.isByEngine(place.name())) {
+        if (place.current().get().numParams() > 0 || !isByEngine(place.name())) {
             return Optional.empty();
         }
-        VertexRequest request = wrappers.request(place);
-        return inference
-                .followedBy(place.name())
-                .<GraphVertex>map(group -> new GroupVertex(
-                        request,
-                        1 - group.sum().orElseThrow().summand(),
-                        folded(group).membership(place.name()),
-                        session.sum(request, group),
-                        session.vertex(request)))
-                .or(() -> Optional.of(session.vertex(request)));
+        VertexRequest request = request(place);
+        return Optional.of(groupOf(place.name())
+                .map(group -> folded(group).sum(request, session))
+                .orElseGet(() -> session.vertex(request)));
     }
 
     /** Has the weights of all layers taken over before they're used the next time. */

@@ -9,129 +9,69 @@ import java.util.Map;
 import java.util.Optional;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
-import org.deeplearning4j.nn.graph.vertex.BaseGraphVertex;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.engine.ComputeEngine;
+import org.dl4jamp.engine.TwinRequest;
+import org.dl4jamp.engine.VertexRequest;
+import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.layer.TwinLayer;
+import org.dl4jamp.layer.TwinSetup;
+import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.layer.standin.StandIns;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.Place;
 import org.dl4jamp.policy.PrecisionPlan;
+import org.dl4jamp.policy.PrecisionPlanner;
 import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.twin.Casting;
 import org.dl4jamp.twin.DelegatingVertex;
+import org.dl4jamp.twin.LayerContext;
+import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /** Puts the wrappers and vertex types of a plan into a network, and takes them out again. */
 public abstract class Installation {
-    /** A reversible replacement of one layer or vertex. */
-    interface Replacement {
-        /** Takes the place. */
-        void putIn();
-
-        /** Gives it back for a while, after which {@link #putIn()} comes again. */
-        default void pause() {
-            putBack();
-        }
-
-        /** Gives it back for good, in a pause or not. */
-        void putBack();
-    }
-
-    private record VertexReplacement(Place<GraphVertex> place, GraphVertex own, GraphVertex next)
-            implements Replacement {
-        @Override
-        public void putIn() {
-            place.replace().accept(next);
-        }
-
-        @Override
-        public void putBack() {
-            place.replace().accept(own);
-        }
-    }
-
-    /**
-     * The types that a network's own vertices cast to. They follow each pass: half precision in a pass that wrappers
-     * compute, FP32 in a pass of the network's own layers. A vertex reads its type several times, so no type may change
-     * within a pass.
-     */
-    private static final class VertexTypes implements Replacement {
-        private record Vertex(BaseGraphVertex casting, DataType ours, DataType own) {}
-
-        private final List<Vertex> vertices = new ArrayList<>();
-        private boolean ours;
-
-        /** Takes the types of the plan for vertices without a layer; they are set when a pass begins. */
-        VertexTypes(AmpNetwork network, PrecisionPlan plan) {
-            for (PrecisionPlan.Row row : plan.rows()) {
-                if (row.output().isHalf() && !row.layer()) {
-                    DataType type = row.output().dataType().orElseThrow();
-                    network.castingVertex(row.name())
-                            .ifPresent(casting -> vertices.add(new Vertex(casting, type, casting.getDataType())));
-                }
-            }
-        }
-
-        /**
-         * Is called when a pass begins.
-         *
-         * @param wrappers whether wrappers compute it
-         */
-        void passBegins(boolean wrappers) {
-            if (wrappers != ours) {
-                ours = wrappers;
-                vertices.forEach(vertex -> vertex.casting().setDataType(ours ? vertex.ours() : vertex.own()));
-            }
-        }
-
-        @Override
-        public void putIn() {
-            // The next pass of wrappers sets the types.
-        }
-
-        @Override
-        public void putBack() {
-            passBegins(false);
-        }
-    }
-
     final AmpNetwork network;
     final PrecisionPlan plan;
     /** The network's own layers by their names, in its order. */
     final Map<String, Layer> masters = new LinkedHashMap<>();
 
+    private ComputeEngine engine;
     ComputeEngine.EngineSession session;
-    Wrappers wrappers;
+    private LayerContexts contexts;
     private final StepGuard guard;
+    final GradientScale gradientScale;
     private final String removal;
     private final Deque<Runnable> undo = new ArrayDeque<>();
     private final List<Replacement> replacements = new ArrayList<>();
     private volatile boolean removed;
 
     /** @param removal name of the public method that calls {@link #remove}, for messages */
-    Installation(AmpNetwork network, PrecisionPlan plan, StepGuard guard, String removal) {
+    Installation(AmpNetwork network, PrecisionPlan plan, StepGuard guard, GradientScale gradientScale, String removal) {
         this.network = network;
         this.plan = plan;
         this.guard = guard;
+        this.gradientScale = gradientScale;
         this.removal = removal;
     }
 
     /** Installs everything or, if that fails, nothing. The caller holds the network's monitor. */
-    public final void install(ComputeEngine engine) {
+    final void install(ComputeEngine with) {
+        engine = with;
         try {
             network.layers()
                     .forEach(place -> masters.put(place.name(), place.current().get()));
             session = open(engine, largestLayer());
             undo.push(session::close);
             undo.push(this::end);
-            wrappers = new Wrappers(network, plan, guard, engine, session);
+            contexts = new LayerContexts(network, plan, engine, session);
             Map<Place<Layer>, TwinLayer> made = new LinkedHashMap<>();
             network.layers().forEach(place -> wrapper(place.name()).ifPresent(wrapper -> made.put(place, wrapper)));
             made.forEach((place, wrapper) ->
-                    put(new LayerReplacement(network, place, wrapper, () -> wrapperInPause(place.name()))));
-            VertexTypes types = new VertexTypes(network, plan);
+                    put(new Replacement.OfLayer(network, place, wrapper, () -> wrapperInPause(place.name()))));
+            Replacement.VertexTypes types = new Replacement.VertexTypes(network, plan);
             guard.gate().onPass(types::passBegins);
             put(types);
             network.vertices().forEach(place -> vertex(place).ifPresent(vertex -> put(place, vertex)));
@@ -141,6 +81,98 @@ public abstract class Installation {
             undo();
             throw e;
         }
+    }
+
+    /** Returns the guard that the wrappers in a network share; empty if they have none of that kind. */
+    static <T extends StepGuard> Optional<T> guardOf(AmpNetwork network, Class<T> kind) {
+        return network.layers().stream()
+                .map(place -> StandIn.behind(place.current().get()))
+                .filter(TwinLayer.class::isInstance)
+                .map(layer -> ((TwinLayer) layer).guard())
+                .filter(kind::isInstance)
+                .map(kind::cast)
+                .findFirst();
+    }
+
+    public final PrecisionPlan plan() {
+        return plan;
+    }
+
+    public final String engineName() {
+        return engine.name();
+    }
+
+    boolean isUntouched(String name) {
+        return plan.row(name).engine().equals(PrecisionPlanner.UNTOUCHED);
+    }
+
+    /** Returns the engine's twin of a layer, or the layer itself if the plan leaves it as it is. */
+    Twin twin(String name) {
+        Layer master = masters.get(name);
+        return isUntouched(name) ? itself(master, session.casting()) : session.twin(request(name, master));
+    }
+
+    /** Returns the request for the twin of a layer. */
+    TwinRequest request(String name, Layer master) {
+        PrecisionPlan.Row row = plan.row(name);
+        return new TwinRequest(
+                name,
+                master,
+                row.precision(),
+                storage(),
+                row.input().dataType().orElseThrow(),
+                emitted(name),
+                contexts.of(name),
+                plan.fusion(name));
+    }
+
+    /** Returns whether the engine computes a vertex of the plan. */
+    boolean isByEngine(String name) {
+        return !isUntouched(name) && plan.row(name).engine().equals(engineName());
+    }
+
+    /** Returns the request for a vertex that the engine computes. */
+    VertexRequest request(Place<GraphVertex> place) {
+        return new VertexRequest(
+                place.name(),
+                place.current().get(),
+                network.graph().node(place.name()).vertex(),
+                emitted(place.name()),
+                contexts.of(place.name()),
+                plan.fusion(place.name()),
+                guard.gate());
+    }
+
+    /**
+     * Returns a layer that computes for itself, in FP32. Input that isn't floating-point isn't cast, as without mixed
+     * precision.
+     */
+    static Twin itself(Layer master, Casting casting) {
+        return new Twin(master, DataType.FLOAT, false, Twin.Retention.CAST_INPUT, null, Twin.Weights.MASTER)
+                .with(new Casting.OfRowNumbers(casting));
+    }
+
+    /** Returns the setup of a wrapper with the input and output types of the plan. */
+    TwinSetup setup(String name, Twin twin) {
+        return new TwinSetup(
+                masters.get(name), twin, storage(), emitted(name), contexts.of(name), gradientScale, guard);
+    }
+
+    private DataType storage() {
+        return plan.precision().dataType().orElseThrow();
+    }
+
+    private DataType emitted(String name) {
+        return plan.row(name).output().dataType().orElseThrow();
+    }
+
+    /** Returns a wrapper in which a layer computes for itself, with FP32 input and output, in any pass. */
+    TwinLayer floatWrapper(String name) {
+        Layer master = masters.get(name);
+        Twin twin = itself(master, Casting.ND4J);
+        LayerContext surroundings = contexts.of(name).withoutTurn();
+        return new TwinSetup(master, twin, DataType.FLOAT, DataType.FLOAT, surroundings, GradientScale.none(), guard)
+                .wrapper();
     }
 
     /** Returns how many parameters the largest layer in lower precision has. */
@@ -154,7 +186,7 @@ public abstract class Installation {
 
     private void put(Place<GraphVertex> place, GraphVertex vertex) {
         GraphVertex next = vertex instanceof DelegatingVertex wrapper ? StandIns.vertex(wrapper) : vertex;
-        put(new VertexReplacement(place, place.current().get(), next));
+        put(new Replacement.OfVertex(place, place.current().get(), next));
     }
 
     private void put(Replacement replacement) {

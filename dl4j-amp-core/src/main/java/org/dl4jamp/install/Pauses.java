@@ -14,19 +14,17 @@ import org.dl4jamp.step.TrainingStep;
  */
 public final class Pauses {
     private final TrainingStep step;
+    private final Model network;
     private final ScaleUpdates scale;
     private final Installation installation;
     private final Deque<Object> open = new ArrayDeque<>();
     private volatile Thread thread;
 
-    public Pauses(TrainingStep step, ScaleUpdates scale, Installation installation) {
+    Pauses(TrainingStep step, ScaleUpdates scale, Installation installation) {
         this.step = step;
+        this.network = step.network();
         this.scale = scale;
         this.installation = installation;
-    }
-
-    private Model network() {
-        return step.network();
     }
 
     /** Returns whether a pause is open. */
@@ -34,21 +32,17 @@ public final class Pauses {
         return thread != null && !installation.isRemoved();
     }
 
-    /**
-     * Begins a pause, within the one that is open if there is one.
-     *
-     * @return ends it
-     */
+    /** Begins a pause, within the one that is open if there is one. Returns what ends it. */
     public Runnable begin() {
-        NetworkCall.refuseInPass("MixedPrecision.pause", network());
-        synchronized (network()) {
+        NetworkCall.refuseInPass("MixedPrecision.pause", network);
+        synchronized (network) {
             if (installation.isRemoved()) {
                 throw new AmpException("pause: this mixed precision is closed, so its network computes in FP32 anyway;"
                         + " leave the pause out, or ask MixedPrecision.of(network) for the one in force");
             }
             requireOwnThread("pause");
             if (open.isEmpty()) {
-                step.gate().shut("paused", network(), () -> {
+                step.gate().shut("paused", network, () -> {
                     // Another thread may have been first while this one waited.
                     requireOwnThread("pause");
                     installation.pause();
@@ -64,8 +58,8 @@ public final class Pauses {
 
     @SuppressWarnings("ReferenceEquality")
     private void end(Object pause) {
-        NetworkCall.refuseInPass("Pause.close", network());
-        synchronized (network()) {
+        NetworkCall.refuseInPass("Pause.close", network);
+        synchronized (network) {
             if (installation.isRemoved()) {
                 throw new AmpException(
                         "Pause.close: the mixed precision that was paused is closed, and with it its pauses;"

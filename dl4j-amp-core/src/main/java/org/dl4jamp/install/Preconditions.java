@@ -8,23 +8,18 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** Refuses networks that mixed precision or inference mode cannot be switched on for. */
-public final class Preconditions {
+final class Preconditions {
     private Preconditions() {}
 
-    public static void check(AmpNetwork network) {
-        checkParameters(network, "train");
+    /** @param trains whether the network is to be trained; else it's to infer only */
+    static void check(AmpNetwork network, boolean trains) {
+        checkParameters(network, trains ? "train" : "round");
         OptimizationAlgorithm algorithm = network.model().conf().getOptimizationAlgo();
-        if (algorithm != OptimizationAlgorithm.STOCHASTIC_GRADIENT_DESCENT) {
+        if (trains && algorithm != OptimizationAlgorithm.STOCHASTIC_GRADIENT_DESCENT) {
             throw new AmpException("network: its optimization algorithm is " + algorithm
                     + ", which evaluates a step several times, so that none"
                     + " can be skipped; use STOCHASTIC_GRADIENT_DESCENT (any updater, such as Adam, goes with it)");
         }
-        checkIsFree(network);
-        checkFinite(network);
-    }
-
-    public static void checkForInference(AmpNetwork network) {
-        checkParameters(network, "round");
         checkIsFree(network);
         checkFinite(network);
     }
@@ -51,12 +46,12 @@ public final class Preconditions {
     }
 
     private static void checkIsFree(AmpNetwork network) {
-        if (Owners.ofTraining(network).isPresent()) {
+        if (EnabledNetwork.ownerOf(network).isPresent()) {
             throw new AmpException(
                     "network: mixed precision is enabled on it already; use MixedPrecision.of(network), or close() it"
                             + " first to enable it with other settings, or for inference mode");
         }
-        if (Owners.ofInference(network).isPresent()) {
+        if (InferenceInstallation.ownerOf(network).isPresent()) {
             throw new AmpException(
                     "network: it is in inference mode; use InferenceMode.of(network), or close() it first"
                             + " to enter it with other settings, or to enable mixed precision for training");

@@ -38,11 +38,15 @@ public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionP
 
     public static ResolvedConfig of(AmpConfig config, NetworkGraph graph) {
         Engines.Choice engine = Engines.choose(config.engine(), config.precision());
-        Precision precision = config.optLevel() == OptLevel.O0 ? Precision.FLOAT : engine.precision();
-        PrecisionPlan plan = PrecisionPlanner.plan(
-                graph, precision, config.optLevel(), config.rules(), engine.engine(), engine.reason());
+        PrecisionPlan plan = plan(config, engine, graph);
         PrecisionPlan fused = PrecisionPlanner.fused(plan, graph, engine.engine());
         return new ResolvedConfig(config, engine, fused, scaler(config, plan));
+    }
+
+    static PrecisionPlan plan(AmpConfig config, Engines.Choice engine, NetworkGraph graph) {
+        Precision precision = config.optLevel() == OptLevel.O0 ? Precision.FLOAT : engine.precision();
+        return PrecisionPlanner.plan(
+                graph, precision, config.optLevel(), config.rules(), engine.engine(), engine.reason());
     }
 
     private static LossScaler scaler(AmpConfig config, PrecisionPlan plan) {
@@ -77,10 +81,6 @@ public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionP
         return new ScaleUpdates(scaler, shared);
     }
 
-    public String engineName() {
-        return engine.engine().name();
-    }
-
     /** Returns what becomes of a network's gradients on their way to the updater. */
     public GradientTerms gradientTerms(Model network) {
         return new GradientTerms(
@@ -113,25 +113,19 @@ public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionP
 
     /** Says in the log what was chosen, louder if that isn't what the settings make one expect. */
     public void announce() {
+        String name = engine.engine().name();
         if (config.optLevel() == OptLevel.O0) {
             LOG.info("Mixed precision is at O0: the network trains in FP32");
         } else if (!engine.precision().isHalf()) {
-            boolean left = plan.rows().stream().noneMatch(row -> row.engine().equals(engineName()));
-            LOG.info(
-                    "The network trains in FP32{}: {}",
-                    left ? "" : " on engine \"" + engineName() + "\"",
-                    engine.reason());
+            boolean left = plan.rows().stream().noneMatch(row -> row.engine().equals(name));
+            LOG.info("The network trains in FP32{}: {}", left ? "" : " on engine \"" + name + "\"", engine.reason());
         } else if (!plan.anyHalf()) {
             LOG.warn(
                     "No layer of the network can run in {}, so it trains in FP32. The plan says why:\n{}",
                     engine.precision(),
                     plan);
         } else {
-            LOG.debug(
-                    "Mixed precision is on: {} on engine \"{}\", since {}",
-                    plan.precision(),
-                    engineName(),
-                    plan.note());
+            LOG.debug("Mixed precision is on: {} on engine \"{}\", since {}", plan.precision(), name, plan.note());
         }
         if (!plan.anyHalf() && config.lossScaler().isPresent()) {
             LOG.info(

@@ -16,7 +16,6 @@ import org.deeplearning4j.nn.graph.vertex.impl.LayerVertex;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.graph.ComputationGraphUpdater;
 import org.deeplearning4j.optimize.api.TrainingListener;
-import org.dl4jamp.dl4j.BuiltNetworks;
 import org.dl4jamp.dl4j.HiddenFields;
 import org.dl4jamp.dl4j.HookedUpdater;
 import org.dl4jamp.policy.NetworkGraph;
@@ -53,7 +52,7 @@ record GraphAmpNetwork(ComputationGraph model) implements AmpNetwork {
         for (NetworkGraph.Node node : graph().nodes()) {
             if (model.getVertex(node.name()) instanceof LayerVertex vertex) {
                 places.add(Place.innermost(new Place<>(
-                        node.name(), vertex::getLayer, layer -> BuiltNetworks.replace(model, vertex, layer))));
+                        node.name(), vertex::getLayer, layer -> HiddenFields.replaceLayer(model, vertex, layer))));
             }
         }
         return places;

@@ -11,7 +11,7 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.MultiLayerUpdater;
 import org.deeplearning4j.optimize.api.TrainingListener;
-import org.dl4jamp.dl4j.BuiltNetworks;
+import org.dl4jamp.dl4j.HiddenFields;
 import org.dl4jamp.dl4j.HookedUpdater;
 import org.dl4jamp.policy.NetworkGraph;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -45,8 +45,8 @@ record MultiLayerAmpNetwork(MultiLayerNetwork model) implements AmpNetwork {
         for (NetworkGraph.Node node : graph().nodes()) {
             if (node.layer() != null) {
                 int i = node.index();
-                places.add(Place.innermost(
-                        new Place<>(node.name(), () -> layers[i], layer -> BuiltNetworks.replace(model, i, layer))));
+                places.add(Place.innermost(new Place<>(
+                        node.name(), () -> layers[i], layer -> HiddenFields.replaceLayer(model, i, layer))));
             }
         }
         return places;

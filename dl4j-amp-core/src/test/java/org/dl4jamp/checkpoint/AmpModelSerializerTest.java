@@ -85,9 +85,7 @@ class AmpModelSerializerTest {
         ModelZip.write(net, STATE, zip.toFile(), true, normalizer);
         List<AmpState> enabled = new ArrayList<>();
         MultiLayerNetwork restored = ModelZip.read(
-                zip.toFile(),
-                file -> ModelSerializer.restoreMultiLayerNetwork(file, true),
-                (network, state) -> enabled.add(state));
+                zip.toFile(), true, ModelSerializer::restoreMultiLayerNetwork, (network, state) -> enabled.add(state));
         assertSameBits(net, restored);
         assertEquals(1, enabled.size());
         assertArrayEquals(AmpStateTest.STATE.toJson(), enabled.get(0).toJson());
@@ -316,12 +314,9 @@ class AmpModelSerializerTest {
         ModelZip.write(net, STATE, zip.toFile(), true, null);
         AmpException e = assertThrows(
                 AmpException.class,
-                () -> ModelZip.read(
-                        zip.toFile(),
-                        file -> ModelSerializer.restoreMultiLayerNetwork(file, true),
-                        (network, state) -> {
-                            throw new AmpException("engine \"onednn\" is not here");
-                        }));
+                () -> ModelZip.read(zip.toFile(), true, ModelSerializer::restoreMultiLayerNetwork, (network, state) -> {
+                    throw new AmpException("engine \"onednn\" is not here");
+                }));
         assertEquals(zip + ", entry amp.json: engine \"onednn\" is not here", e.getMessage());
     }
 

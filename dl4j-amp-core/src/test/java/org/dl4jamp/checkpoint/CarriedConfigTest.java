@@ -231,6 +231,13 @@ class CarriedConfigTest {
         assertCarriedThroughText(graph);
     }
 
+
+    @Test
+    void newSettingsOfAGraphReplaceOlderOnes() {
+        AmpConfig other = AmpConfig.builder().engine("onednn").build();
+        assertCarriedThroughText(CarriedConfig.attach(CarriedConfig.attach(SmallNetworks.graph(), other), CONFIG));
+    }
+
     @Test
     void aGraphWithoutLayersHasNothingToHoldThem() {
         ComputationGraphConfiguration empty = new NeuralNetConfiguration.Builder()

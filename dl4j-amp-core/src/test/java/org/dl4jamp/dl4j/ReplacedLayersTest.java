@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** What is put into a network is returned by its getters and computes. */
-class BuiltNetworksTest {
+class ReplacedLayersTest {
     @Test
     void aLayerOfAMultiLayerNetwork() {
         MultiLayerNetwork network = Networks.init(Networks.mlp());
@@ -24,7 +24,7 @@ class BuiltNetworksTest {
         zeroed.getLayer(1).params().assign(0);
         Layer layer = zeroed.getLayer(1);
         INDArray before = network.output(features).dup();
-        BuiltNetworks.replace(network, 1, layer);
+        HiddenFields.replaceLayer(network, 1, layer);
         assertSame(layer, network.getLayer(1));
         assertSame(layer, network.getLayers()[1]);
         assertSame(layer, network.getLayer(network.getLayerNames().get(1)));
@@ -42,7 +42,7 @@ class BuiltNetworksTest {
         INDArray before = graph.outputSingle(features).dup();
         LayerVertex vertex = (LayerVertex) graph.getVertex("left");
         Layer replaced = vertex.getLayer();
-        BuiltNetworks.replace(graph, vertex, layer);
+        HiddenFields.replaceLayer(graph, vertex, layer);
         assertSame(layer, graph.getLayer("left"));
         assertEquals(
                 1,

@@ -10,7 +10,6 @@ import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.Networks;
-import org.dl4jamp.inference.InferenceGuard;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.TwinSetup;
@@ -24,7 +23,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
-class LayerReplacementTest {
+class ReplacementTest {
     private final MultiLayerNetwork network = Networks.init(Networks.mlp());
     private final AmpNetwork view = AmpNetwork.of(network);
     private final Place<Layer> real = view.layers().get(0);
@@ -38,17 +37,17 @@ class LayerReplacementTest {
     /** A pass of another thread may call the layer, without a lock, as soon as it is in the network. */
     @Test
     void aLayerHasItsInputBeforeAPassCanCallIt() {
-        InferenceGuard guard = new InferenceGuard(this, new Gate());
+        InferenceInstallation.Guard guard = new InferenceInstallation.Guard(this, new Gate());
         TwinLayer wrapper = new TwinSetup(
                         own,
-                        Wrappers.itself(own, Casting.ND4J),
+                        Installation.itself(own, Casting.ND4J),
                         DataType.FLOAT,
                         DataType.FLOAT,
                         LayerContext.CHAIN,
                         GradientScale.none(),
                         guard)
                 .wrapper();
-        LayerReplacement replacement = new LayerReplacement(view, observed, wrapper, Optional::empty);
+        Replacement replacement = new Replacement.OfLayer(view, observed, wrapper, Optional::empty);
         replacement.putIn();
         guard.gate().open("enabled", () -> {});
         INDArray input = Nd4j.rand(DataType.FLOAT, 2, own.getParam("W").size(0));
