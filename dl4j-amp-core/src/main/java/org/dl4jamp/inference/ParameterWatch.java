@@ -6,7 +6,7 @@ import java.util.List;
 import org.bytedeco.javacpp.FloatPointer;
 import org.bytedeco.javacpp.indexer.FloatIndexer;
 import org.deeplearning4j.nn.api.Layer;
-import org.dl4jamp.layer.FreedParameters;
+import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -88,7 +88,7 @@ final class ParameterWatch {
     }
 
     private void requireSameArray() {
-        FreedParameters.refuse(master);
+        TwinLayer.refuseFreedParameters(master);
         INDArray now = master.params();
         if (parameters != null && !isSame(now)) {
             throw new AmpException("Layer \"" + master.conf().getLayer().getLayerName()

@@ -5,6 +5,7 @@ import org.deeplearning4j.nn.api.layers.IOutputLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.twin.Gate;
 import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
@@ -60,13 +61,10 @@ public class TwinLayer extends PairedLayer {
         try (Gate.Inside inside = guard.gate().touch()) {
             ranOwn = false;
             leftToMaster = false;
-            input.give(given);
+            input.give(given, isReplaced());
             if (inside.isOwn() || isReplaced()) {
                 // A pass that was about to call this layer when it was replaced goes on with the network's own.
                 master().setInput(given, workspaceMgr);
-            }
-            if (isReplaced()) {
-                input.passedOn();
             }
         }
     }
@@ -173,7 +171,22 @@ public class TwinLayer extends PairedLayer {
             guard.trains();
         }
         if (compute() != master()) {
-            FreedParameters.refuse(master());
+            refuseFreedParameters(master());
+        }
+    }
+
+    /**
+     * Throws an {@link AmpException} if the parameters of a network's own layer were freed: code that reads them by
+     * address would read whatever is there now.
+     */
+    public static void refuseFreedParameters(Layer master) {
+        INDArray parameters = master.params();
+        if (parameters != null && parameters.wasClosed()) {
+            throw new AmpException("Layer \"" + master.conf().getLayer().getLayerName()
+                    + "\" has no parameters any more: close() of the network, or of its parameter array, has"
+                    + " freed them."
+                    + " A closed network computes no more; leave its mode with close(), and load or make"
+                    + " another network");
         }
     }
 
@@ -211,7 +224,7 @@ public class TwinLayer extends PairedLayer {
     /** Sets the twin's input and weights for a score outside forward and backward pass. */
     final LayerWorkspaceMgr prepareScore(boolean training, LayerWorkspaceMgr workspaceMgr) {
         begin(training);
-        return passes.beginScore(training, workspaceMgr);
+        return passes.begin(training, workspaceMgr, false);
     }
 
     @Override

@@ -72,12 +72,8 @@ final class TwinPasses {
         return twin.casting().cast(computation.run(inner), output, workspaceMgr, ArrayType.ACTIVATIONS);
     }
 
-    /** Sets the twin's input and weights for a score, which is computed outside of forward and backward pass. */
-    LayerWorkspaceMgr beginScore(boolean training, LayerWorkspaceMgr workspaceMgr) {
-        return begin(training, workspaceMgr, false);
-    }
-
-    private LayerWorkspaceMgr begin(boolean training, LayerWorkspaceMgr workspaceMgr, boolean castsOut) {
+    /** Sets the twin's input and weights, and returns the workspaces for what it computes. */
+    LayerWorkspaceMgr begin(boolean training, LayerWorkspaceMgr workspaceMgr, boolean castsOut) {
         input.settle(workspaceMgr, ArrayType.FF_WORKING_MEM);
         twin.weights().refresh();
         if (training) {

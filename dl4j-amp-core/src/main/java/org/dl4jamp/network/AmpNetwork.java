@@ -70,16 +70,22 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
     List<String> order();
 
     /** Returns whether layers may return activations that are outside of workspaces. */
-    boolean takesDetachedActivations();
+    default boolean takesDetachedActivations() {
+        return model() instanceof ComputationGraph;
+    }
 
     /** Returns the places of its layers, in the order of {@link #graph()}. */
     List<LayerPlace> layers();
 
     /** Returns what casts in the place of a vertex without layer, empty if nothing does. */
-    Optional<BaseGraphVertex> castingVertex(String name);
+    default Optional<BaseGraphVertex> castingVertex(String name) {
+        return Optional.empty();
+    }
 
     /** Returns the places of its vertices without layer, network inputs and frozen ones aside. */
-    List<VertexPlace> vertices();
+    default List<VertexPlace> vertices() {
+        return List.of();
+    }
 
     /** Returns the FP32 gradients of all parameters, in the order of the parameters. Made if need be. */
     INDArray gradients();

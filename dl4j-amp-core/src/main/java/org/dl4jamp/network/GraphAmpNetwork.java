@@ -47,11 +47,6 @@ record GraphAmpNetwork(ComputationGraph model) implements AmpNetwork {
     }
 
     @Override
-    public boolean takesDetachedActivations() {
-        return true;
-    }
-
-    @Override
     public List<LayerPlace> layers() {
         List<LayerPlace> places = new ArrayList<>();
         for (NetworkGraph.Node node : graph().nodes()) {

@@ -4,11 +4,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
-import java.util.Optional;
 import java.util.function.Function;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.BackpropType;
-import org.deeplearning4j.nn.graph.vertex.BaseGraphVertex;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.updater.MultiLayerUpdater;
@@ -41,11 +39,6 @@ record MultiLayerAmpNetwork(MultiLayerNetwork model) implements AmpNetwork {
     }
 
     @Override
-    public boolean takesDetachedActivations() {
-        return false;
-    }
-
-    @Override
     public List<LayerPlace> layers() {
         Layer[] layers = model.getLayers();
         List<LayerPlace> places = new ArrayList<>();
@@ -57,16 +50,6 @@ record MultiLayerAmpNetwork(MultiLayerNetwork model) implements AmpNetwork {
             }
         }
         return places;
-    }
-
-    @Override
-    public Optional<BaseGraphVertex> castingVertex(String name) {
-        return Optional.empty();
-    }
-
-    @Override
-    public List<VertexPlace> vertices() {
-        return List.of();
     }
 
     @Override

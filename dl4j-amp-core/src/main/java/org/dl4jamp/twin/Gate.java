@@ -26,12 +26,26 @@ public final class Gate {
     public static final int NO_TURN = -1;
 
     /** Until it's closed, no other thread is inside. */
-    public interface Inside extends AutoCloseable {
+    public final class Inside implements AutoCloseable {
+        private final boolean own;
+
+        private Inside(boolean own) {
+            this.own = own;
+        }
+
         /** Returns whether the network's own layer or vertex computes in this pass. */
-        boolean isOwn();
+        public boolean isOwn() {
+            return own;
+        }
 
         @Override
-        void close();
+        public void close() {
+            if (lock.getHoldCount() == 1 && endsPass) {
+                endsPass = false;
+                passes.remove(Thread.currentThread());
+            }
+            lock.unlock();
+        }
     }
 
     /** Called when a pass begins. */
@@ -40,27 +54,9 @@ public final class Gate {
         void passBegins(boolean wrappers);
     }
 
-    private final class Passage implements Inside {
-        private final boolean own;
-
-        Passage(boolean own) {
-            this.own = own;
-        }
-
-        @Override
-        public boolean isOwn() {
-            return own;
-        }
-
-        @Override
-        public void close() {
-            leave();
-        }
-    }
-
     private final ReentrantLock lock = new ReentrantLock();
-    private final Inside own = new Passage(true);
-    private final Inside ours = new Passage(false);
+    private final Inside own = new Inside(true);
+    private final Inside ours = new Inside(false);
     /** Of each thread that is in a pass, or was when the pass failed, whether the network's own layers compute it. */
     private final Map<Thread, Inside> passes = new WeakHashMap<>();
 
@@ -177,14 +173,6 @@ public final class Gate {
         return new AmpException(
                 "The mixed precision that this layer or vertex belongs to is closed: it computes no more."
                         + " Ask the network for its layer again");
-    }
-
-    private void leave() {
-        if (lock.getHoldCount() == 1 && endsPass) {
-            endsPass = false;
-            passes.remove(Thread.currentThread());
-        }
-        lock.unlock();
     }
 
     /**
