@@ -7,7 +7,6 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.twin.Gate;
-import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -24,9 +23,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 public class TwinLayer extends PairedLayer {
     private static final long serialVersionUID = 1L;
 
-    private final transient GradientScale gradientScale;
-    private final transient StepGuard guard;
-    private final transient LayerContext surroundings;
+    private final transient TwinSetup setup;
     private final transient KeptInput input;
     private final transient TwinPasses passes;
     private transient boolean ranOwn;
@@ -34,31 +31,29 @@ public class TwinLayer extends PairedLayer {
 
     TwinLayer(TwinSetup setup) {
         super(setup.master(), setup.twin());
-        this.gradientScale = setup.gradientScale();
-        this.guard = setup.guard();
-        this.surroundings = setup.surroundings();
+        this.setup = setup;
         this.input = new KeptInput(setup);
         this.passes = new TwinPasses(setup, input);
         Layer master = master();
         // DL4J leaves output layers out of the forward pass in training, and of those for scores.
-        guard.gate().takePart(surroundings.turn(), master instanceof IOutputLayer);
+        guard().gate().takePart(setup.surroundings().turn(), master instanceof IOutputLayer);
         if (master.getGradientsViewArray() != null) {
             shareGradients(master.getGradientsViewArray());
         }
     }
 
     final GradientScale gradientScale() {
-        return gradientScale;
+        return setup.gradientScale();
     }
 
     /** Returns the training step that this layer takes part in. */
     public final StepGuard guard() {
-        return guard;
+        return setup.guard();
     }
 
     @Override
     public void setInput(INDArray given, LayerWorkspaceMgr workspaceMgr) {
-        try (Gate.Inside inside = guard.gate().touch()) {
+        try (Gate.Inside inside = guard().gate().touch()) {
             ranOwn = false;
             leftToMaster = false;
             input.give(given, isReplaced());
@@ -92,15 +87,11 @@ public class TwinLayer extends PairedLayer {
 
     /** Enters for a forward pass of an input that comes along. */
     final Gate.Inside enterGiven() {
-        return guard.gate().forward(surroundings.turn(), false);
-    }
-
-    private Gate.Inside enterForward() {
-        return guard.gate().forward(surroundings.turn(), isGivenBefore());
+        return guard().gate().forward(setup.surroundings().turn(), false);
     }
 
     final Gate.Inside enterScore() {
-        return guard.gate().score(surroundings.turn(), isGivenBefore());
+        return guard().gate().score(setup.surroundings().turn(), isGivenBefore());
     }
 
     @Override
@@ -150,14 +141,14 @@ public class TwinLayer extends PairedLayer {
             TwinPasses.Forward ours,
             TwinPasses.Forward own,
             TwinPasses.Forward left) {
-        try (Gate.Inside inside = enterForward()) {
+        try (Gate.Inside inside = guard().gate().forward(setup.surroundings().turn(), isGivenBefore())) {
             ranOwn = inside.isOwn();
             if (ranOwn) {
                 return own.run(workspaceMgr);
             }
             begin(training);
-            gradientScale.forwardBegins();
-            boolean leaves = surroundings.check().leavesToDl4j(training, input.array());
+            gradientScale().forwardBegins();
+            boolean leaves = setup.surroundings().check().leavesToDl4j(training, input.array());
             leftToMaster = leaves && compute() != master();
             return leftToMaster
                     ? passes.forwardOfMaster(training, workspaceMgr, left)
@@ -168,7 +159,7 @@ public class TwinLayer extends PairedLayer {
     /** Refuses training where it's forbidden, and freed parameters, which ND4J's operations refuse by themselves. */
     private void begin(boolean training) {
         if (training) {
-            guard.trains();
+            guard().trains();
         }
         if (compute() != master()) {
             refuseFreedParameters(master());
@@ -206,8 +197,8 @@ public class TwinLayer extends PairedLayer {
         if (ranOwn) {
             return own.run(epsilon, workspaceMgr);
         }
-        try (Gate.Inside inside = guard.gate().enter()) {
-            guard.trains();
+        try (Gate.Inside inside = guard().gate().enter()) {
+            guard().trains();
             return leftToMaster
                     ? passes.backwardOfMaster(epsilon, workspaceMgr, own)
                     : passes.backward(epsilon, workspaceMgr, ours);
@@ -234,7 +225,7 @@ public class TwinLayer extends PairedLayer {
     }
 
     private void shareGradients(INDArray gradients) {
-        if (!guard.infersOnly()) {
+        if (!guard().infersOnly()) {
             if (compute() != master()) {
                 compute().setBackpropGradientsViewArray(gradients);
             }
@@ -249,16 +240,16 @@ public class TwinLayer extends PairedLayer {
 
     @Override
     public void fit(INDArray data, LayerWorkspaceMgr workspaceMgr) {
-        guard.trains();
+        guard().trains();
         master().fit(twin().casting().cast(data, DataType.FLOAT, workspaceMgr, ArrayType.INPUT), workspaceMgr);
     }
 
     @Override
     public void applyConstraints(int iteration, int epoch) {
         // DL4J's optimizer calls for it at the end of each step.
-        if (!guard.skippedLastStep()) {
+        if (!guard().skippedLastStep()) {
             super.applyConstraints(iteration, epoch);
-            try (Gate.Inside inside = guard.gate().enter()) {
+            try (Gate.Inside inside = guard().gate().enter()) {
                 twin().weights().stepDone();
             }
         }
@@ -266,7 +257,7 @@ public class TwinLayer extends PairedLayer {
 
     @Override
     public void clear() {
-        try (Gate.Inside inside = guard.gate().touch()) {
+        try (Gate.Inside inside = guard().gate().touch()) {
             ranOwn = false;
             leftToMaster = false;
             super.clear();
