@@ -88,7 +88,7 @@ final class ParameterWatch {
     }
 
     private void requireSameArray() {
-        TwinLayer.refuseFreed(master);
+        TwinLayer.refuseFreedParameters(master);
         INDArray now = master.params();
         if (parameters != null && !isSame(now)) {
             throw new AmpException("Layer \"" + master.conf().getLayer().getLayerName()

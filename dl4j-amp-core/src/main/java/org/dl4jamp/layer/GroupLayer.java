@@ -1,5 +1,6 @@
 package org.dl4jamp.layer;
 
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.MaskState;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
@@ -58,36 +59,34 @@ public final class GroupLayer extends TwinLayer {
         return alone.activate(training, workspaceMgr);
     }
 
+    private void ifAlone(Consumer<TwinLayer> call) {
+        if (alone != null) {
+            call.accept(alone);
+        }
+    }
+
     @Override
     public void setMaskArray(INDArray maskArray) {
         super.setMaskArray(maskArray);
-        if (alone != null) {
-            alone.setMaskArray(maskArray);
-        }
+        ifAlone(layer -> layer.setMaskArray(maskArray));
     }
 
     @Override
     public Pair<INDArray, MaskState> feedForwardMaskArray(
             INDArray maskArray, MaskState currentMaskState, int minibatchSize) {
-        if (alone != null) {
-            alone.feedForwardMaskArray(maskArray, currentMaskState, minibatchSize);
-        }
+        ifAlone(layer -> layer.feedForwardMaskArray(maskArray, currentMaskState, minibatchSize));
         return super.feedForwardMaskArray(maskArray, currentMaskState, minibatchSize);
     }
 
     @Override
     void parametersSet() {
         super.parametersSet();
-        if (alone != null) {
-            alone.parametersSet();
-        }
+        ifAlone(TwinLayer::parametersSet);
     }
 
     @Override
     public void clear() {
         super.clear();
-        if (alone != null) {
-            alone.clear();
-        }
+        ifAlone(TwinLayer::clear);
     }
 }

@@ -37,20 +37,19 @@ final class KeptInput {
         this.rounded = setup.rounded();
     }
 
-    /** Takes an input, which may be null, as it is: a graph sets inputs while another vertex's workspaces are open. */
-    void give(INDArray given) {
+    /**
+     * Takes an input, which may be null, as it is: a graph sets inputs while another vertex's workspaces are open.
+     *
+     * @param toMaster whether the master is given it in any case: a later pass mustn't find it waiting
+     */
+    void give(INDArray given, boolean toMaster) {
         settled = false;
-        passedOn = false;
+        passedOn = toMaster;
         dropped = false;
         array = given;
         if (given != null) {
             givenType = given.dataType();
         }
-    }
-
-    /** Called when the master has been given the input: a later pass mustn't find it waiting. */
-    void passedOn() {
-        passedOn = true;
     }
 
     /** Returns the input as it's now; null if there is none. */

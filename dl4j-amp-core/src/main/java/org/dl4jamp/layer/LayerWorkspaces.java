@@ -25,24 +25,18 @@ final class LayerWorkspaces {
      * memory, DL4J relies on inputs that are outside workspaces already, as in a forward pass before external errors.
      */
     static LayerWorkspaceMgr keeper(LayerWorkspaceMgr outer, ArrayType working, INDArray input) {
-        if (!isOpen(outer, ArrayType.INPUT)) {
-            // A graph without workspaces in training only has some in its backward pass, and computes the score
-            // afterwards.
-            return working == ArrayType.BP_WORKING_MEM
-                    ? outside(outer, working)
-                    : workingMemory(outer, working, ArrayType.INPUT);
+        if (isOpen(outer, ArrayType.INPUT)) {
+            boolean inWorkingMemory = outer.hasConfiguration(ArrayType.INPUT)
+                    && outer.hasConfiguration(working)
+                    && !outer.isScopedOut(ArrayType.INPUT)
+                    && outer.getWorkspaceName(ArrayType.INPUT).equals(outer.getWorkspaceName(working));
+            if (!inWorkingMemory || input.isAttached()) {
+                return outer;
+            }
+        } else if (working != ArrayType.BP_WORKING_MEM) {
+            return workingMemory(outer, working, ArrayType.INPUT);
         }
-        boolean inWorkingMemory = outer.hasConfiguration(ArrayType.INPUT)
-                && outer.hasConfiguration(working)
-                && !outer.isScopedOut(ArrayType.INPUT)
-                && outer.getWorkspaceName(ArrayType.INPUT).equals(outer.getWorkspaceName(working));
-        if (!inWorkingMemory || input.isAttached()) {
-            return outer;
-        }
-        return outside(outer, working);
-    }
-
-    private static LayerWorkspaceMgr outside(LayerWorkspaceMgr outer, ArrayType working) {
+        // A graph without workspaces in training has some in its backward pass only, and computes the score afterwards.
         LayerWorkspaceMgr outside = workingMemory(outer, working);
         outside.setScopedOutFor(ArrayType.INPUT);
         return outside;

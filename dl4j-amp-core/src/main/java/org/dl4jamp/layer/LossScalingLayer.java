@@ -1,9 +1,17 @@
 package org.dl4jamp.layer;
 
 import java.util.List;
+import java.util.function.Function;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.MaskState;
 import org.deeplearning4j.nn.api.layers.IOutputLayer;
+import org.deeplearning4j.nn.conf.CNN2DFormat;
+import org.deeplearning4j.nn.conf.RNNFormat;
+import org.deeplearning4j.nn.conf.layers.Cnn3DLossLayer;
+import org.deeplearning4j.nn.conf.layers.CnnLossLayer;
+import org.deeplearning4j.nn.conf.layers.Convolution3D;
+import org.deeplearning4j.nn.conf.layers.RnnLossLayer;
+import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.twin.Gate;
@@ -56,7 +64,7 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
         }
         guard().trains();
         guard().backwardBegins(this, getLabels());
-        gradientScale().begin(this, LossTerms.of(master().conf().getLayer(), input()));
+        gradientScale().begin(this, lossTerms(master().conf().getLayer(), input()));
         try (Gate.Inside inside = guard().gate().enter()) {
             // DL4J doesn't run an output layer forward before it runs it backward.
             twin().weights().refresh();
@@ -167,23 +175,21 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
         return compute().score();
     }
 
-    // External input is computed in FP32, with the current parameters.
-    private IOutputLayer masterOutput() {
-        return (IOutputLayer) master();
+    /** Computes external input in FP32, with the current parameters. */
+    private <T> T ofMaster(Function<IOutputLayer, T> computation) {
+        try (Gate.Inside inside = guard().gate().enter()) {
+            return computation.apply((IOutputLayer) master());
+        }
     }
 
     @Override
     public double f1Score(DataSet data) {
-        try (Gate.Inside inside = guard().gate().enter()) {
-            return masterOutput().f1Score(data);
-        }
+        return ofMaster(master -> master.f1Score(data));
     }
 
     @Override
     public double f1Score(INDArray examples, INDArray labels) {
-        try (Gate.Inside inside = guard().gate().enter()) {
-            return masterOutput().f1Score(examples, labels);
-        }
+        return ofMaster(master -> master.f1Score(examples, labels));
     }
 
     @Override
@@ -193,39 +199,61 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
 
     @Override
     public int[] predict(INDArray examples) {
-        try (Gate.Inside inside = guard().gate().enter()) {
-            return masterOutput().predict(examples);
-        }
+        return ofMaster(master -> master.predict(examples));
     }
 
     @Override
     public List<String> predict(DataSet dataSet) {
-        try (Gate.Inside inside = guard().gate().enter()) {
-            return masterOutput().predict(dataSet);
-        }
+        return ofMaster(master -> master.predict(dataSet));
+    }
+
+    private IOutputLayer trained() {
+        guard().trains();
+        return (IOutputLayer) master();
     }
 
     @Override
     public void fit(DataSetIterator iter) {
-        guard().trains();
-        masterOutput().fit(iter);
+        trained().fit(iter);
     }
 
     @Override
     public void fit(INDArray examples, INDArray labels) {
-        guard().trains();
-        masterOutput().fit(examples, labels);
+        trained().fit(examples, labels);
     }
 
     @Override
     public void fit(DataSet data) {
-        guard().trains();
-        masterOutput().fit(data);
+        trained().fit(data);
     }
 
     @Override
     public void fit(INDArray examples, int[] labels) {
-        guard().trains();
-        masterOutput().fit(examples, labels);
+        trained().fit(examples, labels);
+    }
+
+    /**
+     * Returns the number of terms of which a loss is the sum: examples, times time steps or positions. They are counted
+     * in the output layer's input: {@code [minibatch, features]}, or with positions, in the order of axes that the
+     * layer takes. Labels may have fewer channels, as class numbers, or more.
+     */
+    static long lossTerms(org.deeplearning4j.nn.conf.layers.Layer layer, INDArray input) {
+        if (input.rank() < 3) {
+            return input.size(0);
+        }
+        return input.length() / input.size(hasChannelsLast(layer) ? input.rank() - 1 : 1);
+    }
+
+    private static boolean hasChannelsLast(org.deeplearning4j.nn.conf.layers.Layer layer) {
+        if (layer instanceof CnnLossLayer loss) {
+            return loss.getFormat() == CNN2DFormat.NHWC;
+        }
+        if (layer instanceof Cnn3DLossLayer loss) {
+            return loss.getDataFormat() == Convolution3D.DataFormat.NDHWC;
+        }
+        if (layer instanceof RnnLossLayer loss) {
+            return loss.getRnnDataFormat() == RNNFormat.NWC;
+        }
+        return layer instanceof RnnOutputLayer output && output.getRnnDataFormat() == RNNFormat.NWC;
     }
 }

@@ -1,7 +1,6 @@
 package org.dl4jamp.layer;
 
 import java.util.Map;
-import java.util.function.Function;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.layers.RecurrentLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
@@ -17,6 +16,11 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  */
 public final class RecurrentTwinLayer extends TwinLayer implements RecurrentLayer {
     private static final long serialVersionUID = 1L;
+
+    /** One way of running a layer forward that keeps its state. */
+    private interface Steps {
+        INDArray run(RecurrentLayer layer, INDArray input, LayerWorkspaceMgr workspaceMgr);
+    }
 
     RecurrentTwinLayer(TwinSetup setup) {
         super(setup);
@@ -40,24 +44,7 @@ public final class RecurrentTwinLayer extends TwinLayer implements RecurrentLaye
 
     @Override
     public INDArray rnnTimeStep(INDArray given, LayerWorkspaceMgr workspaceMgr) {
-        try (Gate.Inside inside = enterGiven()) {
-            setInput(given, workspaceMgr);
-            return forward(
-                    false,
-                    workspaceMgr,
-                    inner -> recurrent().rnnTimeStep(compute().input(), inner),
-                    own -> recurrent(master()).rnnTimeStep(given, own),
-                    inner -> withTheTwinsState(master -> master.rnnTimeStep(master().input(), inner)));
-        }
-    }
-
-    /** Returns what the master computes, with the state that the twin has and gets back. */
-    private INDArray withTheTwinsState(Function<RecurrentLayer, INDArray> computation) {
-        RecurrentLayer master = recurrent(master());
-        copyState(recurrent(), master);
-        INDArray result = computation.apply(master);
-        copyState(master, recurrent());
-        return result;
+        return forward(given, false, workspaceMgr, RecurrentLayer::rnnTimeStep);
     }
 
     private static void copyState(RecurrentLayer from, RecurrentLayer to) {
@@ -68,17 +55,32 @@ public final class RecurrentTwinLayer extends TwinLayer implements RecurrentLaye
     @Override
     public INDArray rnnActivateUsingStoredState(
             INDArray given, boolean training, boolean storeLastForTBPTT, LayerWorkspaceMgr workspaceMgr) {
+        return forward(
+                given,
+                training,
+                workspaceMgr,
+                (layer, input, inner) -> layer.rnnActivateUsingStoredState(input, training, storeLastForTBPTT, inner));
+    }
+
+    private INDArray forward(INDArray given, boolean training, LayerWorkspaceMgr workspaceMgr, Steps steps) {
         try (Gate.Inside inside = enterGiven()) {
             setInput(given, workspaceMgr);
             return forward(
                     training,
                     workspaceMgr,
-                    inner -> recurrent()
-                            .rnnActivateUsingStoredState(compute().input(), training, storeLastForTBPTT, inner),
-                    own -> recurrent(master()).rnnActivateUsingStoredState(given, training, storeLastForTBPTT, own),
-                    inner -> withTheTwinsState(master ->
-                            master.rnnActivateUsingStoredState(master().input(), training, storeLastForTBPTT, inner)));
+                    inner -> steps.run(recurrent(), compute().input(), inner),
+                    own -> steps.run(recurrent(master()), given, own),
+                    inner -> runMaster(steps, inner));
         }
+    }
+
+    /** Returns what the master computes, with the state that the twin has and gets back. */
+    private INDArray runMaster(Steps steps, LayerWorkspaceMgr inner) {
+        RecurrentLayer master = recurrent(master());
+        copyState(recurrent(), master);
+        INDArray result = steps.run(master, master().input(), inner);
+        copyState(master, recurrent());
+        return result;
     }
 
     @Override

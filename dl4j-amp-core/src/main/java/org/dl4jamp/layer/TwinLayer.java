@@ -7,7 +7,6 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.twin.Gate;
-import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -24,9 +23,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 public class TwinLayer extends PairedLayer {
     private static final long serialVersionUID = 1L;
 
-    private final transient GradientScale gradientScale;
-    private final transient StepGuard guard;
-    private final transient LayerContext surroundings;
+    private final transient TwinSetup setup;
     private final transient KeptInput input;
     private final transient TwinPasses passes;
     private transient boolean ranOwn;
@@ -34,40 +31,35 @@ public class TwinLayer extends PairedLayer {
 
     TwinLayer(TwinSetup setup) {
         super(setup.master(), setup.twin());
-        this.gradientScale = setup.gradientScale();
-        this.guard = setup.guard();
-        this.surroundings = setup.surroundings();
+        this.setup = setup;
         this.input = new KeptInput(setup);
         this.passes = new TwinPasses(setup, input);
         Layer master = master();
         // DL4J leaves output layers out of the forward pass in training, and of those for scores.
-        guard.gate().takePart(surroundings.turn(), master instanceof IOutputLayer);
+        guard().gate().takePart(setup.surroundings().turn(), master instanceof IOutputLayer);
         if (master.getGradientsViewArray() != null) {
             shareGradients(master.getGradientsViewArray());
         }
     }
 
     final GradientScale gradientScale() {
-        return gradientScale;
+        return setup.gradientScale();
     }
 
     /** Returns the training step that this layer takes part in. */
     public final StepGuard guard() {
-        return guard;
+        return setup.guard();
     }
 
     @Override
     public void setInput(INDArray given, LayerWorkspaceMgr workspaceMgr) {
-        try (Gate.Inside inside = guard.gate().touch()) {
+        try (Gate.Inside inside = guard().gate().touch()) {
             ranOwn = false;
             leftToMaster = false;
-            input.give(given);
+            input.give(given, isReplaced());
             if (inside.isOwn() || isReplaced()) {
                 // A pass that was about to call this layer when it was replaced goes on with the network's own.
                 master().setInput(given, workspaceMgr);
-            }
-            if (isReplaced()) {
-                input.passedOn();
             }
         }
     }
@@ -95,15 +87,11 @@ public class TwinLayer extends PairedLayer {
 
     /** Enters for a forward pass of an input that comes along. */
     final Gate.Inside enterGiven() {
-        return guard.gate().forward(surroundings.turn(), false);
-    }
-
-    private Gate.Inside enterForward() {
-        return guard.gate().forward(surroundings.turn(), isGivenBefore());
+        return guard().gate().forward(setup.surroundings().turn(), false);
     }
 
     final Gate.Inside enterScore() {
-        return guard.gate().score(surroundings.turn(), isGivenBefore());
+        return guard().gate().score(setup.surroundings().turn(), isGivenBefore());
     }
 
     @Override
@@ -153,14 +141,14 @@ public class TwinLayer extends PairedLayer {
             TwinPasses.Forward ours,
             TwinPasses.Forward own,
             TwinPasses.Forward left) {
-        try (Gate.Inside inside = enterForward()) {
+        try (Gate.Inside inside = guard().gate().forward(setup.surroundings().turn(), isGivenBefore())) {
             ranOwn = inside.isOwn();
             if (ranOwn) {
                 return own.run(workspaceMgr);
             }
             begin(training);
-            gradientScale.forwardBegins();
-            boolean leaves = surroundings.check().leavesToDl4j(training, input.array());
+            gradientScale().forwardBegins();
+            boolean leaves = setup.surroundings().check().leavesToDl4j(training, input.array());
             leftToMaster = leaves && compute() != master();
             return leftToMaster
                     ? passes.forwardOfMaster(training, workspaceMgr, left)
@@ -171,23 +159,24 @@ public class TwinLayer extends PairedLayer {
     /** Refuses training where it's forbidden, and freed parameters, which ND4J's operations refuse by themselves. */
     private void begin(boolean training) {
         if (training) {
-            guard.trains();
+            guard().trains();
         }
         if (compute() != master()) {
-            refuseFreed(master());
+            refuseFreedParameters(master());
         }
     }
 
     /**
-     * Throws an {@link AmpException} if the memory of a layer's parameters has been freed: code that reads it by
+     * Throws an {@link AmpException} if the parameters of a network's own layer were freed: code that reads them by
      * address would read whatever is there now.
      */
-    public static void refuseFreed(Layer master) {
+    public static void refuseFreedParameters(Layer master) {
         INDArray parameters = master.params();
         if (parameters != null && parameters.wasClosed()) {
             throw new AmpException("Layer \"" + master.conf().getLayer().getLayerName()
                     + "\" has no parameters any more: close() of the network, or of its parameter array, has"
-                    + " freed them. A closed network computes no more; leave its mode with close(), and load or make"
+                    + " freed them."
+                    + " A closed network computes no more; leave its mode with close(), and load or make"
                     + " another network");
         }
     }
@@ -208,8 +197,8 @@ public class TwinLayer extends PairedLayer {
         if (ranOwn) {
             return own.run(epsilon, workspaceMgr);
         }
-        try (Gate.Inside inside = guard.gate().enter()) {
-            guard.trains();
+        try (Gate.Inside inside = guard().gate().enter()) {
+            guard().trains();
             return leftToMaster
                     ? passes.backwardOfMaster(epsilon, workspaceMgr, own)
                     : passes.backward(epsilon, workspaceMgr, ours);
@@ -226,7 +215,7 @@ public class TwinLayer extends PairedLayer {
     /** Sets the twin's input and weights for a score outside forward and backward pass. */
     final LayerWorkspaceMgr prepareScore(boolean training, LayerWorkspaceMgr workspaceMgr) {
         begin(training);
-        return passes.beginScore(training, workspaceMgr);
+        return passes.begin(training, workspaceMgr, false);
     }
 
     @Override
@@ -236,7 +225,7 @@ public class TwinLayer extends PairedLayer {
     }
 
     private void shareGradients(INDArray gradients) {
-        if (!guard.infersOnly()) {
+        if (!guard().infersOnly()) {
             if (compute() != master()) {
                 compute().setBackpropGradientsViewArray(gradients);
             }
@@ -251,16 +240,16 @@ public class TwinLayer extends PairedLayer {
 
     @Override
     public void fit(INDArray data, LayerWorkspaceMgr workspaceMgr) {
-        guard.trains();
+        guard().trains();
         master().fit(twin().casting().cast(data, DataType.FLOAT, workspaceMgr, ArrayType.INPUT), workspaceMgr);
     }
 
     @Override
     public void applyConstraints(int iteration, int epoch) {
         // DL4J's optimizer calls for it at the end of each step.
-        if (!guard.skippedLastStep()) {
+        if (!guard().skippedLastStep()) {
             super.applyConstraints(iteration, epoch);
-            try (Gate.Inside inside = guard.gate().enter()) {
+            try (Gate.Inside inside = guard().gate().enter()) {
                 twin().weights().stepDone();
             }
         }
@@ -268,7 +257,7 @@ public class TwinLayer extends PairedLayer {
 
     @Override
     public void clear() {
-        try (Gate.Inside inside = guard.gate().touch()) {
+        try (Gate.Inside inside = guard().gate().touch()) {
             ranOwn = false;
             leftToMaster = false;
             super.clear();

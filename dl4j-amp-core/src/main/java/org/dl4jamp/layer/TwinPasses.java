@@ -32,30 +32,27 @@ final class TwinPasses {
         Pair<Gradient, INDArray> run(INDArray epsilon, LayerWorkspaceMgr workspaceMgr);
     }
 
+    private final TwinSetup setup;
     private final Layer master;
     private final Twin twin;
-    private final DataType output;
-    private final LayerContext surroundings;
-    private final GradientScale gradientScale;
     private final boolean scalesLoss;
     private final KeptInput input;
     private List<INDArray> parameterGradients = List.of();
 
     TwinPasses(TwinSetup setup, KeptInput input) {
+        this.setup = setup;
         this.master = setup.master();
         this.twin = setup.twin();
-        this.output = setup.output();
-        this.surroundings = setup.surroundings();
-        this.gradientScale = setup.gradientScale();
         // There the scale begins: the gradient that is returned carries it, and those of its parameters don't.
         this.scalesLoss = master instanceof IOutputLayer;
         this.input = input;
     }
 
     INDArray forward(boolean training, LayerWorkspaceMgr workspaceMgr, Forward computation) {
-        LayerWorkspaceMgr inner = begin(training, workspaceMgr, output != twin.outputType());
-        INDArray activations = twin.casting().cast(computation.run(inner), output, workspaceMgr, ArrayType.ACTIVATIONS);
-        return surroundings.readInUsualOrder()
+        LayerWorkspaceMgr inner = begin(training, workspaceMgr, setup.output() != twin.outputType());
+        INDArray activations =
+                twin.casting().cast(computation.run(inner), setup.output(), workspaceMgr, ArrayType.ACTIVATIONS);
+        return setup.surroundings().readInUsualOrder()
                 ? twin.casting().usualOrder(activations, workspaceMgr, ArrayType.ACTIVATIONS)
                 : activations;
     }
@@ -63,20 +60,16 @@ final class TwinPasses {
     /** Runs the network's own layer forward, in FP32 and with its own parameters, in a pass that isn't a step's. */
     INDArray forwardOfMaster(boolean training, LayerWorkspaceMgr workspaceMgr, Forward computation) {
         input.settle(workspaceMgr, ArrayType.FF_WORKING_MEM);
-        LayerWorkspaceMgr inner = input.handToMaster(workspaceMgr, training, output != DataType.FLOAT);
+        LayerWorkspaceMgr inner = input.handToMaster(workspaceMgr, training, setup.output() != DataType.FLOAT);
         INDArray mask = master.getMaskArray();
         if (mask != null && twin.outputType() != DataType.FLOAT) {
             master.setMaskArray(mask.castTo(DataType.FLOAT));
         }
-        return twin.casting().cast(computation.run(inner), output, workspaceMgr, ArrayType.ACTIVATIONS);
+        return twin.casting().cast(computation.run(inner), setup.output(), workspaceMgr, ArrayType.ACTIVATIONS);
     }
 
-    /** Sets the twin's input and weights for a score, which is computed outside of forward and backward pass. */
-    LayerWorkspaceMgr beginScore(boolean training, LayerWorkspaceMgr workspaceMgr) {
-        return begin(training, workspaceMgr, false);
-    }
-
-    private LayerWorkspaceMgr begin(boolean training, LayerWorkspaceMgr workspaceMgr, boolean castsOut) {
+    /** Sets the twin's input and weights, and returns the workspaces for what it computes. */
+    LayerWorkspaceMgr begin(boolean training, LayerWorkspaceMgr workspaceMgr, boolean castsOut) {
         input.settle(workspaceMgr, ArrayType.FF_WORKING_MEM);
         twin.weights().refresh();
         if (training) {
@@ -136,7 +129,7 @@ final class TwinPasses {
 
     /** Returns whether there is neither a gradient of parameters to compute nor one of the input that someone reads. */
     private boolean isUnread() {
-        return surroundings.inputGradient() != LayerContext.InputGradient.READ
+        return setup.surroundings().inputGradient() != LayerContext.InputGradient.READ
                 && master.numParams() == 0
                 && NetworkCall.dropsInputGradient();
     }
@@ -145,7 +138,7 @@ final class TwinPasses {
      * Returns zeros in place of a gradient of the input that no parameter depends on, for layers that pass it through.
      */
     private INDArray unread(LayerWorkspaceMgr workspaceMgr) {
-        return surroundings.inputGradient() == LayerContext.InputGradient.DROPPED
+        return setup.surroundings().inputGradient() == LayerContext.InputGradient.DROPPED
                 ? null
                 : workspaceMgr.create(
                         ArrayType.ACTIVATION_GRAD,
@@ -155,7 +148,7 @@ final class TwinPasses {
     }
 
     private boolean sparesInputGradient() {
-        if (surroundings.inputGradient() == LayerContext.InputGradient.READ
+        if (setup.surroundings().inputGradient() == LayerContext.InputGradient.READ
                 || !(twin.compute() instanceof Twin.OptionalInputGradient sparing)) {
             return false;
         }
@@ -166,7 +159,7 @@ final class TwinPasses {
 
     private TwinScale.Scaled compute(
             INDArray epsilon, LayerWorkspaceMgr workspaceMgr, LayerWorkspaceMgr inner, Backward computation) {
-        if (twin.outputType() == DataType.HALF && gradientScale.needFloat()) {
+        if (twin.outputType() == DataType.HALF && setup.gradientScale().needFloat()) {
             return TwinScale.run(epsilon, workspaceMgr, half -> computation.run(half, inner));
         }
         INDArray own = twin.casting().cast(epsilon, twin.outputType(), workspaceMgr, ArrayType.BP_WORKING_MEM);
@@ -175,29 +168,29 @@ final class TwinPasses {
 
     /** Makes the parameter gradients true ones: the twin may have a factor of its own, beside the scale of the step. */
     private void unscaleParameterGradients(double ownScale) {
-        double inverse = (scalesLoss ? 1 : gradientScale.inverse()) / ownScale;
+        double inverse = (scalesLoss ? 1 : setup.gradientScale().inverse()) / ownScale;
         if (inverse != 1) {
             parameterGradients.forEach(gradient -> gradient.muli(inverse));
         }
     }
 
     private DataType typeHandedBack() {
-        return gradientScale.typeOfGradients(input.givenType());
+        return setup.gradientScale().typeOfGradients(input.givenType());
     }
 
     private INDArray handBack(INDArray gradient, LayerWorkspaceMgr workspaceMgr) {
         if (gradient == null) {
             return null;
         }
-        if (scalesLoss && gradientScale.factor() != 1) {
-            gradient.muli(gradientScale.factor());
+        if (scalesLoss && setup.gradientScale().factor() != 1) {
+            gradient.muli(setup.gradientScale().factor());
         }
         Casting casting = twin.casting();
         INDArray cast = casting.cast(gradient, typeHandedBack(), workspaceMgr, ArrayType.ACTIVATION_GRAD);
-        INDArray ordered = surroundings.foreignProducer()
+        INDArray ordered = setup.surroundings().foreignProducer()
                 ? casting.usualOrder(cast, workspaceMgr, ArrayType.ACTIVATION_GRAD)
                 : cast;
         INDArray own = casting.leverage(ordered, workspaceMgr);
-        return surroundings.inputShared() ? casting.summable(own) : own;
+        return setup.surroundings().inputShared() ? casting.summable(own) : own;
     }
 }

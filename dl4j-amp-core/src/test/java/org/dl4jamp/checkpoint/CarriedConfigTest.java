@@ -231,7 +231,6 @@ class CarriedConfigTest {
         assertCarriedThroughText(graph);
     }
 
-
     @Test
     void newSettingsOfAGraphReplaceOlderOnes() {
         AmpConfig other = AmpConfig.builder().engine("onednn").build();

@@ -131,9 +131,9 @@ class LossTermsTest {
         RnnLossLayer loss = new RnnLossLayer.Builder(LossFunction.MSE)
                 .dataFormat(RNNFormat.NWC)
                 .build();
-        assertEquals(32, LossTerms.of(loss, Nd4j.zeros(DataType.FLOAT, 4, 8, 3)));
+        assertEquals(32, LossScalingLayer.lossTerms(loss, Nd4j.zeros(DataType.FLOAT, 4, 8, 3)));
         loss.setRnnDataFormat(RNNFormat.NCW);
-        assertEquals(12, LossTerms.of(loss, Nd4j.zeros(DataType.FLOAT, 4, 8, 3)));
+        assertEquals(12, LossScalingLayer.lossTerms(loss, Nd4j.zeros(DataType.FLOAT, 4, 8, 3)));
     }
 
     @ParameterizedTest

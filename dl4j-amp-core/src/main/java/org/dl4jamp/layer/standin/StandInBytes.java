@@ -42,20 +42,15 @@ final class StandInBytes {
     /** Methods of DL4J's layers that aren't in its interfaces and read the input that was set. */
     private static final ElementMatcher<MethodDescription> READS_INPUT = namedOneOf("assertInputSet", "preOutput");
 
-    private final Class<?> type;
-    private final Class<?> role;
+    private StandInBytes() {}
 
     /**
+     * Returns the class's bytes. A rule that comes later has precedence.
+     *
      * @param type the layer's class
      * @param role the interface that the wrapper has in common with it
      */
-    StandInBytes(Class<?> type, Class<?> role) {
-        this.type = type;
-        this.role = role;
-    }
-
-    /** Returns the class's bytes. A rule that comes later has precedence. */
-    byte[] write(String name) throws NoSuchMethodException {
+    static byte[] write(String name, Class<?> type, Class<?> role) throws NoSuchMethodException {
         ElementMatcher.Junction<MethodDescription> layers = isVirtual().and(not(isDeclaredBy(Object.class)));
         DynamicType.Builder<?> builder = new ByteBuddy(ClassFileVersion.JAVA_V17)
                 // It takes nested private classes for invisible, which to the JVM belong to the package.
@@ -71,7 +66,7 @@ final class StandInBytes {
                 .method(layers.and(isPublic()).and(READS_INPUT))
                 .intercept(ofInformedMaster())
                 .method(isEquals())
-                .intercept(MethodCall.invoke(Calls.class.getMethod("equal", Object.class, Object.class))
+                .intercept(MethodCall.invoke(StandIns.class.getMethod("equal", Object.class, Object.class))
                         .withThis()
                         .withAllArguments());
         for (Method method : role.getMethods()) {
@@ -91,20 +86,20 @@ final class StandInBytes {
                 .getBytes();
     }
 
-    private MethodCall ofWrapper(Method method) {
+    private static MethodCall ofWrapper(Method method) {
         return (MethodCall)
                 MethodCall.invoke(method).onField(WRAPPER).withAssigner(Assigner.DEFAULT, Assigner.Typing.DYNAMIC);
     }
 
     private static Implementation ofInformedMaster() throws NoSuchMethodException {
-        return MethodCall.invoke(Calls.class.getMethod("informMaster", Object.class))
+        return MethodCall.invoke(StandIns.class.getMethod("informMaster", Object.class))
                 .withThis()
                 .andThen(MethodCall.invokeSelf().onField(MASTER).withAllArguments());
     }
 
     private static Implementation ofMasterUnseen() throws NoSuchMethodException {
         return InvokeDynamic.bootstrap(
-                        Calls.class.getMethod("link", MethodHandles.Lookup.class, String.class, MethodType.class))
+                        StandIns.class.getMethod("link", MethodHandles.Lookup.class, String.class, MethodType.class))
                 .withField(MASTER)
                 .withMethodArguments();
     }
