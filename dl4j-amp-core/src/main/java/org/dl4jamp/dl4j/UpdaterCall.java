@@ -2,10 +2,16 @@ package org.dl4jamp.dl4j;
 
 import java.util.HashMap;
 import java.util.Map;
+import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.deeplearning4j.optimize.api.ConvexOptimizer;
+import org.deeplearning4j.optimize.api.StepFunction;
+import org.deeplearning4j.optimize.solvers.BaseOptimizer;
+import org.deeplearning4j.optimize.solvers.accumulation.GradientsAccumulator;
+import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * A call of a network's updater.
@@ -43,5 +49,29 @@ public record UpdaterCall(Gradient gradient, int iteration, int epoch, int examp
     /** Returns the same call in an iteration that was counted elsewhere. */
     public UpdaterCall inIteration(int counted) {
         return new UpdaterCall(gradient, counted, epoch, examples, workspaceMgr);
+    }
+
+    /**
+     * Moves a network's parameters by updates that no optimizer has called for, as its optimizer would: through its
+     * {@code GradientsAccumulator}, if it has one, by its step function, and within its layers' constraints.
+     *
+     * @param updates as many as the network has parameters
+     */
+    public static void apply(Model network, INDArray updates) {
+        ConvexOptimizer optimizer = network.getOptimizer();
+        StepFunction function = ((BaseOptimizer) optimizer).getStepFunction();
+        GradientsAccumulator accumulator = optimizer.getGradientsAccumulator();
+        INDArray parameters = network.params();
+        INDArray flat = updates.reshape(updates.length());
+        if (accumulator == null) {
+            function.step(parameters, flat);
+        } else {
+            // The iteration of the last gradients, which is over.
+            int iteration = Math.max(0, BaseOptimizer.getIterationCount(network) - 1);
+            accumulator.storeUpdate(flat, iteration, BaseOptimizer.getEpochCount(network));
+            accumulator.applyUpdate(function, parameters, flat, true);
+        }
+        network.setParams(parameters);
+        BaseOptimizer.applyConstraints(network);
     }
 }

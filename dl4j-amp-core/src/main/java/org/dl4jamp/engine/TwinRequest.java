@@ -29,9 +29,4 @@ public record TwinRequest(
         DataType input,
         DataType output,
         LayerContext surroundings,
-        Optional<PrecisionPlan.Fusion> fusion) {
-    /** For a layer between half layers. */
-    public TwinRequest(String name, Layer master, Precision precision, DataType storage) {
-        this(name, master, precision, storage, storage, storage, LayerContext.CHAIN, Optional.empty());
-    }
-}
+        Optional<PrecisionPlan.Fusion> fusion) {}

@@ -7,8 +7,8 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.Layer;
-import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.dl4jamp.dl4j.ParameterGradients;
 import org.dl4jamp.layer.UnscalingVertex;
 import org.dl4jamp.layer.standin.StandIn;
@@ -49,27 +49,19 @@ public record NonFiniteSource(AmpNetwork network) {
     public Optional<String> amongParameters() {
         List<Place<Layer>> places = new ArrayList<>(network.layers());
         Collections.reverse(places);
-        for (Place<Layer> place : places) {
+        Stream<Optional<String>> layers = places.stream().map(place -> {
             Layer layer = place.current().get();
             INDArray view = layer.getGradientsViewArray();
-            if (view == null || isFinite(view)) {
-                continue;
-            }
-            Optional<String> name =
-                    first(ParameterGradients.of(layer, network.model().params(), network.gradients()));
-            if (name.isPresent()) {
-                return name.map(parameter -> parameter + " of layer \"" + place.name() + "\"");
-            }
-        }
-        for (Place<GraphVertex> place : network.vertices()) {
-            if (StandIn.behind(place.current().get()) instanceof UnscalingVertex vertex) {
-                Optional<String> name = first(vertex.gradients());
-                if (name.isPresent()) {
-                    return name.map(parameter -> parameter + " of vertex \"" + place.name() + "\"");
-                }
-            }
-        }
-        return Optional.empty();
+            return view == null || isFinite(view)
+                    ? Optional.empty()
+                    : first(ParameterGradients.of(layer, network.model().params(), network.gradients()))
+                            .map(parameter -> parameter + " of layer \"" + place.name() + "\"");
+        });
+        Stream<Optional<String>> vertices = network.vertices().stream()
+                .map(place -> StandIn.behind(place.current().get()) instanceof UnscalingVertex vertex
+                        ? first(vertex.gradients()).map(name -> name + " of vertex \"" + place.name() + "\"")
+                        : Optional.empty());
+        return Stream.concat(layers, vertices).flatMap(Optional::stream).findFirst();
     }
 
     private static Optional<String> first(Map<String, INDArray> gradients) {

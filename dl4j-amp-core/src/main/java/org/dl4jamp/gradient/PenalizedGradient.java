@@ -69,8 +69,7 @@ public final class PenalizedGradient {
         try {
             parameters = copy(model.params(), parameters);
             remember(of);
-            return HiddenFields.inSilence(
-                    model, () -> drawsNumbers ? redoAndAdd(of, divisor, kernels) : add(of, divisor, kernels));
+            return HiddenFields.inSilence(model, () -> add(of, divisor, kernels));
         } finally {
             network.setScore(score);
         }
@@ -99,28 +98,23 @@ public final class PenalizedGradient {
         Random random = Nd4j.getRandom();
         long root = random.rootState();
         long node = random.nodeState();
+        if (drawsNumbers) {
+            model.computeGradientAndScore(LayerWorkspaceMgr.noWorkspaces());
+            if (!kernels.allFinite(of.all()) || !Double.isFinite(model.score())) {
+                return Optional.of("loss or gradients of the pass that is repeated for the gradient penalty");
+            }
+            putUpdatesBack(of);
+            remember(of);
+            random.setStates(root, node);
+        }
         Optional<String> notFinite = addDifference(of, divisor, kernels);
-        if (root == random.rootState() && node == random.nodeState()) {
+        if (drawsNumbers || (root == random.rootState() && node == random.nodeState())) {
             return notFinite;
         }
-        // Dropout or noise: the first gradient was made with other numbers, and the difference would be theirs.
+        // Dropout or noise: the first gradient was made with other numbers, and the difference would be theirs. Both
+        // are made again, with the same numbers.
         drawsNumbers = true;
-        return redoAndAdd(of, divisor, kernels);
-    }
-
-    /** Makes both gradients, with the same random numbers. */
-    private Optional<String> redoAndAdd(GradientParts.Parted of, double divisor, StepKernels kernels) {
-        Random random = Nd4j.getRandom();
-        long root = random.rootState();
-        long node = random.nodeState();
-        model.computeGradientAndScore(LayerWorkspaceMgr.noWorkspaces());
-        if (!kernels.allFinite(of.all()) || !Double.isFinite(model.score())) {
-            return Optional.of("loss or gradients of the pass that is repeated for the gradient penalty");
-        }
-        putUpdatesBack(of);
-        remember(of);
-        random.setStates(root, node);
-        return addDifference(of, divisor, kernels);
+        return add(of, divisor, kernels);
     }
 
     private Optional<String> addDifference(GradientParts.Parted of, double divisor, StepKernels kernels) {

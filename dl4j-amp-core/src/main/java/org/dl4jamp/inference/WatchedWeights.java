@@ -1,9 +1,19 @@
 package org.dl4jamp.inference;
 
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import org.bytedeco.javacpp.FloatPointer;
+import org.bytedeco.javacpp.indexer.FloatIndexer;
 import org.deeplearning4j.nn.api.Layer;
+import org.dl4jamp.layer.TwinLayer;
+import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.twin.Twin;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.api.ops.DynamicCustomOp;
+import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * The weights of a twin in inference mode: taken over before the first pass, and again when the parameters that they
@@ -52,5 +62,113 @@ public final class WatchedWeights implements Twin.Weights {
     @Override
     public void reload() {
         weights.reload();
+    }
+
+    /**
+     * Notices that a layer has another set of parameters, by a sample: {@value #SAMPLE} numbers of each parameter
+     * array, in even distances, or all if there aren't more. A change of other numbers alone isn't noticed.
+     */
+    static final class ParameterWatch {
+        /** Number of elements of each parameter array that are compared. */
+        static final int SAMPLE = 64;
+
+        private final Layer master;
+        private final boolean inHost;
+        private INDArray parameters;
+        private long[] positions;
+        private float[] sample;
+        private FloatIndexer host;
+
+        /** @param master a layer with parameters */
+        ParameterWatch(Layer master) {
+            this(master, Nd4j.getEnvironment().isCPU());
+        }
+
+        /** @param inHost whether the parameters are in the host's memory */
+        ParameterWatch(Layer master, boolean inHost) {
+            this.master = master;
+            this.inHost = inHost;
+        }
+
+        /** Takes the numbers of now for those that later ones are compared with. */
+        void remember() {
+            requireSameArray();
+            if (parameters == null) {
+                parameters = master.params();
+                positions = positions();
+                host = host();
+            }
+            sample = read();
+        }
+
+        /** Returns whether the sample is another one than that remembered. */
+        boolean hasChanged() {
+            requireSameArray();
+            return !Arrays.equals(sample, read());
+        }
+
+        private float[] read() {
+            if (host == null) {
+                return readWithNd4j();
+            }
+            float[] values = new float[positions.length];
+            for (int i = 0; i < values.length; i++) {
+                values[i] = host.get(positions[i]);
+            }
+            return values;
+        }
+
+        private float[] readWithNd4j() {
+            try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+                INDArray values = Nd4j.exec(DynamicCustomOp.builder("gather")
+                        .addInputs(parameters.reshape(parameters.length()), Nd4j.createFromArray(positions))
+                        .addIntegerArguments(0)
+                        .build())[0];
+                return values.toFloatVector();
+            }
+        }
+
+        /** Returns null if the numbers aren't in the host's memory, one after the other. */
+        private FloatIndexer host() {
+            boolean adjacent = parameters.rank() > 0 && parameters.stride(parameters.rank() - 1) == 1;
+            if (!inHost || !adjacent) {
+                return null;
+            }
+            FloatPointer numbers = new FloatPointer(parameters.data().addressPointer());
+            return FloatIndexer.create(numbers.position(0).capacity(parameters.length()));
+        }
+
+        private void requireSameArray() {
+            TwinLayer.refuseFreedParameters(master);
+            INDArray now = master.params();
+            if (parameters != null && !isSame(now)) {
+                throw new AmpException("Layer \"" + master.conf().getLayer().getLayerName()
+                        + "\" has another parameter array than when inference mode was entered, by"
+                        + " setParamsViewArray for example."
+                        + " Close the InferenceMode and enter it again; setParams and setParam change the numbers"
+                        + " in place");
+            }
+        }
+
+        @SuppressWarnings("ReferenceEquality")
+        private boolean isSame(INDArray now) {
+            return now == parameters
+                    || (!parameters.wasClosed()
+                            && now.length() == parameters.length()
+                            && now.offset() == parameters.offset()
+                            && now.data().address() == parameters.data().address());
+        }
+
+        private long[] positions() {
+            List<long[]> all = new ArrayList<>();
+            for (INDArray array : master.paramTable().values()) {
+                long start = array.offset() - parameters.offset();
+                int count = (int) Math.min(SAMPLE, array.length());
+                long[] own = new long[count];
+                Arrays.setAll(own, i -> start + i * array.length() / count);
+                all.add(own);
+            }
+            return all.stream().flatMapToLong(Arrays::stream).toArray();
+        }
     }
 }

@@ -11,12 +11,14 @@ import org.deeplearning4j.nn.api.layers.LayerConstraint;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.wrapper.BaseWrapperLayer;
+import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.checkpoint.AmpState;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.engine.ComputeEngine;
-import org.dl4jamp.layer.FloatBackwardVertex;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.UnscalingVertex;
@@ -28,6 +30,11 @@ import org.dl4jamp.precision.Precision;
 import org.dl4jamp.step.ScaleUpdates;
 import org.dl4jamp.step.StepCounts;
 import org.dl4jamp.step.TrainingStep;
+import org.dl4jamp.twin.Casting;
+import org.dl4jamp.twin.DelegatingVertex;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** Mixed precision in a network that is trained: its settings, training step and wrappers, until they are removed. */
 public final class EnabledNetwork extends Installation {
@@ -216,5 +223,37 @@ public final class EnabledNetwork extends Installation {
                         && COMBINE_WITH_GRADIENTS.contains(elements.getOp())
                 ? Optional.of(new FloatBackwardVertex(master))
                 : Optional.empty();
+    }
+
+    /**
+     * The wrapper of a vertex over HALF inputs that combines them with its gradient, as a product does. The gradient is
+     * FLOAT outside of steps, and DL4J doesn't broadcast arrays of one type into those of another. There the vertex is
+     * given its inputs in FLOAT.
+     */
+    private static final class FloatBackwardVertex extends DelegatingVertex {
+        private static final long serialVersionUID = 1L;
+
+        FloatBackwardVertex(GraphVertex master) {
+            super(master);
+        }
+
+        @Override
+        public Pair<Gradient, INDArray[]> doBackward(boolean tbptt, LayerWorkspaceMgr workspaceMgr) {
+            INDArray epsilon = getEpsilon();
+            INDArray[] inputs = getInputs();
+            if (!canDoBackward() || epsilon.dataType() != DataType.FLOAT) {
+                return super.doBackward(tbptt, workspaceMgr);
+            }
+            INDArray[] inFloat = new INDArray[inputs.length];
+            for (int i = 0; i < inputs.length; i++) {
+                inFloat[i] = Casting.ND4J.cast(inputs[i], DataType.FLOAT, workspaceMgr, ArrayType.BP_WORKING_MEM);
+            }
+            setInputs(inFloat);
+            try {
+                return super.doBackward(tbptt, workspaceMgr);
+            } finally {
+                setInputs(inputs);
+            }
+        }
     }
 }

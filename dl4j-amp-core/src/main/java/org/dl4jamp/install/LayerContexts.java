@@ -27,7 +27,6 @@ import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.twin.LayerContext;
-import org.dl4jamp.twin.PassCheck;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** Finds the nodes before and after each layer and vertex of a network. */
@@ -57,7 +56,7 @@ final class LayerContexts {
     /** Layers and vertices whose output's gradient is read: on the way back to parameters, or by a user's dropout. */
     private final Set<String> gradientsAreRead = new HashSet<>();
 
-    private final Map<String, PassCheck> checks = new HashMap<>();
+    private final Map<String, LayerContext.PassCheck> checks = new HashMap<>();
 
     /** @param engine computes what DL4J doesn't */
     LayerContexts(AmpNetwork network, PrecisionPlan plan, ComputeEngine engine, ComputeEngine.EngineSession session) {
@@ -101,12 +100,12 @@ final class LayerContexts {
     }
 
     /** Makes the check of a node, for all consumers of its output, after those of the nodes before it. */
-    private PassCheck check(NetworkGraph.Node node, PassCheck.SpecialNumbers special) {
+    private LayerContext.PassCheck check(NetworkGraph.Node node, LayerContext.PassCheck.SpecialNumbers special) {
         List<NetworkGraph.Node> ours =
                 node.inputs().stream().map(graph::node).filter(this::isOurs).toList();
-        List<PassCheck> producers =
+        List<LayerContext.PassCheck> producers =
                 ours.stream().map(producer -> checks.get(producer.name())).toList();
-        return new PassCheck(producers, ours.size() < node.inputs().size() ? special : null);
+        return new LayerContext.PassCheck(producers, ours.size() < node.inputs().size() ? special : null);
     }
 
     /** In training mode only what would be lost for sure: its backward pass goes through the engine's other layers. */

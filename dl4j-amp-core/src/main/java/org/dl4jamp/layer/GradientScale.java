@@ -20,7 +20,7 @@ import org.nd4j.linalg.api.buffer.DataType;
  *
  * <p>Only steps are scaled: a step that overflows is skipped, and the next has a lower scale. Other backward passes,
  * which return gradients to a program or begin with its errors, have to be right at once. Their gradients flow unscaled
- * between layers, in FP32, whose range needs no scale; a twin that takes HALF gradients has a {@link TwinScale}.
+ * between layers, in FP32, whose range needs no scale; a twin that takes HALF gradients has a scale of its own.
  */
 public final class GradientScale {
     private final DoubleSupplier lossScale;

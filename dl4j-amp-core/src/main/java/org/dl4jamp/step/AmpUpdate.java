@@ -6,7 +6,6 @@ import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.deeplearning4j.optimize.solvers.BaseOptimizer;
 import org.dl4jamp.dl4j.HookedUpdater;
-import org.dl4jamp.dl4j.OptimizerStep;
 import org.dl4jamp.dl4j.ParameterGradients;
 import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
@@ -127,7 +126,7 @@ final class AmpUpdate implements HookedUpdater.Hook {
                 0,
                 LayerWorkspaceMgr.noWorkspaces());
         run(call, update);
-        OptimizerStep.take(model, gradients.all());
+        UpdaterCall.apply(model, gradients.all());
     }
 
     /** Returns the gradients of the view, named as the network names them after a backward pass. */

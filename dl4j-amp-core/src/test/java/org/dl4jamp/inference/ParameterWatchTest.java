@@ -9,6 +9,7 @@ import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.Networks;
+import org.dl4jamp.inference.WatchedWeights.ParameterWatch;
 import org.dl4jamp.precision.AmpException;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.api.buffer.DataType;

@@ -9,6 +9,7 @@ import java.util.Optional;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.Chain;
 import org.dl4jamp.Networks;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
@@ -17,7 +18,6 @@ import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.Place;
 import org.dl4jamp.twin.Casting;
 import org.dl4jamp.twin.Gate;
-import org.dl4jamp.twin.LayerContext;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -43,7 +43,7 @@ class ReplacementTest {
                         Installation.itself(own, Casting.ND4J),
                         DataType.FLOAT,
                         DataType.FLOAT,
-                        LayerContext.CHAIN,
+                        Chain.CONTEXT,
                         GradientScale.none(),
                         guard)
                 .wrapper();

@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.Chain;
 import org.dl4jamp.SingleLayer;
-import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -67,7 +67,7 @@ class ScoreOfBackwardPassTest {
                 new Twin(scoring, DataType.FLOAT, false, Twin.Retention.INPUT, null, Twin.Weights.MASTER),
                 DataType.FLOAT,
                 DataType.FLOAT,
-                LayerContext.CHAIN,
+                Chain.CONTEXT,
                 GradientScale.none(),
                 SingleLayer.NO_STEP));
     }

@@ -3,14 +3,13 @@ package org.dl4jamp.onednn;
 import java.util.Random;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.dl4jamp.Chain;
 import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.ComputeEngine;
-import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.TwinSetup;
 import org.dl4jamp.precision.Precision;
-import org.dl4jamp.twin.LayerContext;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
@@ -31,10 +30,10 @@ public final class Layers {
         Precision precision = lower ? Precision.BFLOAT16 : Precision.FLOAT;
         return new TwinSetup(
                         master,
-                        session.twin(new TwinRequest("layer", master, precision, type)),
+                        session.twin(Chain.request(master, precision, type)),
                         type,
                         type,
-                        LayerContext.CHAIN,
+                        Chain.CONTEXT,
                         GradientScale.none(),
                         SingleLayer.NO_STEP)
                 .wrapper();

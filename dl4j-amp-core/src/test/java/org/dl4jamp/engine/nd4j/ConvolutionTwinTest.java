@@ -15,10 +15,10 @@ import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.dl4jamp.Chain;
 import org.dl4jamp.ConvolutionCase;
 import org.dl4jamp.SingleLayer;
 import org.dl4jamp.SingleLayer.Result;
-import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.engine.nd4j.TwinHarness.Way;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.precision.Precision;
@@ -176,7 +176,7 @@ class ConvolutionTwinTest {
         Nd4jSession session = new Nd4jSession(params.length(), true, Way.HALF_PRODUCTS.products());
         assertSame(
                 master,
-                session.twin(new TwinRequest("layer", master, Precision.FLOAT, DataType.HALF))
+                session.twin(Chain.request(master, Precision.FLOAT, DataType.HALF))
                         .compute());
     }
 

@@ -22,16 +22,15 @@ import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.dl4jamp.Chain;
 import org.dl4jamp.MemoryOutsideWorkspaces;
 import org.dl4jamp.Networks;
 import org.dl4jamp.SingleLayer;
-import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.engine.nd4j.TwinHarness.Way;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.TwinSetup;
 import org.dl4jamp.precision.Precision;
-import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -254,9 +253,8 @@ class HalfProductNetworksTest {
     private static TwinLayer wrapper(Layer master, Nd4jSession session, GradientScale scale, boolean last) {
         boolean lower = !last && !(master.conf().getLayer() instanceof BatchNormalization);
         Precision precision = lower ? Precision.HALF : Precision.FLOAT;
-        Twin twin = session.twin(new TwinRequest("layer", master, precision, DataType.HALF));
+        Twin twin = session.twin(Chain.request(master, precision, DataType.HALF));
         DataType output = master instanceof IOutputLayer ? DataType.FLOAT : DataType.HALF;
-        return new TwinSetup(master, twin, DataType.HALF, output, LayerContext.CHAIN, scale, SingleLayer.NO_STEP)
-                .wrapper();
+        return new TwinSetup(master, twin, DataType.HALF, output, Chain.CONTEXT, scale, SingleLayer.NO_STEP).wrapper();
     }
 }

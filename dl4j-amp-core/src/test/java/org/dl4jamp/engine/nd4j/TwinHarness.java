@@ -3,13 +3,12 @@ package org.dl4jamp.engine.nd4j;
 import java.util.Optional;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.Chain;
 import org.dl4jamp.SingleLayer;
-import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.TwinSetup;
 import org.dl4jamp.precision.Precision;
-import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -40,10 +39,9 @@ final class TwinHarness {
     static TwinLayer twin(Way way, Layer conf, INDArray params) {
         org.deeplearning4j.nn.api.Layer master = SingleLayer.dl4j(conf, params);
         Nd4jSession session = new Nd4jSession(params.length(), true, way.products());
-        Twin twin = session.twin(new TwinRequest("layer", master, Precision.HALF, DataType.HALF));
+        Twin twin = session.twin(Chain.request(master, Precision.HALF, DataType.HALF));
         GradientScale unscaled = GradientScale.none();
-        return new TwinSetup(
-                        master, twin, DataType.HALF, DataType.HALF, LayerContext.CHAIN, unscaled, SingleLayer.NO_STEP)
+        return new TwinSetup(master, twin, DataType.HALF, DataType.HALF, Chain.CONTEXT, unscaled, SingleLayer.NO_STEP)
                 .wrapper();
     }
 

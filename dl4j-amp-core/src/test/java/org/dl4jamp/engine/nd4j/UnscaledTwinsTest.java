@@ -9,15 +9,14 @@ import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.Chain;
 import org.dl4jamp.Gradients;
 import org.dl4jamp.Networks;
 import org.dl4jamp.SingleLayer;
-import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.TwinSetup;
 import org.dl4jamp.precision.Precision;
-import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -104,10 +103,10 @@ class UnscaledTwinsTest {
         org.deeplearning4j.nn.api.Layer master = SingleLayer.dl4j(conf, params);
         Nd4jSession session = new Nd4jSession(
                 params.length(), true, Optional.of(Products.fast().orElse(Products.CAST)));
-        Twin twin = session.twin(new TwinRequest("layer", master, Precision.HALF, DataType.HALF));
+        Twin twin = session.twin(Chain.request(master, Precision.HALF, DataType.HALF));
         assertEquals(DataType.HALF, twin.dataType());
         GradientScale scale = new GradientScale(() -> 65536, true);
-        return new TwinSetup(master, twin, DataType.HALF, DataType.HALF, LayerContext.CHAIN, scale, SingleLayer.NO_STEP)
+        return new TwinSetup(master, twin, DataType.HALF, DataType.HALF, Chain.CONTEXT, scale, SingleLayer.NO_STEP)
                 .wrapper();
     }
 

@@ -18,9 +18,9 @@ import org.deeplearning4j.nn.conf.layers.EmbeddingLayer;
 import org.deeplearning4j.nn.conf.layers.EmbeddingSequenceLayer;
 import org.deeplearning4j.nn.conf.layers.FeedForwardLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.Chain;
 import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
-import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.onednn.OneDnnEngine;
 import org.dl4jamp.precision.Precision;
@@ -90,7 +90,7 @@ class EmbeddingTwinTest {
 
     private static Twin twin(EngineSession session, FeedForwardLayer conf, INDArray params, Precision precision) {
         org.deeplearning4j.nn.api.Layer master = SingleLayer.dl4j(conf, params);
-        Twin twin = session.twin(new TwinRequest("embedding", master, precision, DataType.BFLOAT16));
+        Twin twin = session.twin(Chain.request(master, precision, DataType.BFLOAT16));
         assertInstanceOf(AutoCloseable.class, twin.compute());
         twin.compute().setBackpropGradientsViewArray(master.getGradientsViewArray());
         return twin;

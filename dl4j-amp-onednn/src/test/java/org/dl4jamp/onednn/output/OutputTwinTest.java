@@ -22,9 +22,9 @@ import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.deeplearning4j.util.TimeSeriesUtils;
+import org.dl4jamp.Chain;
 import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
-import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.onednn.OneDnnEngine;
 import org.dl4jamp.onednn.Types;
@@ -235,7 +235,7 @@ class OutputTwinTest {
         org.deeplearning4j.nn.api.Layer master = SingleLayer.dl4j(conf, params);
         Precision precision = type == DataType.BFLOAT16 ? Precision.BFLOAT16 : Precision.FLOAT;
         org.deeplearning4j.nn.api.Layer twin =
-                session.twin(new TwinRequest("output", master, precision, type)).compute();
+                session.twin(Chain.request(master, precision, type)).compute();
         assertInstanceOf(Twin.ScoringOutput.class, twin);
         twin.setBackpropGradientsViewArray(master.getGradientsViewArray());
         return (IOutputLayer) twin;

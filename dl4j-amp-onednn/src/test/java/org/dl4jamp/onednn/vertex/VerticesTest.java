@@ -27,6 +27,7 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.graph.vertex.VertexIndices;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.Chain;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.onednn.Agreement;
@@ -34,7 +35,6 @@ import org.dl4jamp.onednn.OneDnnEngine;
 import org.dl4jamp.onednn.Types;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.twin.Gate;
-import org.dl4jamp.twin.LayerContext;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -100,13 +100,7 @@ class VerticesTest {
         for (DataType type : Types.here()) {
             try (EngineSession session = new OneDnnEngine().session(1, true)) {
                 GraphVertex twin = session.vertex(new VertexRequest(
-                        "v",
-                        dl4j(conf, inputs.length, type),
-                        conf,
-                        type,
-                        LayerContext.CHAIN,
-                        Optional.empty(),
-                        new Gate()));
+                        "v", dl4j(conf, inputs.length, type), conf, type, Chain.CONTEXT, Optional.empty(), new Gate()));
                 assertInstanceOf(VertexTwin.class, twin);
                 twin.setInputs(as(type, channelsLast, inputs));
                 Agreement.assertRoundedOnce(type + " output", expected, twin.doForward(true, NONE));
@@ -222,7 +216,7 @@ class VerticesTest {
                     dl4j(new MergeVertex(), 2, DataType.FLOAT),
                     new MergeVertex(),
                     DataType.FLOAT,
-                    LayerContext.CHAIN,
+                    Chain.CONTEXT,
                     Optional.empty(),
                     new Gate()));
             twin.setInputs(inputs);

@@ -1,4 +1,4 @@
-package org.dl4jamp.dl4j;
+package org.dl4jamp.onednn.memory;
 
 import java.util.function.Supplier;
 import org.bytedeco.javacpp.Pointer;
@@ -12,7 +12,7 @@ import org.nd4j.linalg.api.memory.pointers.PagedPointer;
  * layer's arrays are, leaves an array where it is if it's given the workspace's name. Each array takes the memory from
  * its beginning. ND4J's class for having no workspace does the rest.
  */
-public final class MemoryAsWorkspace extends DummyWorkspace {
+final class MemoryAsWorkspace extends DummyWorkspace {
     private final String name;
     private final Supplier<? extends Pointer> memory;
 
@@ -20,7 +20,7 @@ public final class MemoryAsWorkspace extends DummyWorkspace {
      * @param name for {@code LayerWorkspaceMgr.setNoLeverageOverride}
      * @param memory on the host, large enough for each array
      */
-    public MemoryAsWorkspace(String name, Supplier<? extends Pointer> memory) {
+    MemoryAsWorkspace(String name, Supplier<? extends Pointer> memory) {
         this.name = name;
         this.memory = memory;
     }

@@ -1,4 +1,4 @@
-package org.dl4jamp.dl4j;
+package org.dl4jamp.onednn.memory;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
