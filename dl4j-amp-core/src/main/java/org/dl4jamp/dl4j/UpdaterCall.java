@@ -52,8 +52,8 @@ public record UpdaterCall(Gradient gradient, int iteration, int epoch, int examp
     }
 
     /**
-     * Moves a network's parameters by updates that no optimizer has called for, as its optimizer would: through its
-     * {@code GradientsAccumulator}, if it has one, by its step function, and within its layers' constraints.
+     * Moves a network's parameters by updates that no optimizer has called for. It goes through the optimizer's
+     * {@code GradientsAccumulator}, if there is one, by its step function, and within the layers' constraints.
      *
      * @param updates as many as the network has parameters
      */
