@@ -42,9 +42,16 @@ class DigitsInferenceTest {
     /** A network, and its FP32 output for the test images. */
     private record Trained(NeuralNetwork network, INDArray probabilities) {
         static Trained of(NeuralNetwork network) {
-            for (int epoch = 0; epoch < 12; epoch++) {
-                for (DataSet batch : DIGITS.range(0, TRAINED).shuffled(epoch).batches(64)) {
-                    network.fit(batch);
+            AmpConfig quick = AmpConfig.builder()
+                    .engine("onednn")
+                    .precision(Precision.FLOAT)
+                    .build();
+            try (MixedPrecision amp = MixedPrecision.enable((Model) network, quick)) {
+                for (int epoch = 0; epoch < 12; epoch++) {
+                    for (DataSet batch :
+                            DIGITS.range(0, TRAINED).shuffled(epoch).batches(64)) {
+                        network.fit(batch);
+                    }
                 }
             }
             return new Trained(network, output(network));
