@@ -48,6 +48,9 @@ final class LayerContexts {
     private static final Set<Class<?>> DROPOUTS =
             Set.of(Dropout.class, AlphaDropout.class, GaussianDropout.class, GaussianNoise.class, SpatialDropout.class);
 
+    /** So many numbers are read faster than the stack. */
+    private static final int FEW = 10_000;
+
     private final NetworkGraph graph;
     private final PrecisionPlan plan;
     private final String engine;
@@ -110,9 +113,13 @@ final class LayerContexts {
 
     /** In training mode only what would be lost for sure: its backward pass goes through the engine's other layers. */
     private static boolean isSpecial(ComputeEngine.EngineSession session, INDArray input, boolean training) {
-        return !(training && NetworkCall.isStep())
-                && session.losesSpecialNumbers(input)
-                && !(training && NonFiniteSource.firstNonFinite(input).isEmpty());
+        if (training && input.length() > FEW && NetworkCall.isStep()) {
+            return false;
+        }
+        return session.losesSpecialNumbers(input)
+                && !(training
+                        && (NetworkCall.isStep()
+                                || NonFiniteSource.firstNonFinite(input).isEmpty()));
     }
 
     private LayerContext.InputGradient inputGradient(NetworkGraph.Node node, boolean shared) {

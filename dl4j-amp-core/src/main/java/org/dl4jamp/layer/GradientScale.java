@@ -44,7 +44,7 @@ public final class GradientScale {
         return new GradientScale(() -> 1, false);
     }
 
-    /** Called when a layer runs forward: the next pass may be any backward pass. */
+    /** Called when a layer is given its input, or runs forward: the next pass may be any backward pass. */
     void forwardBegins() {
         step = false;
         factor = 1;
@@ -67,6 +67,11 @@ public final class GradientScale {
 
     private double ofStep(long lossTerms) {
         return half ? lossScale.getAsDouble() / powerOfTwoAtLeast(lossTerms) : lossScale.getAsDouble();
+    }
+
+    /** Returns whether the backward pass in progress is a step's; false if no output layer has begun it. */
+    boolean isStep() {
+        return step;
     }
 
     /** Returns what true gradients have been multiplied by in the last backward pass. */

@@ -57,6 +57,7 @@ public class TwinLayer extends PairedLayer {
             ranOwn = false;
             leftToMaster = false;
             input.give(given, isReplaced());
+            gradientScale().forwardBegins();
             if (inside.isOwn() || isReplaced()) {
                 // A pass that was about to call this layer when it was replaced goes on with the network's own.
                 master().setInput(given, workspaceMgr);

@@ -132,7 +132,7 @@ final class TwinPasses {
     private boolean isUnread() {
         return setup.surroundings().inputGradient() != LayerContext.InputGradient.READ
                 && master.numParams() == 0
-                && NetworkCall.dropsInputGradient();
+                && dropsInputGradient();
     }
 
     /**
@@ -153,9 +153,14 @@ final class TwinPasses {
                 || !(twin.compute() instanceof Twin.OptionalInputGradient sparing)) {
             return false;
         }
-        boolean unwanted = NetworkCall.dropsInputGradient();
+        boolean unwanted = dropsInputGradient();
         sparing.spareInputGradient(unwanted);
         return unwanted;
+    }
+
+    /** A step's pass drops it. To look at the stack for others takes as long as the pass of a tiny layer. */
+    private boolean dropsInputGradient() {
+        return setup.gradientScale().isStep() || NetworkCall.dropsInputGradient();
     }
 
     private TwinScale.Scaled compute(
