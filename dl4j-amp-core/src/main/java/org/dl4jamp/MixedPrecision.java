@@ -2,6 +2,7 @@ package org.dl4jamp;
 
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.function.ObjIntConsumer;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
@@ -21,6 +22,7 @@ import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.LossScaler;
+import org.dl4jamp.scale.Skip;
 
 /**
  * Mixed precision for a network that exists already. Its FP32 parameters become the master weights, and suitable layers
@@ -92,17 +94,14 @@ public final class MixedPrecision implements AutoCloseable {
         }
     }
 
-    /**
-     * As {@link #inference(Model, AmpConfig)}, with the settings that the network's configuration carries, or the
-     * defaults.
-     */
+    /** As {@link #inference(Model, AmpConfig)}, with the settings that the configuration carries, or the defaults. */
     public static InferenceMode inference(Model network) {
         return InferenceMode.begin(network, carried(network));
     }
 
     /**
-     * Lets a network, a MultiLayerNetwork or a ComputationGraph, infer in mixed precision at full speed: weights are
-     * rounded and arranged once, and nothing is kept for a backward pass.
+     * Lets a network infer in mixed precision at full speed: weights are rounded and arranged once, and nothing is kept
+     * for a backward pass.
      *
      * @param config precision, engine, opt level and rules; of O3 nothing but the layers' precision counts
      * @return closes it; the network is then as it was
@@ -151,8 +150,8 @@ public final class MixedPrecision implements AutoCloseable {
     }
 
     /**
-     * Builds and initializes a network and {@linkplain #enable(Model) enables} mixed precision. Its handle, with plan,
-     * counters and {@link #close()}, is {@code MixedPrecision.of(network).orElseThrow()}.
+     * Builds and initializes a network and {@linkplain #enable(Model) enables} mixed precision, to which
+     * {@code MixedPrecision.of(network).orElseThrow()} is the handle.
      */
     public static MultiLayerNetwork network(MultiLayerConfiguration configuration) {
         MultiLayerNetwork network =
@@ -191,10 +190,7 @@ public final class MixedPrecision implements AutoCloseable {
         return enabled.engineName();
     }
 
-    /**
-     * Returns the scaler in use: a copy of that of the settings, that very one if it's shared, or the precision's
-     * default. It scales nothing if no layer computes in half precision.
-     */
+    /** Returns the scaler in use: a copy of the settings', the very one if it's shared, or the precision's default. */
     public LossScaler lossScaler() {
         return enabled.settings().scaler();
     }
@@ -205,8 +201,8 @@ public final class MixedPrecision implements AutoCloseable {
     }
 
     /**
-     * Returns how many steps have updated the parameters: those of DL4J's optimizer, with accumulation one for each
-     * group of micro-batches. Calls of the updater by hand aren't counted.
+     * Returns how many steps of DL4J's optimizer have updated the parameters, with accumulation one for each group of
+     * micro-batches.
      */
     public long stepsTaken() {
         return enabled.step().counts().taken();
@@ -218,23 +214,28 @@ public final class MixedPrecision implements AutoCloseable {
     }
 
     /**
-     * Returns the Euclidean norm of the last step's gradients over the whole network, before clipping. They are the
-     * true FP32 gradients of the effective batch, means over its examples, without L1 and L2. The gradient of a
-     * gradient penalty is included; running statistics of batch normalization aren't gradients.
+     * Returns the Euclidean norm of the last step's gradients over the whole network, before clipping. They are true
+     * FP32 gradients, means over the examples of the effective batch, without L1 and L2, with a gradient penalty's.
+     * Running statistics of batch normalization aren't gradients. A skipped step leaves it as it was.
      *
-     * @return empty before the first step that counted, and after a step whose norm nothing needed; a skipped step
-     *     leaves it as it was. A norm takes longer than a check for finite gradients, so it needs
-     *     {@link AmpConfig.Builder#measureGradientNorm}, {@link AmpConfig.Builder#clipGradientNorm} or
-     *     {@link AmpConfig.Builder#accumulate(int)} of 2 or more
+     * @return empty before the first step that counted, and without {@link AmpConfig.Builder#measureGradientNorm},
+     *     {@link AmpConfig.Builder#clipGradientNorm} or {@link AmpConfig.Builder#accumulate(int)} of 2 or more
      */
     public OptionalDouble gradientNorm() {
         return enabled.step().gradientNorm();
     }
 
     /**
+     * Has an observer called with each backward pass that is skipped from now on, and the number of iterations before
+     * it. That is in the thread that trains, while the network has the batch and its gradients.
+     */
+    public void onSkip(ObjIntConsumer<Skip> observer) {
+        enabled.step().add(AmpException.ifNull(observer, "observer", "what is called with each Skip"));
+    }
+
+    /**
      * Makes a step of the micro-batches that wait for more of {@link AmpConfig.Builder#accumulate(int)}, as the end of
-     * an epoch does with {@link PartialGroup#APPLY}: for programs that have epochs of their own. The network's count of
-     * iterations stays.
+     * an epoch does with {@link PartialGroup#APPLY}. The network's count of iterations stays.
      *
      * @return whether any were waiting
      * @throws AmpException if mixed precision is closed, or it's called within a pass of the network
@@ -244,9 +245,8 @@ public final class MixedPrecision implements AutoCloseable {
     }
 
     /**
-     * Returns what has to be saved beside the network to go on from here, see {@link #enable(Model, AmpState)}. If
-     * micro-batches wait for more, with {@link AmpConfig.Builder#accumulate(int)}, a copy of their gradients is part of
-     * it, also after {@link #close()}, which makes no step of them.
+     * Returns what has to be saved beside the network to go on from here, see {@link #enable(Model, AmpState)}. It has
+     * a copy of gradients that wait for more micro-batches, also after {@link #close()}, which makes no step of them.
      */
     public AmpState state() {
         return enabled.state();
@@ -263,9 +263,8 @@ public final class MixedPrecision implements AutoCloseable {
      *
      * <p>That goes for {@code output} and training, and for all threads. Steps are counted as ever; accumulation,
      * clipping, a gradient penalty and the skipping of what isn't finite stay in force. The loss isn't scaled, and the
-     * scaler isn't updated. Recurrent state is kept. Nothing is planned or made anew, and the engine keeps its memory:
-     * a pause costs the exchange of the layers. Pauses may be nested; the outermost one counts.
-     * {@link AmpConfig.Builder#keepFull(String)} keeps layers in FP32 for good.
+     * scaler isn't updated. Recurrent state is kept. A pause costs the exchange of the layers. Pauses may be nested;
+     * the outermost one counts. {@link AmpConfig.Builder#keepFull(String)} keeps layers in FP32 for good.
      *
      * @return closes it, in the thread that has called this
      * @throws AmpException if mixed precision is closed, another thread's pause isn't over, or it's called within a

@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.ObjIntConsumer;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.Model;
@@ -43,6 +44,7 @@ import org.dl4jamp.scale.LossScaler;
 import org.dl4jamp.scale.LossScalerState;
 import org.dl4jamp.scale.NoLossScaler;
 import org.dl4jamp.scale.SharedLossScale;
+import org.dl4jamp.scale.Skip;
 import org.dl4jamp.scale.StaticLossScaler;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -55,6 +57,7 @@ class NullArgumentsTest {
     /** One valid argument of each type, those that take them. */
     private static final Map<Class<?>, Object> VALID = Map.ofEntries(
             Map.entry(MultiLayerNetwork.class, Networks.init(Networks.mlp())),
+            Map.entry(ObjIntConsumer.class, (ObjIntConsumer<Skip>) (skip, iteration) -> {}),
             Map.entry(Model.class, Networks.init(Networks.mlp())),
             Map.entry(ComputationGraph.class, Networks.init(Networks.residual())),
             Map.entry(MultiLayerConfiguration.class, Networks.mlp()),

@@ -1,6 +1,7 @@
 package org.dl4jamp.dl4j;
 
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -16,14 +17,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * interface, so what a network has must be a subclass of one or the other.
  */
 public sealed interface HookedUpdater {
-    /** Called in place of the updater. */
-    interface Hook {
-        /** Does what is to be done in place of DL4J's update, which {@link HookedUpdater#updateAsDl4j} is. */
-        void update(UpdaterCall call);
-    }
-
-    /** Returns what is done when this updater is called. */
-    Hook hook();
+    /** Returns what is done in place of DL4J's update, which is {@link #updateAsDl4j}. */
+    Consumer<UpdaterCall> hook();
 
     /** Runs DL4J's own update. */
     void updateAsDl4j(UpdaterCall call);
@@ -34,7 +29,7 @@ public sealed interface HookedUpdater {
     }
 
     /** Returns the hook of an updater; empty if it's null or none of these. */
-    static Optional<Hook> hookOf(BaseMultiLayerUpdater<?> updater) {
+    static Optional<Consumer<UpdaterCall>> hookOf(BaseMultiLayerUpdater<?> updater) {
         return updater instanceof HookedUpdater hooked ? Optional.of(hooked.hook()) : Optional.empty();
     }
 
@@ -42,13 +37,14 @@ public sealed interface HookedUpdater {
     final class OfLayers extends MultiLayerUpdater implements HookedUpdater {
         private static final long serialVersionUID = 1L;
 
-        private final transient Hook hook;
+        private final transient Consumer<UpdaterCall> hook;
 
         /**
          * @param state the updater's state, used as it is; null for updaters without
          * @param hook makes the hook of this updater
          */
-        public OfLayers(MultiLayerNetwork network, INDArray state, Function<HookedUpdater, Hook> hook) {
+        public OfLayers(
+                MultiLayerNetwork network, INDArray state, Function<HookedUpdater, Consumer<UpdaterCall>> hook) {
             super(network, state);
             this.hook = hook.apply(this);
             // DL4J makes it when it first divides by the minibatch, which may be the hook's doing.
@@ -57,7 +53,7 @@ public sealed interface HookedUpdater {
         }
 
         @Override
-        public Hook hook() {
+        public Consumer<UpdaterCall> hook() {
             return hook;
         }
 
@@ -69,7 +65,7 @@ public sealed interface HookedUpdater {
         @Override
         public synchronized void update(
                 Gradient gradient, int iteration, int epoch, int batchSize, LayerWorkspaceMgr workspaceMgr) {
-            hook.update(new UpdaterCall(gradient, iteration, epoch, batchSize, workspaceMgr));
+            hook.accept(new UpdaterCall(gradient, iteration, epoch, batchSize, workspaceMgr));
         }
     }
 
@@ -77,10 +73,10 @@ public sealed interface HookedUpdater {
     final class OfGraph extends ComputationGraphUpdater implements HookedUpdater {
         private static final long serialVersionUID = 1L;
 
-        private final transient Hook hook;
+        private final transient Consumer<UpdaterCall> hook;
 
         /** Takes what {@link OfLayers} takes. */
-        public OfGraph(ComputationGraph graph, INDArray state, Function<HookedUpdater, Hook> hook) {
+        public OfGraph(ComputationGraph graph, INDArray state, Function<HookedUpdater, Consumer<UpdaterCall>> hook) {
             super(graph, state);
             this.hook = hook.apply(this);
             gradientsForMinibatchDivision = getMinibatchDivisionSubsets(getFlattenedGradientsView());
@@ -88,7 +84,7 @@ public sealed interface HookedUpdater {
         }
 
         @Override
-        public Hook hook() {
+        public Consumer<UpdaterCall> hook() {
             return hook;
         }
 
@@ -100,7 +96,7 @@ public sealed interface HookedUpdater {
         @Override
         public synchronized void update(
                 Gradient gradient, int iteration, int epoch, int batchSize, LayerWorkspaceMgr workspaceMgr) {
-            hook.update(new UpdaterCall(gradient, iteration, epoch, batchSize, workspaceMgr));
+            hook.accept(new UpdaterCall(gradient, iteration, epoch, batchSize, workspaceMgr));
         }
     }
 }

@@ -50,12 +50,8 @@ public final class NetworkCall {
     private static final String NAMES_OF_LAYERS = "Ljava/util/List;";
 
     private static final String LOSS_AND_GRADIENT = "computeGradientAndScore";
-    /**
-     * The network's frame is among the first ten. Without an estimate frames are fetched eight at a time, and after
-     * these thirty-two.
-     */
-    private static final StackWalker STACK =
-            StackWalker.getInstance(Set.of(StackWalker.Option.RETAIN_CLASS_REFERENCE), 12);
+
+    private static final StackWalker STACK = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
 
     private NetworkCall() {}
 

@@ -7,6 +7,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.Layer;
 import org.dl4jamp.dl4j.ParameterGradients;
@@ -33,13 +34,10 @@ public record NonFiniteSource(AmpNetwork network) {
     }
 
     private static Optional<String> nonFinite(String what, List<INDArray> arrays) {
-        for (int i = 0; i < arrays.size(); i++) {
-            Optional<String> where = firstNonFinite(arrays.get(i));
-            if (where.isPresent()) {
-                return Optional.of(what + " " + i + " contain " + where.get());
-            }
-        }
-        return Optional.empty();
+        return IntStream.range(0, arrays.size())
+                .mapToObj(i -> firstNonFinite(arrays.get(i)).map(where -> what + " " + i + " contain " + where))
+                .flatMap(Optional::stream)
+                .findFirst();
     }
 
     /**

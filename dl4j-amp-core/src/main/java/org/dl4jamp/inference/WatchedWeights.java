@@ -1,9 +1,9 @@
 package org.dl4jamp.inference;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.LongStream;
 import org.bytedeco.javacpp.FloatPointer;
 import org.bytedeco.javacpp.indexer.FloatIndexer;
 import org.deeplearning4j.nn.api.Layer;
@@ -36,7 +36,7 @@ public final class WatchedWeights implements Twin.Weights {
         this.preparation = preparation;
         this.watches = masters.stream()
                 .filter(master -> master.numParams() > 0)
-                .map(ParameterWatch::new)
+                .map(master -> new ParameterWatch(master, Nd4j.getEnvironment().isCPU()))
                 .toList();
     }
 
@@ -73,31 +73,25 @@ public final class WatchedWeights implements Twin.Weights {
         static final int SAMPLE = 64;
 
         private final Layer master;
-        private final boolean inHost;
-        private INDArray parameters;
-        private long[] positions;
+        private final INDArray parameters;
+        private final long[] positions;
+        private final FloatIndexer host;
         private float[] sample;
-        private FloatIndexer host;
 
-        /** @param master a layer with parameters */
-        ParameterWatch(Layer master) {
-            this(master, Nd4j.getEnvironment().isCPU());
-        }
-
-        /** @param inHost whether the parameters are in the host's memory */
+        /**
+         * @param master a layer with parameters
+         * @param inHost whether they are in the host's memory
+         */
         ParameterWatch(Layer master, boolean inHost) {
             this.master = master;
-            this.inHost = inHost;
+            this.parameters = master.params();
+            this.positions = positions();
+            this.host = inHost ? host() : null;
         }
 
         /** Takes the numbers of now for those that later ones are compared with. */
         void remember() {
             requireSameArray();
-            if (parameters == null) {
-                parameters = master.params();
-                positions = positions();
-                host = host();
-            }
             sample = read();
         }
 
@@ -131,7 +125,7 @@ public final class WatchedWeights implements Twin.Weights {
         /** Returns null if the numbers aren't in the host's memory, one after the other. */
         private FloatIndexer host() {
             boolean adjacent = parameters.rank() > 0 && parameters.stride(parameters.rank() - 1) == 1;
-            if (!inHost || !adjacent) {
+            if (!adjacent) {
                 return null;
             }
             FloatPointer numbers = new FloatPointer(parameters.data().addressPointer());
@@ -141,7 +135,7 @@ public final class WatchedWeights implements Twin.Weights {
         private void requireSameArray() {
             TwinLayer.refuseFreedParameters(master);
             INDArray now = master.params();
-            if (parameters != null && !isSame(now)) {
+            if (!isSame(now)) {
                 throw new AmpException("Layer \"" + master.conf().getLayer().getLayerName()
                         + "\" has another parameter array than when inference mode was entered, by"
                         + " setParamsViewArray for example."
@@ -160,15 +154,13 @@ public final class WatchedWeights implements Twin.Weights {
         }
 
         private long[] positions() {
-            List<long[]> all = new ArrayList<>();
-            for (INDArray array : master.paramTable().values()) {
-                long start = array.offset() - parameters.offset();
-                int count = (int) Math.min(SAMPLE, array.length());
-                long[] own = new long[count];
-                Arrays.setAll(own, i -> start + i * array.length() / count);
-                all.add(own);
-            }
-            return all.stream().flatMapToLong(Arrays::stream).toArray();
+            return master.paramTable().values().stream()
+                    .flatMapToLong(array -> {
+                        long start = array.offset() - parameters.offset();
+                        long count = Math.min(SAMPLE, array.length());
+                        return LongStream.range(0, count).map(i -> start + i * array.length() / count);
+                    })
+                    .toArray();
         }
     }
 }

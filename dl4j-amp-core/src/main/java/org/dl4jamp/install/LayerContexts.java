@@ -113,10 +113,8 @@ final class LayerContexts {
 
     /** In training mode only what would be lost for sure: its backward pass goes through the engine's other layers. */
     private static boolean isSpecial(ComputeEngine.EngineSession session, INDArray input, boolean training) {
-        if (training && input.length() > FEW && NetworkCall.isStep()) {
-            return false;
-        }
-        return session.losesSpecialNumbers(input)
+        return !(training && input.length() > FEW && NetworkCall.isStep())
+                && session.losesSpecialNumbers(input)
                 && !(training
                         && (NetworkCall.isStep()
                                 || NonFiniteSource.firstNonFinite(input).isEmpty()));

@@ -5,7 +5,6 @@ import java.util.IdentityHashMap;
 import java.util.Set;
 import java.util.function.DoubleSupplier;
 import org.dl4jamp.dl4j.NetworkCall;
-import org.nd4j.linalg.api.buffer.DataType;
 
 /**
  * The factor of the gradients in the backward pass in progress: the loss scale, divided by the number of loss terms.
@@ -16,7 +15,8 @@ import org.nd4j.linalg.api.buffer.DataType;
  * a gradient, only its exponent.
  *
  * <p>All output layers of a network share one, because their gradients meet in the layers below. Output layers call
- * {@link #begin}; layers with parameters multiply the gradients they have written by {@link #inverse()}.
+ * {@link #begin}; layers with parameters multiply the gradients they have written by the reciprocal of
+ * {@link #factor()}.
  *
  * <p>Only steps are scaled: a step that overflows is skipped, and the next has a lower scale. Other backward passes,
  * which return gradients to a program or begin with its errors, have to be right at once. Their gradients flow unscaled
@@ -79,19 +79,9 @@ public final class GradientScale {
         return factor;
     }
 
-    /** Returns the reciprocal of {@link #factor()}, taken in double precision. */
-    double inverse() {
-        return 1.0 / factor;
-    }
-
     /** Returns whether the gradients of the backward pass in progress are not fit for HALF. */
     boolean needFloat() {
         return half && !step;
-    }
-
-    /** Returns the type of the gradients of activations from that of the activations. */
-    DataType typeOfGradients(DataType activations) {
-        return activations == DataType.HALF && needFloat() ? DataType.FLOAT : activations;
     }
 
     private static double powerOfTwoAtLeast(long terms) {

@@ -174,14 +174,16 @@ final class TwinPasses {
 
     /** Makes the parameter gradients true ones: the twin may have a factor of its own, beside the scale of the step. */
     private void unscaleParameterGradients(double ownScale) {
-        double inverse = (scalesLoss ? 1 : setup.gradientScale().inverse()) / ownScale;
+        double inverse = 1 / (scalesLoss ? ownScale : setup.gradientScale().factor() * ownScale);
         if (inverse != 1) {
             parameterGradients.forEach(gradient -> gradient.muli(inverse));
         }
     }
 
     private DataType typeHandedBack() {
-        return setup.gradientScale().typeOfGradients(input.givenType());
+        boolean widened =
+                input.givenType() == DataType.HALF && setup.gradientScale().needFloat();
+        return widened ? DataType.FLOAT : input.givenType();
     }
 
     private INDArray handBack(INDArray gradient, LayerWorkspaceMgr workspaceMgr) {

@@ -37,7 +37,7 @@ public final class UnscalingVertex extends DelegatingVertex {
         Pair<Gradient, INDArray[]> result = super.doBackward(tbptt, workspaceMgr);
         gradients = result.getFirst().gradientForVariable();
         if (gradientScale.factor() != 1) {
-            gradients.values().forEach(gradient -> gradient.muli(gradientScale.inverse()));
+            gradients.values().forEach(gradient -> gradient.muli(1 / gradientScale.factor()));
         }
         return result;
     }

@@ -3,6 +3,7 @@ package org.dl4jamp.network;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.deeplearning4j.nn.api.Layer;
@@ -17,6 +18,7 @@ import org.deeplearning4j.optimize.api.TrainingListener;
 import org.dl4jamp.dl4j.HiddenFields;
 import org.dl4jamp.dl4j.HookedUpdater;
 import org.dl4jamp.dl4j.OwnFields;
+import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.precision.AmpException;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -125,5 +127,5 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
      *
      * @param hook makes that of the updater
      */
-    BaseMultiLayerUpdater<?> hookedUpdater(INDArray state, Function<HookedUpdater, HookedUpdater.Hook> hook);
+    BaseMultiLayerUpdater<?> hookedUpdater(INDArray state, Function<HookedUpdater, Consumer<UpdaterCall>> hook);
 }

@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.BackpropType;
@@ -18,6 +19,7 @@ import org.deeplearning4j.nn.updater.graph.ComputationGraphUpdater;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.dl4jamp.dl4j.HiddenFields;
 import org.dl4jamp.dl4j.HookedUpdater;
+import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.policy.NetworkGraph;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -120,7 +122,7 @@ record GraphAmpNetwork(ComputationGraph model) implements AmpNetwork {
     }
 
     @Override
-    public BaseMultiLayerUpdater<?> hookedUpdater(INDArray state, Function<HookedUpdater, HookedUpdater.Hook> hook) {
+    public BaseMultiLayerUpdater<?> hookedUpdater(INDArray state, Function<HookedUpdater, Consumer<UpdaterCall>> hook) {
         return new HookedUpdater.OfGraph(model, state, hook);
     }
 }

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.BackpropType;
@@ -13,6 +14,7 @@ import org.deeplearning4j.nn.updater.MultiLayerUpdater;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.dl4jamp.dl4j.HiddenFields;
 import org.dl4jamp.dl4j.HookedUpdater;
+import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.policy.NetworkGraph;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -88,7 +90,7 @@ record MultiLayerAmpNetwork(MultiLayerNetwork model) implements AmpNetwork {
     }
 
     @Override
-    public BaseMultiLayerUpdater<?> hookedUpdater(INDArray state, Function<HookedUpdater, HookedUpdater.Hook> hook) {
+    public BaseMultiLayerUpdater<?> hookedUpdater(INDArray state, Function<HookedUpdater, Consumer<UpdaterCall>> hook) {
         return new HookedUpdater.OfLayers(model, state, hook);
     }
 }

@@ -1,5 +1,6 @@
 package org.dl4jamp.step;
 
+import java.util.function.Consumer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
@@ -19,7 +20,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * Replaces the update of a network's updater. In a step that doesn't count or isn't complete it does nothing. Gradients
  * in the network's view are updated by its plan, and other gradients by DL4J.
  */
-final class AmpUpdate implements HookedUpdater.Hook {
+final class AmpUpdate implements Consumer<UpdaterCall> {
     /**
      * The decision that an update is made of the gradients of an effective batch.
      *
@@ -76,7 +77,7 @@ final class AmpUpdate implements HookedUpdater.Hook {
     }
 
     @Override
-    public void update(UpdaterCall call) {
+    public void accept(UpdaterCall call) {
         if (isOutdated()) {
             call.hand(step.updater().renew());
             return;

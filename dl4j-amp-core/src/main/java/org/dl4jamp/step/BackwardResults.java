@@ -1,11 +1,14 @@
 package org.dl4jamp.step;
 
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongToDoubleFunction;
+import java.util.function.ObjIntConsumer;
 import java.util.function.Predicate;
 import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
@@ -34,6 +37,7 @@ final class BackwardResults {
     private final NonFiniteSource culprit;
     private final LongToDoubleFunction divisor;
     private final Map<LossScalingLayer, INDArray> labels = new LinkedHashMap<>();
+    private final List<ObjIntConsumer<Skip>> observers = new CopyOnWriteArrayList<>();
     private Predicate<INDArray> special = array -> false;
 
     /** @param divisor the divisor that makes means of sums over that many examples */
@@ -60,6 +64,7 @@ final class BackwardResults {
         labels.clear();
         group.count(call.examples(), skip);
         if (skip.isPresent()) {
+            observers.forEach(observer -> observer.accept(skip.get(), call.iteration()));
             gradients.all().assign(0);
         }
     }
@@ -108,6 +113,10 @@ final class BackwardResults {
         boolean result = finite.getAsBoolean();
         event.commit();
         return result;
+    }
+
+    void add(ObjIntConsumer<Skip> observer) {
+        observers.add(observer);
     }
 
     /** Takes the engine's test for arrays of which it may lose something. */

@@ -33,18 +33,16 @@ final class EpochEnd extends BaseTrainingListener {
     /** Becomes the first listener, unless it's one of them: programs put others in their place at any time. */
     void putBack() {
         if (!network.listeners().contains(this)) {
-            List<TrainingListener> listeners = new ArrayList<>();
-            listeners.add(this);
-            listeners.addAll(network.listeners());
+            List<TrainingListener> listeners = new ArrayList<>(network.listeners());
+            listeners.add(0, this);
             network.setListeners(listeners);
         }
     }
 
     void remove() {
         removed = true;
-        if (network.listeners().contains(this)) {
-            List<TrainingListener> others = new ArrayList<>(network.listeners());
-            others.remove(this);
+        List<TrainingListener> others = new ArrayList<>(network.listeners());
+        if (others.remove(this)) {
             network.setListeners(others);
         }
     }

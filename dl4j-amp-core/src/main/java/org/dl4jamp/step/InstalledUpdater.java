@@ -19,7 +19,7 @@ final class InstalledUpdater {
     private final AmpNetwork network;
     private final Function<HookedUpdater, AmpUpdate> updates;
     private BaseMultiLayerUpdater<?> replaced;
-    private BaseMultiLayerUpdater<?> updater;
+    BaseMultiLayerUpdater<?> updater;
     private AmpUpdate update;
     private boolean removed;
 
@@ -47,10 +47,6 @@ final class InstalledUpdater {
             network.setUpdater(updater);
             return updater;
         }
-    }
-
-    BaseMultiLayerUpdater<?> present() {
-        return updater;
     }
 
     AmpUpdate presentUpdate() {

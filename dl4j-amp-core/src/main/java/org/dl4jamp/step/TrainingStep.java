@@ -2,6 +2,7 @@ package org.dl4jamp.step;
 
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.function.ObjIntConsumer;
 import java.util.function.Predicate;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
@@ -20,6 +21,7 @@ import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.scale.Skip;
 import org.dl4jamp.twin.Gate;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -103,6 +105,11 @@ public final class TrainingStep implements StepGuard {
 
     public Model network() {
         return network.model();
+    }
+
+    /** Has an observer called with each backward pass that is skipped, before its gradients are dropped. */
+    public void add(ObjIntConsumer<Skip> observer) {
+        results.add(observer);
     }
 
     public StepCounts counts() {

@@ -3,6 +3,7 @@ package org.dl4jamp.twin;
 import java.util.Map;
 import java.util.WeakHashMap;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.precision.AmpException;
 
@@ -48,12 +49,6 @@ public final class Gate {
         }
     }
 
-    /** Called when a pass begins. */
-    public interface PassObserver {
-        /** Is called while no other thread is inside, with true if wrappers compute the pass. */
-        void passBegins(boolean wrappers);
-    }
-
     private final ReentrantLock lock = new ReentrantLock();
     private final Inside own = new Inside(true);
     private final Inside ours = new Inside(false);
@@ -61,7 +56,7 @@ public final class Gate {
     private final Map<Thread, Inside> passes = new WeakHashMap<>();
 
     private Inside current = ours;
-    private PassObserver observer = wrappers -> {};
+    private Consumer<Boolean> observer = wrappers -> {};
     private boolean endsPass;
     private int first = Integer.MAX_VALUE;
     private int last = -1;
@@ -83,8 +78,8 @@ public final class Gate {
         });
     }
 
-    /** Sets the observer of passes, before the gate is opened. */
-    public void onPass(PassObserver called) {
+    /** Sets what is called when a pass begins, with true if wrappers compute it, while no other thread is inside. */
+    public void onPass(Consumer<Boolean> called) {
         locked(() -> observer = called);
     }
 
@@ -151,7 +146,7 @@ public final class Gate {
         }
         Thread thread = Thread.currentThread();
         if (open && turn <= first && !givenBefore) {
-            observer.passBegins(true);
+            observer.accept(true);
             passes.put(thread, ours);
             return ours;
         }
@@ -163,7 +158,7 @@ public final class Gate {
             // A program calls the layer itself.
             return ours;
         }
-        observer.passBegins(false);
+        observer.accept(false);
         passes.put(thread, own);
         return own;
     }

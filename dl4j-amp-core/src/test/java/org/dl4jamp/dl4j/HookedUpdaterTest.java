@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
@@ -56,7 +57,7 @@ class HookedUpdaterTest {
     @Test
     void hooksAreFoundByTheirUpdaters() {
         MultiLayerNetwork network = Networks.init(Networks.mlp());
-        HookedUpdater.Hook hook = call -> {};
+        Consumer<UpdaterCall> hook = call -> {};
         HookedUpdater.OfLayers updater = new HookedUpdater.OfLayers(network, null, self -> hook);
         assertSame(hook, HookedUpdater.hookOf(updater).orElseThrow());
         assertSame(updater, updater.plain());

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.graph.ComputationGraph;
@@ -20,7 +21,7 @@ class NetworkCallOfUpdatersTest {
     private final DataSet data = Networks.vectors(8, 20, 3);
     private final List<Boolean> calls = new ArrayList<>();
 
-    private HookedUpdater.Hook recording(HookedUpdater updater) {
+    private Consumer<UpdaterCall> recording(HookedUpdater updater) {
         return call -> {
             calls.add(NetworkCall.isUpdateOfStep());
             updater.updateAsDl4j(call);

@@ -29,7 +29,7 @@ class ParameterWatchTest {
     }
 
     private static ParameterWatch watch(Layer layer) {
-        ParameterWatch watch = new ParameterWatch(layer);
+        ParameterWatch watch = new ParameterWatch(layer, true);
         watch.remember();
         return watch;
     }

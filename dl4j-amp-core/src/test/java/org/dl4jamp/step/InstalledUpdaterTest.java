@@ -47,7 +47,7 @@ class InstalledUpdaterTest {
         INDArray state = current().getStateViewArray();
         BaseMultiLayerUpdater<?> updater = installed.renew();
         assertSame(updater, current());
-        assertSame(updater, installed.present());
+        assertSame(updater, installed.updater);
         assertSame(step, installed.presentUpdate().step());
         assertTrue(AmpUpdate.isSameMemory(state, updater.getStateViewArray()));
     }
@@ -56,7 +56,7 @@ class InstalledUpdaterTest {
     void aNetworkWithoutUpdaterGetsOneWithNewState() {
         network.setUpdater(null);
         installed.renew();
-        assertSame(installed.present(), current());
+        assertSame(installed.updater, current());
         assertEquals(
                 own.getStateViewArray().length(), current().getStateViewArray().length());
     }
@@ -64,9 +64,9 @@ class InstalledUpdaterTest {
     @Test
     void itStaysWhileItStands() {
         installed.renew();
-        BaseMultiLayerUpdater<?> updater = installed.present();
+        BaseMultiLayerUpdater<?> updater = installed.updater;
         installed.putBack();
-        assertSame(updater, installed.present());
+        assertSame(updater, installed.updater);
     }
 
     @Test
@@ -76,20 +76,20 @@ class InstalledUpdaterTest {
                 new MultiLayerUpdater(network, own.getStateViewArray().dup());
         network.setUpdater(other);
         installed.putBack();
-        assertSame(installed.present(), current());
+        assertSame(installed.updater, current());
         assertTrue(AmpUpdate.isSameMemory(other.getStateViewArray(), current().getStateViewArray()));
     }
 
     @Test
     void itComesBackOverAnotherGradientView() {
         installed.renew();
-        BaseMultiLayerUpdater<?> updater = installed.present();
+        BaseMultiLayerUpdater<?> updater = installed.updater;
         assertFalse(installed.presentUpdate().isOutdated());
         network.initGradientsView();
         assertTrue(installed.presentUpdate().isOutdated());
         installed.putBack();
         assertNotSame(updater, current());
-        assertSame(installed.present(), current());
+        assertSame(installed.updater, current());
         assertFalse(installed.presentUpdate().isOutdated());
     }
 
@@ -161,7 +161,7 @@ class InstalledUpdaterTest {
     @Test
     void aClosedNetworkIsLeftAlone() {
         installed.renew();
-        BaseMultiLayerUpdater<?> updater = installed.present();
+        BaseMultiLayerUpdater<?> updater = installed.updater;
         network.params().close();
         installed.remove();
         assertSame(updater, network.getUpdater(false));
@@ -170,7 +170,7 @@ class InstalledUpdaterTest {
     @Test
     void anUpdaterThatIsKeptUpdatesTheNewViewUntilItsRemoval() {
         installed.renew();
-        BaseMultiLayerUpdater<?> kept = installed.present();
+        BaseMultiLayerUpdater<?> kept = installed.updater;
         network.initGradientsView();
         Gradient gradient = network.calculateGradients(data.getFeatures(), data.getLabels(), null, null)
                 .getFirst();
@@ -180,7 +180,7 @@ class InstalledUpdaterTest {
         SmallSteps.updater(stock).update(expected, 0, 0, 6, LayerWorkspaceMgr.noWorkspaces());
         kept.update(gradient, 0, 0, 6, LayerWorkspaceMgr.noWorkspaces());
         assertEquals(expected.gradient(), gradient.gradient());
-        assertSame(installed.present(), current());
+        assertSame(installed.updater, current());
         installed.remove();
         AmpException e = assertThrows(
                 AmpException.class, () -> kept.update(gradient, 1, 0, 6, LayerWorkspaceMgr.noWorkspaces()));

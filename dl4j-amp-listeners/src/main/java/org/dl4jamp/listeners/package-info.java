@@ -1,2 +1,6 @@
-/** The listener that attaches mixed precision to a network in training, and reports on it. */
+/**
+ * Listeners: {@link org.dl4jamp.listeners.AmpListener} attaches mixed precision to a network in training. The others
+ * report {@linkplain org.dl4jamp.listeners.StepFigures figures} of training, one way each, with or without mixed
+ * precision.
+ */
 package org.dl4jamp.listeners;
