@@ -81,6 +81,8 @@ class NullArgumentsTest {
             Map.entry(OutputStream.class, new ByteArrayOutputStream()));
 
     private static final Map<Class<?>, Object> OBJECTS = Map.of(
+            MixedPrecision.class,
+            MixedPrecision.enable(Networks.init(Networks.mlp()), AmpConfig.defaults()),
             AmpConfig.Builder.class,
             AmpConfig.builder(),
             DynamicLossScaler.class,
