@@ -107,8 +107,8 @@ final class NetworkArrays {
     }
 
     /**
-     * Returns the outputs of all layers and vertices in training, in the order of the forward pass, for which the batch
-     * runs forward once more; none for truncated backpropagation through time.
+     * Runs the batch forward once more, and returns the outputs of all layers and vertices in training, in the order of
+     * the forward pass. Returns none for truncated backpropagation through time.
      */
     List<Named> outputs() {
         Random random = Nd4j.getRandom();

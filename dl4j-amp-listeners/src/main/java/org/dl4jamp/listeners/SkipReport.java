@@ -7,14 +7,13 @@ import java.util.stream.Collectors;
 import org.dl4jamp.scale.Skip;
 
 /**
- * What {@link SkipForensics} has found out about a skipped step.
+ * The findings of {@link SkipForensics} on a skipped step.
  *
  * @param iteration DL4J's count of the iterations before it
  * @param skip its cause
  * @param lossScale the loss scale that it had
- * @param origin the first array with numbers that aren't finite: of a parameter's gradient, in the order of the
- *     backward pass, or of a layer's output, in the order of the forward pass, where the loss wasn't finite; empty if
- *     all are
+ * @param origin the first array with numbers that aren't finite: among gradients, in the order of the backward pass.
+ *     Where the loss wasn't finite, among outputs of layers, in the order of the forward pass. Empty if all are finite.
  * @param before the arrays before it, the nearest last
  * @param batch the features
  */
