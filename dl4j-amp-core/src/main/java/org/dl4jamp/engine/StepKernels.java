@@ -67,8 +67,7 @@ public interface StepKernels {
     }
 
     /**
-     * The update of some gradients in a step: they're divided, and an updater of DL4J's makes updates of them, in
-     * place.
+     * The update of some gradients in a step: they're divided, and DL4J's updater makes updates of them, in place.
      *
      * @param updater with its state, which changes
      * @param gradients FLOAT, without gaps, in the shape that the updater takes: one axis, or one row in older releases

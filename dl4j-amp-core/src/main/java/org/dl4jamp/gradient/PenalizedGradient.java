@@ -25,8 +25,7 @@ import org.nd4j.linalg.factory.Nd4j;
  * </pre>
  *
  * <p>The network itself makes the second pass, with what it holds of the batch between its first pass and the updater.
- * It isn't a call of DL4J's optimizer, so it isn't scaled: its gradients are right at once, however large or small they
- * are.
+ * It isn't a call of DL4J's optimizer, so it isn't scaled: its gradients are right at once, large or small.
  */
 public final class PenalizedGradient {
     private final double coefficient;

@@ -143,10 +143,7 @@ public abstract class Installation {
                 guard.gate());
     }
 
-    /**
-     * Returns a layer that computes for itself, in FP32. Input that isn't floating-point isn't cast, as without mixed
-     * precision.
-     */
+    /** Returns a layer that computes for itself, in FP32. Input that isn't floating-point isn't cast. */
     static Twin itself(Layer master, Casting casting) {
         return new Twin(master, DataType.FLOAT, false, Twin.Retention.CAST_INPUT, null, Twin.Weights.MASTER)
                 .with(new Casting.OfRowNumbers(casting));

@@ -8,10 +8,7 @@ import org.dl4jamp.twin.DelegatingVertex;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/**
- * The wrapper of a vertex that has parameters of its own, such as attention: takes the loss scale out of their
- * gradients.
- */
+/** The wrapper of a vertex that has parameters, such as attention: takes the loss scale out of their gradients. */
 public final class UnscalingVertex extends DelegatingVertex {
     private static final long serialVersionUID = 1L;
 
