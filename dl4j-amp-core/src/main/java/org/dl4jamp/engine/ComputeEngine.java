@@ -99,7 +99,7 @@ public interface ComputeEngine extends EngineAbility {
          * Returns the output of a member of a group that has nothing left to compute. It is the input, or a copy of one
          * in a workspace that closes with the layer before.
          */
-        default INDArray handOn(INDArray input, LayerWorkspaceMgr workspaceMgr) {
+        default INDArray passThrough(INDArray input, LayerWorkspaceMgr workspaceMgr) {
             return workspaceMgr.leverageTo(ArrayType.ACTIVATIONS, input);
         }
 

@@ -18,7 +18,7 @@ import org.nd4j.linalg.api.buffer.DataType;
  * @param storage the half type of activations in this network; FLOAT if there is none
  * @param input the type of the layer's input activations
  * @param output the type of the activations that it returns
- * @param surroundings the nodes before and after it
+ * @param context the nodes before and after it
  * @param fusion the fusion that it takes part in, if it does
  */
 public record TwinRequest(
@@ -28,5 +28,5 @@ public record TwinRequest(
         DataType storage,
         DataType input,
         DataType output,
-        LayerContext surroundings,
+        LayerContext context,
         Optional<PrecisionPlan.Fusion> fusion) {}

@@ -14,7 +14,7 @@ import org.nd4j.linalg.api.buffer.DataType;
  * @param master the graph's own vertex, without parameters
  * @param configuration its configuration
  * @param type the type of its inputs and its output
- * @param surroundings the nodes before and after it
+ * @param context the nodes before and after it
  * @param fusion the fusion that it takes part in, if it does
  * @param gate entered by each of its passes
  */
@@ -23,6 +23,6 @@ public record VertexRequest(
         GraphVertex master,
         org.deeplearning4j.nn.conf.graph.GraphVertex configuration,
         DataType type,
-        LayerContext surroundings,
+        LayerContext context,
         Optional<PrecisionPlan.Fusion> fusion,
         Gate gate) {}

@@ -147,7 +147,7 @@ public final class FoldedGroup {
         @Override
         public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
             assertInputSet(false);
-            return session.handOn(input, workspaceMgr);
+            return session.passThrough(input, workspaceMgr);
         }
 
         @Override
@@ -185,13 +185,12 @@ public final class FoldedGroup {
             this.membership = folded.membership(request.name());
             this.together = session.sum(request, folded.group);
             this.alone = session.vertex(request);
-            request.gate().takePart(request.surroundings().turn(), false);
+            request.gate().takePart(request.context().turn(), false);
         }
 
         @Override
         public INDArray doForward(boolean training, LayerWorkspaceMgr workspaceMgr) {
-            try (Gate.Inside inside =
-                    request.gate().forward(request.surroundings().turn(), false)) {
+            try (Gate.Inside inside = request.gate().forward(request.context().turn(), false)) {
                 if (inside.isOwn() || !master().canDoForward() || !membership.isTogether(getInputs()[product])) {
                     return alone.doForward(training, workspaceMgr);
                 }

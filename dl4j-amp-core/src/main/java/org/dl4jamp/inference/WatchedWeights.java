@@ -23,7 +23,7 @@ public final class WatchedWeights implements Twin.Weights {
     private final Twin.Weights weights;
     private final Runnable preparation;
     private final List<ParameterWatch> watches;
-    private final AtomicLong asked = new AtomicLong(1);
+    private final AtomicLong requested = new AtomicLong(1);
     private long done;
 
     /**
@@ -43,12 +43,12 @@ public final class WatchedWeights implements Twin.Weights {
     /** Has them taken over before the next pass, from any thread. */
     @Override
     public void masterSet() {
-        asked.incrementAndGet();
+        requested.incrementAndGet();
     }
 
     @Override
     public void refresh() {
-        long now = asked.get();
+        long now = requested.get();
         if (done != now || watches.stream().anyMatch(ParameterWatch::hasChanged)) {
             // First: what another thread changes meanwhile is noticed the next time.
             watches.forEach(ParameterWatch::remember);

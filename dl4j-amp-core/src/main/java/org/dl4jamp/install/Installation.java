@@ -167,8 +167,8 @@ public abstract class Installation {
     TwinLayer floatWrapper(String name) {
         Layer master = masters.get(name);
         Twin twin = itself(master, Casting.ND4J);
-        LayerContext surroundings = contexts.of(name).withoutTurn();
-        return new TwinSetup(master, twin, DataType.FLOAT, DataType.FLOAT, surroundings, GradientScale.none(), guard)
+        LayerContext context = contexts.of(name).withoutTurn();
+        return new TwinSetup(master, twin, DataType.FLOAT, DataType.FLOAT, context, GradientScale.none(), guard)
                 .wrapper();
     }
 

@@ -36,7 +36,7 @@ public class TwinLayer extends PairedLayer {
         this.passes = new TwinPasses(setup, input);
         Layer master = master();
         // DL4J leaves output layers out of the forward pass in training, and of those for scores.
-        guard().gate().takePart(setup.surroundings().turn(), master instanceof IOutputLayer);
+        guard().gate().takePart(setup.context().turn(), master instanceof IOutputLayer);
         if (master.getGradientsViewArray() != null) {
             shareGradients(master.getGradientsViewArray());
         }
@@ -88,11 +88,11 @@ public class TwinLayer extends PairedLayer {
 
     /** Enters for a forward pass of an input that comes along. */
     final Gate.Inside enterGiven() {
-        return guard().gate().forward(setup.surroundings().turn(), false);
+        return guard().gate().forward(setup.context().turn(), false);
     }
 
     final Gate.Inside enterScore() {
-        return guard().gate().score(setup.surroundings().turn(), isGivenBefore());
+        return guard().gate().score(setup.context().turn(), isGivenBefore());
     }
 
     @Override
@@ -142,14 +142,14 @@ public class TwinLayer extends PairedLayer {
             TwinPasses.Forward ours,
             TwinPasses.Forward own,
             TwinPasses.Forward left) {
-        try (Gate.Inside inside = guard().gate().forward(setup.surroundings().turn(), isGivenBefore())) {
+        try (Gate.Inside inside = guard().gate().forward(setup.context().turn(), isGivenBefore())) {
             ranOwn = inside.isOwn();
             if (ranOwn) {
                 return own.run(workspaceMgr);
             }
             begin(training);
             gradientScale().forwardBegins();
-            boolean leaves = setup.surroundings().check().leavesToDl4j(training, input.array());
+            boolean leaves = setup.context().check().leavesToDl4j(training, input.array());
             leftToMaster = leaves && compute() != master();
             return leftToMaster
                     ? passes.forwardOfMaster(training, workspaceMgr, left)

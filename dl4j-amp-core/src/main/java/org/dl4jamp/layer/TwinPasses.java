@@ -53,7 +53,7 @@ final class TwinPasses {
         LayerWorkspaceMgr inner = begin(training, workspaceMgr, setup.output() != twin.outputType());
         INDArray activations =
                 twin.casting().cast(computation.run(inner), setup.output(), workspaceMgr, ArrayType.ACTIVATIONS);
-        return setup.surroundings().readInUsualOrder()
+        return setup.context().readInUsualOrder()
                 ? twin.casting().usualOrder(activations, workspaceMgr, ArrayType.ACTIVATIONS)
                 : activations;
     }
@@ -130,7 +130,7 @@ final class TwinPasses {
 
     /** Returns whether there is neither a gradient of parameters to compute nor one of the input that someone reads. */
     private boolean isUnread() {
-        return setup.surroundings().inputGradient() != LayerContext.InputGradient.READ
+        return setup.context().inputGradient() != LayerContext.InputGradient.READ
                 && master.numParams() == 0
                 && dropsInputGradient();
     }
@@ -139,7 +139,7 @@ final class TwinPasses {
      * Returns zeros in place of a gradient of the input that no parameter depends on, for layers that pass it through.
      */
     private INDArray unread(LayerWorkspaceMgr workspaceMgr) {
-        return setup.surroundings().inputGradient() == LayerContext.InputGradient.DROPPED
+        return setup.context().inputGradient() == LayerContext.InputGradient.DROPPED
                 ? null
                 : workspaceMgr.create(
                         ArrayType.ACTIVATION_GRAD,
@@ -149,7 +149,7 @@ final class TwinPasses {
     }
 
     private boolean sparesInputGradient() {
-        if (setup.surroundings().inputGradient() == LayerContext.InputGradient.READ
+        if (setup.context().inputGradient() == LayerContext.InputGradient.READ
                 || !(twin.compute() instanceof Twin.OptionalInputGradient sparing)) {
             return false;
         }
@@ -195,11 +195,11 @@ final class TwinPasses {
         }
         Casting casting = twin.casting();
         INDArray cast = casting.cast(gradient, typeHandedBack(), workspaceMgr, ArrayType.ACTIVATION_GRAD);
-        INDArray ordered = setup.surroundings().foreignProducer()
+        INDArray ordered = setup.context().foreignProducer()
                 ? casting.usualOrder(cast, workspaceMgr, ArrayType.ACTIVATION_GRAD)
                 : cast;
         INDArray own = casting.leverage(ordered, workspaceMgr);
-        return setup.surroundings().inputShared() ? casting.summable(own) : own;
+        return setup.context().inputShared() ? casting.summable(own) : own;
     }
 
     /**

@@ -13,7 +13,7 @@ import org.nd4j.linalg.api.buffer.DataType;
  * @param twin computes for it
  * @param rounded the type that inputs are rounded to if the twin needs them rounded
  * @param output the type of the activations that are returned
- * @param surroundings the layer's context in its network
+ * @param context the layer's context in its network
  * @param gradientScale the network's
  * @param guard the network's training step, or inference mode
  */
@@ -22,7 +22,7 @@ public record TwinSetup(
         Twin twin,
         DataType rounded,
         DataType output,
-        LayerContext surroundings,
+        LayerContext context,
         GradientScale gradientScale,
         StepGuard guard) {
     /** Makes the wrapper that suits the layer. */

@@ -138,7 +138,7 @@ final class LayerKinds {
         Class<?> type = preProcessor.getClass();
         return preservesType(type)
                 ? Optional.empty()
-                : Optional.of("dl4j-amp doesn't know the preprocessor " + name(type));
+                : Optional.of("the preprocessor " + name(type) + " is unknown to dl4j-amp");
     }
 
     static boolean preservesType(Class<?> preProcessor) {
@@ -245,7 +245,7 @@ final class LayerKinds {
     }
 
     private static String unknown(Class<?> type) {
-        return "dl4j-amp doesn't know " + name(type);
+        return name(type) + " is unknown to dl4j-amp";
     }
 
     /** Returns the simple name of a class; an anonymous class has its full name only. */

@@ -257,7 +257,7 @@ public final class PrecisionPlanner {
                 choice.reason()
                         + (in ? floatOutput : ": " + forced.orElse("no layer beside it computes in " + precision));
             case FULL -> {
-                String halfOutput = out ? ", hands on " + precision : "";
+                String halfOutput = out ? ", returns " + precision : "";
                 String halfInput = out ? ", activations kept in " + precision : ", takes " + precision;
                 yield choice.reason() + (in ? halfInput : halfOutput);
             }

@@ -27,9 +27,9 @@ public enum LayerFamily {
     /** Moves, copies, cuts and pads values without computing with them. */
     SHAPE(LayerKind.FOLLOW, "follows its input"),
     /** Takes the kind of what it wraps. Never the family of a layer, only an entry of the table. */
-    WRAPPER(LayerKind.FULL, "wraps a layer that dl4j-amp doesn't know"),
+    WRAPPER(LayerKind.FULL, "wraps a layer that is unknown to dl4j-amp"),
     /** Written by a user: whether it runs in half precision can't be found out. */
-    UNKNOWN(LayerKind.FULL, "dl4j-amp doesn't know this class");
+    UNKNOWN(LayerKind.FULL, "its class is unknown to dl4j-amp");
 
     private final LayerKind kind;
     private final String reason;

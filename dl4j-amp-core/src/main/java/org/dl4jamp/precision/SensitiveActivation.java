@@ -22,7 +22,7 @@ public enum SensitiveActivation {
      */
     OVERFLOWS("its activation function takes powers or exponentials, in FP32"),
     /** Not one of ND4J's. */
-    UNKNOWN("dl4j-amp doesn't know its activation function");
+    UNKNOWN("its activation function is unknown to dl4j-amp");
 
     private static final String KNOWN_PACKAGE = "org.nd4j.linalg.activations.impl";
     private static final Map<Class<?>, SensitiveActivation> SENSITIVE = Map.of(

@@ -75,7 +75,7 @@ public final class SharedLossScale {
     public synchronized void begin(Object network, String name) {
         if (results.containsKey(network)) {
             throw new AmpException("SharedLossScale: " + name
-                    + " is about to make a second step since the last update, with a scale that nobody has corrected;"
+                    + " is about to make a second step since the last update, with a scale that was not updated;"
                     + " call SharedLossScale.update() once per iteration, after the steps of all networks");
         }
     }

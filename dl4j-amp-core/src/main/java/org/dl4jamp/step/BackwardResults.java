@@ -34,7 +34,7 @@ final class BackwardResults {
     private final Optional<PenalizedGradient> penalized;
     private final GradientGroup group;
     private final ScaleUpdates scale;
-    private final NonFiniteSource culprit;
+    private final NonFiniteSource nonFinite;
     private final LongToDoubleFunction divisor;
     private final Map<LossScalingLayer, INDArray> labels = new LinkedHashMap<>();
     private final List<ObjIntConsumer<Skip>> observers = new CopyOnWriteArrayList<>();
@@ -51,7 +51,7 @@ final class BackwardResults {
         this.penalized = penalized;
         this.group = group;
         this.scale = scale;
-        this.culprit = new NonFiniteSource(network);
+        this.nonFinite = new NonFiniteSource(network);
         this.divisor = divisor;
     }
 
@@ -146,7 +146,7 @@ final class BackwardResults {
      */
     Skip of(int iteration, double loss) {
         double factor = scale.arePaused() ? 1 : scale.scaler().scale();
-        Optional<String> badBatch = culprit.inBatch(labels.values());
+        Optional<String> badBatch = nonFinite.inBatch(labels.values());
         if (badBatch.isPresent()) {
             // As in stock DL4J. oneDNN's ReLU makes zero of NaN, and the loss a number.
             network.setScore(Double.NaN);
@@ -164,17 +164,17 @@ final class BackwardResults {
             return new Skip(
                     Skip.Cause.UNSCALED,
                     "gradients weren't finite in iteration " + iteration + ", in a pause, in FP32",
-                    culprit.amongParameters());
+                    nonFinite.amongParameters());
         }
         return new Skip(
                 Skip.Cause.OVERFLOW,
                 "gradients overflowed in iteration " + iteration + " at loss scale " + factor,
-                culprit.amongParameters());
+                nonFinite.amongParameters());
     }
 
     /** Returns the reason to skip a pass that wasn't scaled, from what wasn't finite in it. */
     Skip ofUnscaled(int iteration, String what) {
         return new Skip(
-                Skip.Cause.UNSCALED, what + " weren't finite in iteration " + iteration, culprit.amongParameters());
+                Skip.Cause.UNSCALED, what + " weren't finite in iteration " + iteration, nonFinite.amongParameters());
     }
 }

@@ -25,28 +25,28 @@ class NonFiniteSourceTest {
     @Test
     void featuresComeBeforeLabelsAndEachIsNamedByItsNumber() {
         MultiLayerNetwork network = SmallSteps.network(new Sgd(1));
-        NonFiniteSource culprit = new NonFiniteSource(AmpNetwork.of(network));
+        NonFiniteSource source = new NonFiniteSource(AmpNetwork.of(network));
         INDArray good = Nd4j.createFromArray(1f, 2);
         network.setInput(good);
-        assertEquals(Optional.empty(), culprit.inBatch(List.of()));
-        assertEquals(Optional.empty(), culprit.inBatch(Arrays.asList(good, null)));
-        assertEquals(Optional.of("labels 2 contain NaN at [1]"), culprit.inBatch(Arrays.asList(good, null, BAD)));
+        assertEquals(Optional.empty(), source.inBatch(List.of()));
+        assertEquals(Optional.empty(), source.inBatch(Arrays.asList(good, null)));
+        assertEquals(Optional.of("labels 2 contain NaN at [1]"), source.inBatch(Arrays.asList(good, null, BAD)));
         network.setInput(BAD);
-        assertEquals(Optional.of("features 0 contain NaN at [1]"), culprit.inBatch(List.of(BAD)));
+        assertEquals(Optional.of("features 0 contain NaN at [1]"), source.inBatch(List.of(BAD)));
     }
 
     @Test
     void gradientsFlowFromTheLastLayerToTheFirst() {
         MultiLayerNetwork network = SmallSteps.network(new Sgd(1));
-        NonFiniteSource culprit = new NonFiniteSource(AmpNetwork.of(network));
-        assertEquals(Optional.empty(), culprit.amongParameters(), "no gradients yet");
+        NonFiniteSource source = new NonFiniteSource(AmpNetwork.of(network));
+        assertEquals(Optional.empty(), source.amongParameters(), "no gradients yet");
         network.initGradientsView();
         INDArray view = network.getGradientsViewArray();
-        assertEquals(Optional.empty(), culprit.amongParameters());
+        assertEquals(Optional.empty(), source.amongParameters());
         view.putScalar(0, Float.NaN);
-        assertEquals(Optional.of("parameter \"W\" of layer \"layer0\""), culprit.amongParameters());
+        assertEquals(Optional.of("parameter \"W\" of layer \"layer0\""), source.amongParameters());
         view.putScalar(view.length() - 1, Float.NaN);
-        assertEquals(Optional.of("parameter \"b\" of layer \"layer1\""), culprit.amongParameters());
+        assertEquals(Optional.of("parameter \"b\" of layer \"layer1\""), source.amongParameters());
     }
 
     @Test
@@ -58,9 +58,9 @@ class NonFiniteSourceTest {
         graph.setInput(0, data.getFeatures());
         graph.setLabel(0, data.getLabels());
         graph.computeGradientAndScore(LayerWorkspaceMgr.noWorkspaces());
-        NonFiniteSource culprit = new NonFiniteSource(network);
-        assertEquals(Optional.empty(), culprit.amongParameters());
+        NonFiniteSource source = new NonFiniteSource(network);
+        assertEquals(Optional.empty(), source.amongParameters());
         vertex.gradients().get("Wk").putScalar(0, Float.NEGATIVE_INFINITY);
-        assertEquals(Optional.of("parameter \"Wk\" of vertex \"attention\""), culprit.amongParameters());
+        assertEquals(Optional.of("parameter \"Wk\" of vertex \"attention\""), source.amongParameters());
     }
 }

@@ -173,7 +173,7 @@ class GraphPaintingTest {
                         Plans.graph("x")
                                 .addLayer("a", Plans.dense(null), "x")
                                 .addVertex("row", new LayerKindsTest.OwnLambdaVertex(), "a"),
-                        "dl4j-amp doesn't know OwnLambdaVertex"),
+                        "OwnLambdaVertex is unknown to dl4j-amp"),
                 Arguments.of(
                         Plans.graph("x")
                                 .addLayer("a", Plans.conv(null), "x")

@@ -110,8 +110,7 @@ public class LayerKindsTest {
         OwnPreProcessor anonymous = new OwnPreProcessor() {};
 
         assertEquals(
-                Optional.of("dl4j-amp doesn't know the preprocessor "
-                        + anonymous.getClass().getName()),
+                Optional.of("the preprocessor " + anonymous.getClass().getName() + " is unknown to dl4j-amp"),
                 LayerKinds.needsFloat(anonymous));
     }
 
@@ -185,7 +184,7 @@ public class LayerKindsTest {
         ActivationLayer layer = new ActivationLayer(new OwnActivation());
 
         assertEquals(LayerKind.FULL, of(layer));
-        assertTrue(LayerKinds.verdict(layer).reason().contains("doesn't know its activation function"));
+        assertTrue(LayerKinds.verdict(layer).reason().contains("its activation function is unknown to dl4j-amp"));
     }
 
     @Test
@@ -229,7 +228,7 @@ public class LayerKindsTest {
         LayerKinds.Verdict verdict = LayerKinds.verdict(new OwnLambda());
 
         assertEquals(LayerKind.FULL, verdict.kind());
-        assertEquals("dl4j-amp doesn't know OwnLambda; lower(...) asks for half precision", verdict.reason());
+        assertEquals("OwnLambda is unknown to dl4j-amp; lower(...) asks for half precision", verdict.reason());
         assertEquals(LayerKind.FULL, of(new OwnLambdaVertex()));
     }
 

@@ -116,7 +116,7 @@ class PrecisionPlannerTest {
         assertEquals(FLOAT, plan.row("bn").precision());
         assertEquals(HALF, plan.row("bn").output());
         assertEquals(
-                "statistics and parameters in FP32, hands on HALF",
+                "statistics and parameters in FP32, returns HALF",
                 plan.row("bn").reason());
     }
 
@@ -378,7 +378,7 @@ class PrecisionPlannerTest {
         assertEquals(FLOAT, plan.row("a").output());
         assertTrue(plan.row("a")
                 .reason()
-                .endsWith("output in FP32: dl4j-amp doesn't know the preprocessor OwnPreProcessor"));
+                .endsWith("output in FP32: the preprocessor OwnPreProcessor is unknown to dl4j-amp"));
         assertEquals(HALF, plan.row("b").output());
     }
 

@@ -145,7 +145,7 @@ public class SkipForensics extends BaseTrainingListener implements Serializable 
                     origin.isPresent() ? List.copyOf(before.subList(from, before.size())) : List.of(),
                     batch));
         } catch (RuntimeException e) {
-            // Training never stops because somebody looks at it.
+            // Training never stops because of a look at it.
             LOG.warn("The skipped step of iteration {} can't be looked at", iteration, e);
         }
     }

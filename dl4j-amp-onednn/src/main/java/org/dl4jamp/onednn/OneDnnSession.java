@@ -80,7 +80,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
 
     @Override
     public Twin twin(TwinRequest request) {
-        note(request.surroundings());
+        note(request.context());
         Layer layer = request.master().conf().getLayer();
         // The configuration of DL4J's wrappers is that of the layer that they wrap.
         boolean wrapper = request.master() instanceof BaseWrapperLayer;
@@ -145,8 +145,8 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
     }
 
     @Override
-    public INDArray handOn(INDArray input, LayerWorkspaceMgr workspaceMgr) {
-        return context.handOn(input, workspaceMgr);
+    public INDArray passThrough(INDArray input, LayerWorkspaceMgr workspaceMgr) {
+        return context.passThrough(input, workspaceMgr);
     }
 
     private static DataType type(TwinRequest request, LayerKernels.ArrayTypes arrays) {
@@ -192,10 +192,10 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
             compute.setParamTable(compute.conf().getLayer().initializer().init(compute.conf(), parameters, false));
         }
         request.fusion().ifPresent(fusion -> ((FusedRelu.Partner) twin).fuse(relu(fusion)));
-        if (!request.surroundings().outputMayChange()) {
+        if (!request.context().outputMayChange()) {
             twin.outputStays();
         }
-        if (request.surroundings().inputFused()) {
+        if (request.context().inputFused()) {
             twin.lendInputGradient();
         }
         compute.setIndex(request.master().getIndex());
@@ -203,8 +203,8 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         compute.setEpochCount(request.master().getEpochCount());
     }
 
-    private void note(LayerContext surroundings) {
-        if (surroundings.foreignConsumer()) {
+    private void note(LayerContext layer) {
+        if (layer.foreignConsumer()) {
             context.takeForeignGradients();
         }
     }
@@ -217,7 +217,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
     public GraphVertex vertex(VertexRequest request) {
         VertexTwin twin = VertexCoverage.make(request, context);
         twins.add(twin);
-        note(request.surroundings());
+        note(request.context());
         request.fusion().ifPresent(fusion -> ((FusedRelu.Partner) twin).fuse(relu(fusion)));
         return twin;
     }

@@ -210,7 +210,7 @@ public final class AmpReplicas implements AutoCloseable {
             Class<?> kind = trainers.getClass();
             if (kind != DefaultTrainerContext.class && kind != SymmetricTrainerContext.class) {
                 throw new AmpException("wrapper: its trainers are made by a " + kind.getName()
-                        + ", of which dl4j-amp knows nothing; leave setTrainerContext out, and choose a TrainingMode");
+                        + ", which is unknown to dl4j-amp; leave setTrainerContext out, and choose a TrainingMode");
             }
         }
 

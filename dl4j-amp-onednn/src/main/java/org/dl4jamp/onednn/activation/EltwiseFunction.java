@@ -38,7 +38,7 @@ final class EltwiseFunction implements CellFunction {
         backwardFromArguments = EltwiseKernels.backward(context, what, eltwise, steps);
     }
 
-    /** Empty if oneDNN doesn't know the function, or can't tell ND4J's derivative from its value. */
+    /** Empty if oneDNN has no such function, or can't compute ND4J's derivative from its value. */
     static Optional<Eltwise> algorithm(IActivation activation) {
         return Eltwise.of(activation)
                 .filter(eltwise -> FROM_VALUE.containsKey(eltwise.function()))

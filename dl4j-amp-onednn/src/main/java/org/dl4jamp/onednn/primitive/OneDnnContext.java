@@ -95,7 +95,7 @@ public final class OneDnnContext implements AutoCloseable {
      *
      * @return the array itself if it stays as long as DL4J requires, else a copy
      */
-    public INDArray handOn(INDArray array, LayerWorkspaceMgr workspaceMgr) {
+    public INDArray passThrough(INDArray array, LayerWorkspaceMgr workspaceMgr) {
         if (!activationMemory.endsEarly(array, workspaceMgr)) {
             return workspaceMgr.leverageTo(ArrayType.ACTIVATIONS, array);
         }

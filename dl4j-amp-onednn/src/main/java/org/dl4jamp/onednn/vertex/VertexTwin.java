@@ -33,7 +33,7 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
         super(request.master());
         this.request = request;
         this.context = context;
-        request.gate().takePart(request.surroundings().turn(), false);
+        request.gate().takePart(request.context().turn(), false);
     }
 
     final OneDnnContext context() {
@@ -78,7 +78,7 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
 
     @Override
     public final INDArray doForward(boolean training, LayerWorkspaceMgr workspaceMgr) {
-        try (Gate.Inside inside = request.gate().forward(request.surroundings().turn(), false)) {
+        try (Gate.Inside inside = request.gate().forward(request.context().turn(), false)) {
             ranOwn = inside.isOwn();
             return ranOwn ? forwardOfMaster(training, workspaceMgr) : forwardInside(training, workspaceMgr);
         }
@@ -101,13 +101,13 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
 
     private INDArray forwardInside(boolean training, LayerWorkspaceMgr workspaceMgr) {
         GraphVertex master = master();
-        leftToMaster = request.surroundings().check().leavesToDl4j(training, master.getInputs());
+        leftToMaster = request.context().check().leavesToDl4j(training, master.getInputs());
         if (leftToMaster) {
             return master.doForward(training, workspaceMgr);
         }
         Optional<INDArray> ready = master.canDoForward() ? madeAlready(master.getInputs()) : Optional.empty();
         if (ready.isPresent()) {
-            return inOrder(context.handOn(ready.get(), workspaceMgr), workspaceMgr);
+            return inOrder(context.passThrough(ready.get(), workspaceMgr), workspaceMgr);
         }
         if (!master.canDoForward() || !isCovered(master.getInputs())) {
             return afterDl4j(master.doForward(training, workspaceMgr));
@@ -116,7 +116,7 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
     }
 
     private INDArray inOrder(INDArray output, LayerWorkspaceMgr workspaceMgr) {
-        return request.surroundings().readInUsualOrder()
+        return request.context().readInUsualOrder()
                 ? context.copies().dense(output, workspaceMgr, ArrayType.ACTIVATIONS)
                 : output;
     }
@@ -141,10 +141,10 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
                 .ifPresent(shape -> Rejection.ofEpsilon("of vertex \"" + request.name() + "\"", epsilon, shape));
         INDArray[] gradients = backward(master.getInputs(), epsilon, workspaceMgr);
         for (int i = 0; i < gradients.length; i++) {
-            if (request.surroundings().foreignProducer()) {
+            if (request.context().foreignProducer()) {
                 gradients[i] = context.copies().dense(gradients[i], workspaceMgr, ArrayType.ACTIVATION_GRAD);
             }
-            if (request.surroundings().inputShared()) {
+            if (request.context().inputShared()) {
                 gradients[i] = GradientSum.of(gradients[i], context());
             }
         }
