@@ -24,7 +24,7 @@ public final class OneDnnHelpers {
         if (layers.stream().allMatch(layer -> layer.getHelper() == null)) {
             throw new UnavailableException(
                     "DL4J has oneDNN helpers for 2D convolutions, batch normalization, pooling and local response"
-                            + " normalization only, and so"
+                            + " normalization only:"
                             + " none for a layer of this network; without them it is the side dl4j-fp32");
         }
     }
