@@ -61,6 +61,12 @@ public final class InferenceMode implements AutoCloseable {
         if (config.accumulate() > 1) {
             refuse("accumulate(" + config.accumulate() + ")", why);
         }
+        if (config.layerScales()) {
+            refuse("layerScales(true)", why);
+        }
+        if (config.selfHealing()) {
+            refuse("selfHealing(true)", why);
+        }
         config.clipGradientNorm().ifPresent(norm -> refuse("clipGradientNorm(" + norm + ")", why));
         config.clipGradientValue().ifPresent(value -> refuse("clipGradientValue(" + value + ")", why));
         if (config.measuresGradientNorm()) {

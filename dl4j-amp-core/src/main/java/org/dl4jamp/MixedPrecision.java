@@ -14,12 +14,14 @@ import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.config.CarriedConfig;
 import org.dl4jamp.config.PartialGroup;
 import org.dl4jamp.dl4j.NetworkCall;
+import org.dl4jamp.heal.SelfHealing;
 import org.dl4jamp.install.EnabledNetwork;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.precision.LayerObserver;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.LossScaler;
 import org.dl4jamp.scale.Skip;
@@ -44,10 +46,11 @@ import org.dl4jamp.scale.Skip;
  * several networks, and {@link #close()} waits for those that use its network.
  */
 public final class MixedPrecision implements AutoCloseable {
-    private final EnabledNetwork enabled;
+    private volatile EnabledNetwork enabled;
 
     private MixedPrecision(AmpNetwork network, AmpConfig config) {
-        this.enabled = EnabledNetwork.enable(this, network, config);
+        enabled = EnabledNetwork.enable(this, network, config);
+        SelfHealing.begin(() -> enabled, settings -> enabled = enabled.change(settings));
     }
 
     /**
@@ -149,10 +152,7 @@ public final class MixedPrecision implements AutoCloseable {
         return CarriedConfig.attach(configuration, config);
     }
 
-    /**
-     * Builds and initializes a network and {@linkplain #enable(Model) enables} mixed precision, to which
-     * {@code MixedPrecision.of(network).orElseThrow()} is the handle.
-     */
+    /** Builds and initializes a network and enables mixed precision, which {@link #of} returns. */
     public static MultiLayerNetwork network(MultiLayerConfiguration configuration) {
         MultiLayerNetwork network =
                 new MultiLayerNetwork(AmpException.ifNull(configuration, "configuration", "a MultiLayerConfiguration"));
@@ -170,7 +170,7 @@ public final class MixedPrecision implements AutoCloseable {
         return graph;
     }
 
-    /** Returns the settings in force. */
+    /** Returns the settings in force, with the changes of {@link AmpConfig.Builder#selfHealing}. */
     public AmpConfig config() {
         return enabled.settings().config();
     }
@@ -200,10 +200,7 @@ public final class MixedPrecision implements AutoCloseable {
         return lossScaler().scale();
     }
 
-    /**
-     * Returns how many steps of DL4J's optimizer have updated the parameters, with accumulation one for each group of
-     * micro-batches.
-     */
+    /** Returns how many steps have updated the parameters, with accumulation one for each group of micro-batches. */
     public long stepsTaken() {
         return enabled.step().counts().taken();
     }
@@ -230,7 +227,12 @@ public final class MixedPrecision implements AutoCloseable {
      * it. That is in the thread that trains, while the network has the batch and its gradients.
      */
     public void onSkip(ObjIntConsumer<Skip> observer) {
-        enabled.step().add(AmpException.ifNull(observer, "observer", "what is called with each Skip"));
+        enabled.step().observers().onSkip(AmpException.ifNull(observer, "observer", "what is called with each Skip"));
+    }
+
+    /** Has an observer called with the arrays between layers in each step, until what is returned is run. */
+    public Runnable observeLayers(LayerObserver observer) {
+        return enabled.step().observers().onLayers(AmpException.ifNull(observer, "observer", "what is called"));
     }
 
     /**
@@ -262,13 +264,11 @@ public final class MixedPrecision implements AutoCloseable {
      * </pre>
      *
      * <p>That goes for {@code output} and training, and for all threads. Steps are counted as ever; accumulation,
-     * clipping, a gradient penalty and the skipping of what isn't finite stay in force. The loss isn't scaled, and the
-     * scaler isn't updated. Recurrent state is kept. A pause costs the exchange of the layers. Pauses may be nested;
-     * the outermost one counts. {@link AmpConfig.Builder#keepFull(String)} keeps layers in FP32 for good.
+     * clipping, a gradient penalty and the skipping of what isn't finite stay in force. The loss isn't scaled.
+     * Recurrent state is kept. A pause costs the exchange of the layers. Of nested pauses the outermost one counts.
      *
      * @return closes it, in the thread that has called this
-     * @throws AmpException if mixed precision is closed, another thread's pause isn't over, or it's called within a
-     *     pass of the network; nothing has changed then
+     * @throws AmpException within a pass, if another thread's pause isn't over, or if mixed precision is closed
      */
     public Pause pause() {
         return new Pause(enabled.pauses().begin());
@@ -289,8 +289,7 @@ public final class MixedPrecision implements AutoCloseable {
      * state. Waits for other threads' calls of the network, and ends pauses. Layers that a program took from the
      * network meanwhile compute no more.
      *
-     * @throws AmpException if it's called within a pass of the network, by a listener's {@code onForwardPass} for
-     *     example; nothing has changed then
+     * @throws AmpException within a pass of the network; nothing has changed then
      */
     @Override
     public void close() {

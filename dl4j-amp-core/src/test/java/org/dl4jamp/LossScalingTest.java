@@ -54,7 +54,11 @@ class LossScalingTest {
     }
 
     private static AmpConfig half(LossScaler scaler) {
-        return AmpConfig.builder().precision(Precision.HALF).lossScaler(scaler).build();
+        return AmpConfig.builder()
+                .precision(Precision.HALF)
+                .lossScaler(scaler)
+                .scaleSearch(0)
+                .build();
     }
 
     @Test
@@ -119,7 +123,9 @@ class LossScalingTest {
     void overflowSkipsTheStepLeavesEverythingBitForBitAndHalvesTheScale() {
         MultiLayerNetwork network = Networks.init(Networks.cnn());
         DataSet data = Networks.images(16, 3, 12, 3);
-        MixedPrecision amp = MixedPrecision.enable(network, Gradients.config(Precision.HALF));
+        MixedPrecision amp = MixedPrecision.enable(
+                network,
+                Gradients.config(Precision.HALF).toBuilder().scaleSearch(0).build());
         network.setListeners(new OverflowAt(3));
         for (int i = 0; i < 3; i++) {
             network.fit(data);

@@ -34,9 +34,11 @@ import org.dl4jamp.checkpoint.AmpState;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.config.CarriedConfig;
 import org.dl4jamp.config.GradientPenalty;
+import org.dl4jamp.config.GradientSettings;
 import org.dl4jamp.config.PartialGroup;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.precision.LayerObserver;
 import org.dl4jamp.precision.OptLevel;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.DynamicLossScaler;
@@ -49,6 +51,7 @@ import org.dl4jamp.scale.StaticLossScaler;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** Whatever is null is refused with a message that names the argument. */
 class NullArgumentsTest {
@@ -58,6 +61,7 @@ class NullArgumentsTest {
     private static final Map<Class<?>, Object> VALID = Map.ofEntries(
             Map.entry(MultiLayerNetwork.class, Networks.init(Networks.mlp())),
             Map.entry(ObjIntConsumer.class, (ObjIntConsumer<Skip>) (skip, iteration) -> {}),
+            Map.entry(LayerObserver.class, new Unread()),
             Map.entry(Model.class, Networks.init(Networks.mlp())),
             Map.entry(ComputationGraph.class, Networks.init(Networks.residual())),
             Map.entry(MultiLayerConfiguration.class, Networks.mlp()),
@@ -80,10 +84,20 @@ class NullArgumentsTest {
             Map.entry(InputStream.class, new ByteArrayInputStream(new byte[0])),
             Map.entry(OutputStream.class, new ByteArrayOutputStream()));
 
+    private static final class Unread implements LayerObserver {
+        @Override
+        public void output(String layer, INDArray output) {}
+
+        @Override
+        public void inputGradient(String layer, INDArray gradient, double scale) {}
+    }
+
     private static final Map<Class<?>, Object> OBJECTS = Map.of(
             MixedPrecision.class,
             MixedPrecision.enable(Networks.init(Networks.mlp()), AmpConfig.defaults()),
             AmpConfig.Builder.class,
+            AmpConfig.builder(),
+            GradientSettings.class,
             AmpConfig.builder(),
             DynamicLossScaler.class,
             DynamicLossScaler.builder().build(),

@@ -47,6 +47,7 @@ class OverflowOfWrappedLayersTest {
                         .engine("nd4j")
                         // Gradients of the output layer are finite, so that the search goes on to the layer.
                         .keepFull("layer1")
+                        .scaleSearch(0)
                         .lossScaler(DynamicLossScaler.builder()
                                 .initialScale(1 << 24)
                                 .build())

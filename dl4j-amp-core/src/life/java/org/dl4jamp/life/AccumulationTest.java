@@ -201,6 +201,7 @@ class AccumulationTest {
                 AmpConfig.builder()
                         .precision(Precision.HALF)
                         .engine("nd4j")
+                        .scaleSearch(0)
                         .lossScaler(DynamicLossScaler.builder()
                                 .initialScale(1024)
                                 .growthInterval(2)

@@ -175,6 +175,7 @@ class FailedMicroBatchTest {
                     AmpConfig.builder()
                             .precision(Precision.HALF)
                             .engine("nd4j")
+                            .scaleSearch(0)
                             .lossScaler(DynamicLossScaler.builder()
                                     .initialScale(1 << 24)
                                     .growthInterval(1)

@@ -35,6 +35,9 @@ public final class AmpConfig implements Serializable {
     /** Default of {@link Builder#maxConsecutiveSkips}. */
     public static final int DEFAULT_MAX_CONSECUTIVE_SKIPS = 50;
 
+    /** Default of {@link Builder#scaleSearch}. */
+    public static final int DEFAULT_SCALE_SEARCH = 100;
+
     private final transient Settings settings;
 
     private AmpConfig(Settings settings) {
@@ -47,7 +50,7 @@ public final class AmpConfig implements Serializable {
     }
 
     public static Builder builder() {
-        return new Builder();
+        return new Builder(new Settings());
     }
 
     public Precision precision() {
@@ -92,6 +95,11 @@ public final class AmpConfig implements Serializable {
         return settings.maxConsecutiveSkips;
     }
 
+    /** Returns in how many first steps an overflow lowers the loss scale without skipping the step. */
+    public int scaleSearch() {
+        return settings.scaleSearch;
+    }
+
     /** Returns the penalty that is added to the loss, if there is one. */
     public Optional<GradientPenalty> gradientPenalty() {
         return Optional.ofNullable(settings.gradientPenalty);
@@ -122,6 +130,21 @@ public final class AmpConfig implements Serializable {
         return settings.measuresGradientNorm;
     }
 
+    /** Returns whether each layer in HALF has a scale of its own, in place of the loss scale. */
+    public boolean layerScales() {
+        return settings.layerScales;
+    }
+
+    /** Returns whether a network changes these settings where HALF's range is too small for it. */
+    public boolean selfHealing() {
+        return settings.selfHealing;
+    }
+
+    /** Returns a builder that begins with these settings. */
+    public Builder toBuilder() {
+        return new Builder(settings.copy());
+    }
+
     /** Returns the calls that make these settings; a scaler is shown with its state. */
     @Override
     public String toString() {
@@ -145,10 +168,10 @@ public final class AmpConfig implements Serializable {
      * Builds {@link AmpConfig}. Each method returns the builder. Of the rules that match a layer the most specific
      * wins, see {@link PrecisionRule}.
      */
-    public static final class Builder {
-        private final Settings settings = new Settings();
-
-        private Builder() {}
+    public static final class Builder extends GradientSettings<Builder> {
+        private Builder(Settings settings) {
+            super(settings);
+        }
 
         /** Sets the precision of the layers in lower precision; default {@link Precision#AUTO}. */
         public Builder precision(Precision precision) {
@@ -203,93 +226,8 @@ public final class AmpConfig implements Serializable {
             return this;
         }
 
-        /**
-         * Sets the loss scaler, of which each network takes a {@linkplain LossScaler#copy() copy} when it's enabled; by
-         * default dynamic in HALF and none in other precisions. {@link #sharedLossScale} beside it is refused.
-         */
-        public Builder lossScaler(LossScaler lossScaler) {
-            settings.lossScaler(lossScaler);
-            return this;
-        }
-
-        /**
-         * Sets one loss scale for several networks that are trained together, such as a GAN's; the program calls
-         * {@link SharedLossScale#update()} once per iteration. Networks with truncated backpropagation through time,
-         * which make a step of each segment, are refused with an {@link AmpException} when they are enabled. A network
-         * that is saved with these settings has a scaler of its own when it's restored.
-         */
-        public Builder sharedLossScale(SharedLossScale shared) {
-            settings.sharedLossScale(shared);
-            return this;
-        }
-
-        /**
-         * Sets how many skipped steps in a row end training, with an exception that names the source of the non-finite
-         * gradients; default {@value #DEFAULT_MAX_CONSECUTIVE_SKIPS}.
-         */
-        public Builder maxConsecutiveSkips(int maxConsecutiveSkips) {
-            settings.maxConsecutiveSkips(maxConsecutiveSkips);
-            return this;
-        }
-
-        /**
-         * Adds a penalty on the norm of the gradient to the loss; none by default. Enabling it for a network with
-         * truncated backpropagation through time throws an {@link AmpException}.
-         */
-        public Builder gradientPenalty(GradientPenalty gradientPenalty) {
-            settings.gradientPenalty = AmpException.ifNull(
-                    gradientPenalty, "gradientPenalty", "a GradientPenalty, or leave the call out to have none");
-            return this;
-        }
-
-        /** As {@link #accumulate(int, PartialGroup)}, with {@link PartialGroup#APPLY}. */
-        public Builder accumulate(int microBatches) {
-            return accumulate(microBatches, PartialGroup.APPLY);
-        }
-
-        /**
-         * Makes one step of the optimizer of several calls of {@code fit}, for batches that don't fit into memory.
-         * Gradients are added up in FP32, in one more array of the parameters' size. Minibatch division, gradient
-         * normalization, clipping, L1, L2 and weight decay, updaters and schedules see one batch of all examples. The
-         * loss scale stays constant meanwhile, and one micro-batch that isn't finite skips them all. Batch
-         * normalization has statistics of each micro-batch, and moves its running statistics with each. In truncated
-         * BPTT each segment is a micro-batch. Gradients and updates that a program computes itself aren't part of it.
-         *
-         * @param microBatches how many make a step, at least 1; default 1
-         * @param partialGroup treatment of fewer at the end of an epoch; programs without epochs, as with
-         *     {@code fit(DataSet)}, call {@link org.dl4jamp.MixedPrecision#applyPartialGroup()}
-         */
-        public Builder accumulate(int microBatches, PartialGroup partialGroup) {
-            settings.accumulate(microBatches, partialGroup);
-            return this;
-        }
-
-        /**
-         * Limits the Euclidean norm of a step's gradients over the whole network, as PyTorch's {@code clip_grad_norm_}:
-         * from {@link Float#MIN_NORMAL} to {@link Float#MAX_VALUE}; none by default. They are the true FP32 gradients,
-         * means over the effective batch, without running statistics of batch normalization. DL4J's gradient
-         * normalization, L1 and L2 come after.
-         */
-        public Builder clipGradientNorm(double maxNorm) {
-            settings.clipGradientNorm = Settings.limit("clipGradientNorm", maxNorm);
-            return this;
-        }
-
-        /**
-         * Limits the magnitude of each of a step's gradients, after their norm, as PyTorch's {@code clip_grad_value_}:
-         * from {@link Float#MIN_NORMAL} to {@link Float#MAX_VALUE}; none by default.
-         */
-        public Builder clipGradientValue(double maxValue) {
-            settings.clipGradientValue = Settings.limit("clipGradientValue", maxValue);
-            return this;
-        }
-
-        /**
-         * Measures each step's norm for {@link org.dl4jamp.MixedPrecision#gradientNorm()}, which is slower than a check
-         * for finite gradients. Default false; clipping by norm, and groups of 2 or more, measure it in any case.
-         */
-        public Builder measureGradientNorm(boolean measured) {
-            settings.measuresGradientNorm = measured;
+        @Override
+        Builder self() {
             return this;
         }
 

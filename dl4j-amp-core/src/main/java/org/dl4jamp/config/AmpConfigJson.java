@@ -60,6 +60,9 @@ public final class AmpConfigJson {
         json.putArray("rules")
                 .addAll(config.rules().stream().map(AmpConfigJson::write).toList());
         config.lossScaler().ifPresent(scaler -> json.set("lossScaler", write(scaler)));
+        if (config.scaleSearch() != AmpConfig.DEFAULT_SCALE_SEARCH) {
+            json.put("scaleSearch", config.scaleSearch());
+        }
         config.gradientPenalty().ifPresent(penalty -> json.putObject("gradientPenalty")
                 .put("coefficient", penalty.coefficient())
                 .put("radius", penalty.radius()));
@@ -72,6 +75,12 @@ public final class AmpConfigJson {
         config.clipGradientValue().ifPresent(value -> json.put("clipGradientValue", value));
         if (config.measuresGradientNorm()) {
             json.put("measureGradientNorm", true);
+        }
+        if (config.layerScales()) {
+            json.put("layerScales", true);
+        }
+        if (config.selfHealing()) {
+            json.put("selfHealing", true);
         }
         return json.put("maxConsecutiveSkips", config.maxConsecutiveSkips());
     }
@@ -131,6 +140,7 @@ public final class AmpConfigJson {
                 .maxConsecutiveSkips(json.integer("maxConsecutiveSkips"));
         json.objects("rules", AmpConfigJson::rule).forEach(builder::rule);
         json.optionalObject("lossScaler", AmpConfigJson::scaler).ifPresent(builder::lossScaler);
+        json.optional("scaleSearch", json::integer).ifPresent(builder::scaleSearch);
         json.optionalObject("gradientPenalty", AmpConfigJson::penalty).ifPresent(builder::gradientPenalty);
         json.optionalObject(
                 "accumulate",
@@ -139,6 +149,8 @@ public final class AmpConfigJson {
         json.optional("clipGradientNorm", json::number).ifPresent(builder::clipGradientNorm);
         json.optional("clipGradientValue", json::number).ifPresent(builder::clipGradientValue);
         json.optional("measureGradientNorm", json::flag).ifPresent(builder::measureGradientNorm);
+        json.optional("layerScales", json::flag).ifPresent(builder::layerScales);
+        json.optional("selfHealing", json::flag).ifPresent(builder::selfHealing);
         return builder.build();
     }
 

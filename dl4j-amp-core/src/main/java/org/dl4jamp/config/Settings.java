@@ -20,18 +20,28 @@ final class Settings implements Cloneable {
     LossScaler lossScaler;
     SharedLossScale sharedLossScale;
     int maxConsecutiveSkips = AmpConfig.DEFAULT_MAX_CONSECUTIVE_SKIPS;
+    int scaleSearch = AmpConfig.DEFAULT_SCALE_SEARCH;
     GradientPenalty gradientPenalty;
     int microBatches = 1;
     PartialGroup partialGroup = PartialGroup.APPLY;
     OptionalDouble clipGradientNorm = OptionalDouble.empty();
     OptionalDouble clipGradientValue = OptionalDouble.empty();
     boolean measuresGradientNorm;
+    boolean layerScales;
+    boolean selfHealing;
 
     /** Returns a copy for an {@link AmpConfig}, whose rules can't change. */
     Settings frozen() {
+        Settings copy = copy();
+        copy.rules = List.copyOf(rules);
+        return copy;
+    }
+
+    /** Returns a copy for a builder. */
+    Settings copy() {
         try {
             Settings copy = (Settings) clone();
-            copy.rules = List.copyOf(rules);
+            copy.rules = new ArrayList<>(rules);
             return copy;
         } catch (CloneNotSupportedException e) {
             throw new AssertionError(e);
@@ -83,6 +93,14 @@ final class Settings implements Cloneable {
         maxConsecutiveSkips = steps;
     }
 
+    void scaleSearch(int steps) {
+        if (steps < 0) {
+            throw new AmpException("scaleSearch(" + steps + "): a number of steps from 0 on is needed, such as "
+                    + AmpConfig.DEFAULT_SCALE_SEARCH + "; 0 skips steps from the first on");
+        }
+        scaleSearch = steps;
+    }
+
     void accumulate(int calls, PartialGroup atEpochEnd) {
         if (calls < 1) {
             throw new AmpException(
@@ -111,6 +129,9 @@ final class Settings implements Cloneable {
         if (sharedLossScale != null) {
             calls.append(".sharedLossScale(" + sharedLossScale + ")");
         }
+        if (scaleSearch != AmpConfig.DEFAULT_SCALE_SEARCH) {
+            calls.append(".scaleSearch(" + scaleSearch + ")");
+        }
         if (gradientPenalty != null) {
             calls.append(".gradientPenalty(" + gradientPenalty + ")");
         }
@@ -121,6 +142,12 @@ final class Settings implements Cloneable {
         clipGradientValue.ifPresent(value -> calls.append(".clipGradientValue(" + value + ")"));
         if (measuresGradientNorm) {
             calls.append(".measureGradientNorm(true)");
+        }
+        if (layerScales) {
+            calls.append(".layerScales(true)");
+        }
+        if (selfHealing) {
+            calls.append(".selfHealing(true)");
         }
         return calls.append(".maxConsecutiveSkips(" + maxConsecutiveSkips + ").build()")
                 .toString();

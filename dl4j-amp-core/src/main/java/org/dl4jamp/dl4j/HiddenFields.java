@@ -2,6 +2,7 @@ package org.dl4jamp.dl4j;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -51,8 +52,8 @@ public final class HiddenFields {
     }
 
     /**
-     * Gives a network another list of listeners, and its optimizer, if both have the same one. DL4J iterates over its
-     * own list when it calls listeners. A change of that list in a listener's call ends in a
+     * Gives a network another list of listeners, and its optimizer, if both have the same listeners. DL4J iterates over
+     * its own list when it calls listeners. A change of that list in a listener's call ends in a
      * {@code ConcurrentModificationException}, or skips a listener. So the list is replaced, and the old one stays as
      * it is.
      *
@@ -65,9 +66,14 @@ public final class HiddenFields {
                 (Solver) (network instanceof ComputationGraph ? SOLVER_OF_GRAPH : SOLVER_OF_LAYERS).get(network);
         if (solver != null
                 && solver.getOptimizer() instanceof BaseOptimizer optimizer
-                && LISTENERS_OF_OPTIMIZER.get(optimizer) == before) {
+                && isSame((Collection<?>) LISTENERS_OF_OPTIMIZER.get(optimizer), (Collection<?>) before)) {
             solver.setListeners(listeners);
         }
+    }
+
+    /** Returns whether two lists hold the same: DL4J's builder of solvers copies the network's. */
+    private static boolean isSame(Collection<?> one, Collection<?> other) {
+        return new ArrayList<>(one).equals(new ArrayList<>(other));
     }
 
     /** Runs work of a network's during which no listener of the network's is called. */

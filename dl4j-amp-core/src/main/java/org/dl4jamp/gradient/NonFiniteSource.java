@@ -62,6 +62,22 @@ public record NonFiniteSource(AmpNetwork network) {
         return Stream.concat(layers, vertices).flatMap(Optional::stream).findFirst();
     }
 
+    /**
+     * Returns the name of the first layer with a gradient that isn't finite, in the order of the backward pass; empty
+     * if all are finite.
+     */
+    public Optional<String> amongLayers() {
+        List<Place<Layer>> places = new ArrayList<>(network.layers());
+        Collections.reverse(places);
+        return places.stream()
+                .filter(place -> {
+                    INDArray view = place.current().get().getGradientsViewArray();
+                    return view != null && !isFinite(view);
+                })
+                .map(Place::name)
+                .findFirst();
+    }
+
     private static Optional<String> first(Map<String, INDArray> gradients) {
         return gradients.entrySet().stream()
                 .filter(gradient -> !isFinite(gradient.getValue()))

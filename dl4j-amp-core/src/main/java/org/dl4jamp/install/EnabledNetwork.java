@@ -51,7 +51,11 @@ public final class EnabledNetwork extends Installation {
                 network,
                 settings.plan(),
                 step,
-                new GradientScale(scale::factor, settings.plan().precision() == Precision.HALF),
+                new GradientScale(
+                        scale::factor,
+                        scale::isRepeating,
+                        settings.plan().precision() == Precision.HALF,
+                        settings.config().layerScales()),
                 "MixedPrecision.close");
         this.settings = settings;
         this.step = step;
@@ -83,6 +87,29 @@ public final class EnabledNetwork extends Installation {
                 .filter(AmpNetwork::isInitialized)
                 .flatMap(view -> TrainingStep.of(view.updater()).or(() -> guardOf(view, TrainingStep.class)))
                 .map(TrainingStep::owner);
+    }
+
+    /**
+     * Returns what replaces this mixed precision, with other settings, between two steps. Nothing else changes:
+     * counters, observers, gradients that wait, the loss scaler's state if the settings still need it.
+     *
+     * @throws AmpException if the network can't have these settings; nothing has changed then
+     */
+    public EnabledNetwork change(AmpConfig config) {
+        ResolvedConfig.of(config, network.graphOfInstances());
+        AmpState state = state();
+        remove();
+        EnabledNetwork next = enable(step.owner(), network, config);
+        if (!config.layerScales()) {
+            next.settings.restoreScaler(state);
+        }
+        next.step.follow(step);
+        return next;
+    }
+
+    /** Returns the network that it serves. */
+    public AmpNetwork served() {
+        return network;
     }
 
     public ResolvedConfig settings() {

@@ -152,7 +152,7 @@ public abstract class Installation {
     /** Returns the setup of a wrapper with the input and output types of the plan. */
     TwinSetup setup(String name, Twin twin) {
         return new TwinSetup(
-                masters.get(name), twin, storage(), emitted(name), contexts.of(name), gradientScale, guard);
+                name, masters.get(name), twin, storage(), emitted(name), contexts.of(name), gradientScale, guard);
     }
 
     private DataType storage() {
@@ -168,7 +168,7 @@ public abstract class Installation {
         Layer master = masters.get(name);
         Twin twin = itself(master, Casting.ND4J);
         LayerContext context = contexts.of(name).withoutTurn();
-        return new TwinSetup(master, twin, DataType.FLOAT, DataType.FLOAT, context, GradientScale.none(), guard)
+        return new TwinSetup(name, master, twin, DataType.FLOAT, DataType.FLOAT, context, GradientScale.none(), guard)
                 .wrapper();
     }
 

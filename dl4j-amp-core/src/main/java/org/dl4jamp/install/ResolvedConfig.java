@@ -20,8 +20,8 @@ import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.scale.LossScaler;
 import org.dl4jamp.scale.NoLossScaler;
 import org.dl4jamp.scale.SharedLossScale;
+import org.dl4jamp.step.GradientTerms;
 import org.dl4jamp.step.ScaleUpdates;
-import org.dl4jamp.step.TrainingStep.GradientTerms;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -50,13 +50,17 @@ public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionP
     }
 
     private static LossScaler scaler(AmpConfig config, PrecisionPlan plan) {
-        if (!plan.anyHalf()) {
+        if (!scalesLoss(config, plan)) {
             return new NoLossScaler();
         }
         boolean scales = plan.precision() == Precision.HALF && config.optLevel() != OptLevel.O3;
         return config.lossScaler()
                 .map(given -> config.isLossScalerShared() ? given : copy(given))
                 .orElseGet(() -> scales ? DynamicLossScaler.builder().build() : new NoLossScaler());
+    }
+
+    private static boolean scalesLoss(AmpConfig config, PrecisionPlan plan) {
+        return plan.anyHalf() && !config.layerScales();
     }
 
     private static LossScaler copy(LossScaler given) {
@@ -86,6 +90,7 @@ public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionP
         return new GradientTerms(
                 config.gradientPenalty()
                         .map(penalty -> new PenalizedGradient(penalty.coefficient(), penalty.radius(), network)),
+                config.scaleSearch(),
                 config.accumulate(),
                 config.partialGroup() == PartialGroup.APPLY,
                 new Clipping(config.clipGradientNorm(), config.clipGradientValue()),
@@ -99,7 +104,7 @@ public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionP
      */
     void restoreScaler(AmpState state) {
         boolean sameKind = scaler.state().kind().equals(state.scaler().kind());
-        boolean ofSettings = plan.anyHalf() && config.lossScaler().isPresent();
+        boolean ofSettings = scalesLoss(config, plan) && config.lossScaler().isPresent();
         if (sameKind || ofSettings) {
             scaler.restore(state.scaler());
         } else {
@@ -127,10 +132,13 @@ public record ResolvedConfig(AmpConfig config, Engines.Choice engine, PrecisionP
         } else {
             LOG.debug("Mixed precision is on: {} on engine \"{}\", since {}", plan.precision(), name, plan.note());
         }
-        if (!plan.anyHalf() && config.lossScaler().isPresent()) {
+        if (!scalesLoss(config, plan) && config.lossScaler().isPresent()) {
             LOG.info(
-                    "The loss isn't scaled by {}: no layer computes in half precision",
-                    config.lossScaler().get());
+                    "The loss isn't scaled by {}: {}",
+                    config.lossScaler().get(),
+                    plan.anyHalf()
+                            ? "each layer in half precision has a scale of its own"
+                            : "no layer computes in half precision");
         }
     }
 }

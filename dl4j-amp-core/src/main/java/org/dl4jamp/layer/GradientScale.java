@@ -3,6 +3,7 @@ package org.dl4jamp.layer;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
 import java.util.function.DoubleSupplier;
 import org.dl4jamp.dl4j.NetworkCall;
 
@@ -20,28 +21,35 @@ import org.dl4jamp.dl4j.NetworkCall;
  *
  * <p>Only steps are scaled: a step that overflows is skipped, and the next has a lower scale. Other backward passes,
  * which return gradients to a program or begin with its errors, have to be right at once. Their gradients flow unscaled
- * between layers, in FP32, whose range needs no scale; a twin that takes HALF gradients has a scale of its own.
+ * between layers, in FP32, whose range needs no scale; a twin that takes HALF gradients has a scale of its own. With
+ * {@code AmpConfig.layerScales} that goes for steps, too.
  */
 public final class GradientScale {
     private final DoubleSupplier lossScale;
+    private final BooleanSupplier repeatsStep;
     private final boolean half;
+    private final boolean ofLayers;
     private final Set<Object> outputs = Collections.newSetFromMap(new IdentityHashMap<>());
     private boolean step;
     private double factor = 1;
 
     /**
      * @param lossScale the loss scale of the next backward pass
+     * @param repeatsStep whether a backward pass outside of DL4J's optimizer is a step's all the same
      * @param half whether there are gradients in HALF, so that sums over the minibatch don't fit, and unscaled ones
      *     neither; BFLOAT16 has FP32's range
+     * @param ofLayers whether steps aren't scaled either, because each layer in HALF has a scale of its own
      */
-    public GradientScale(DoubleSupplier lossScale, boolean half) {
+    public GradientScale(DoubleSupplier lossScale, BooleanSupplier repeatsStep, boolean half, boolean ofLayers) {
         this.lossScale = lossScale;
+        this.repeatsStep = repeatsStep;
         this.half = half;
+        this.ofLayers = ofLayers;
     }
 
     /** Returns one for layers whose loss isn't scaled. */
     public static GradientScale none() {
-        return new GradientScale(() -> 1, false);
+        return new GradientScale(() -> 1, () -> false, false, false);
     }
 
     /** Called when a layer is given its input, or runs forward: the next pass may be any backward pass. */
@@ -59,8 +67,8 @@ public final class GradientScale {
         if (outputs.isEmpty() || !outputs.add(output)) {
             outputs.clear();
             outputs.add(output);
-            step = NetworkCall.isStep();
-            factor = step ? ofStep(lossTerms) : 1;
+            step = repeatsStep.getAsBoolean() || NetworkCall.isStep();
+            factor = step && !ofLayers ? ofStep(lossTerms) : 1;
         }
         return factor;
     }
@@ -81,7 +89,7 @@ public final class GradientScale {
 
     /** Returns whether the gradients of the backward pass in progress are not fit for HALF. */
     boolean needFloat() {
-        return half && !step;
+        return half && (ofLayers || !step);
     }
 
     private static double powerOfTwoAtLeast(long terms) {

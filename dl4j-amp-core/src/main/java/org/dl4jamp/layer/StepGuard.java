@@ -1,5 +1,7 @@
 package org.dl4jamp.layer;
 
+import java.util.List;
+import org.dl4jamp.precision.LayerObserver;
 import org.dl4jamp.twin.Gate;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -19,6 +21,11 @@ public interface StepGuard {
      * @throws org.dl4jamp.precision.AmpException if the network isn't to be trained now
      */
     default void trains() {}
+
+    /** Returns those who are notified of the arrays between layers. */
+    default List<LayerObserver> layerObservers() {
+        return List.of();
+    }
 
     /** Returns whether the network only infers, without memory for gradients. */
     default boolean infersOnly() {

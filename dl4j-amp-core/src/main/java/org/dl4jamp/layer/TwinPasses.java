@@ -53,9 +53,13 @@ final class TwinPasses {
         LayerWorkspaceMgr inner = begin(training, workspaceMgr, setup.output() != twin.outputType());
         INDArray activations =
                 twin.casting().cast(computation.run(inner), setup.output(), workspaceMgr, ArrayType.ACTIVATIONS);
-        return setup.context().readInUsualOrder()
+        INDArray output = setup.context().readInUsualOrder()
                 ? twin.casting().usualOrder(activations, workspaceMgr, ArrayType.ACTIVATIONS)
                 : activations;
+        if (training) {
+            setup.observeOutput(output);
+        }
+        return output;
     }
 
     /** Runs the network's own layer forward, in FP32 and with its own parameters, in a pass that isn't a step's. */
@@ -118,6 +122,7 @@ final class TwinPasses {
         if (next != null && scaled.scale() != 1) {
             next.muli(1 / scaled.scale());
         }
+        setup.observeInputGradient(next);
         return new Pair<>(gradient, next);
     }
 

@@ -5,10 +5,12 @@ import org.deeplearning4j.nn.api.layers.IOutputLayer;
 import org.dl4jamp.twin.LayerContext;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * All that a {@link TwinLayer} is made of.
  *
+ * @param name the layer's name in the plan
  * @param master the network's own layer
  * @param twin computes for it
  * @param rounded the type that inputs are rounded to if the twin needs them rounded
@@ -18,6 +20,7 @@ import org.nd4j.linalg.api.buffer.DataType;
  * @param guard the network's training step, or inference mode
  */
 public record TwinSetup(
+        String name,
         Layer master,
         Twin twin,
         DataType rounded,
@@ -25,6 +28,18 @@ public record TwinSetup(
         LayerContext context,
         GradientScale gradientScale,
         StepGuard guard) {
+    /** Notifies observers of the output of a forward pass. */
+    void observeOutput(INDArray output) {
+        guard.layerObservers().forEach(observer -> observer.output(name, output));
+    }
+
+    /** Notifies observers of the gradient of the input, if it's one of a step and not null. */
+    void observeInputGradient(INDArray gradient) {
+        if (gradient != null && gradientScale.isStep()) {
+            guard.layerObservers().forEach(observer -> observer.inputGradient(name, gradient, gradientScale.factor()));
+        }
+    }
+
     /** Makes the wrapper that suits the layer. */
     public TwinLayer wrapper() {
         if (master instanceof IOutputLayer) {

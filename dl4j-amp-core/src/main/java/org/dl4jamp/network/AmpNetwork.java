@@ -2,6 +2,7 @@ package org.dl4jamp.network;
 
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -14,6 +15,7 @@ import org.deeplearning4j.nn.graph.vertex.BaseGraphVertex;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.dl4jamp.dl4j.HiddenFields;
 import org.dl4jamp.dl4j.HookedUpdater;
@@ -109,6 +111,20 @@ public sealed interface AmpNetwork permits MultiLayerAmpNetwork, GraphAmpNetwork
     default void setListeners(List<TrainingListener> listeners) {
         HiddenFields.replaceListeners(model(), listeners);
     }
+
+    /** Runs the batch in progress forward and backward. No listener is notified. */
+    default void runSilently() {
+        HiddenFields.inSilence(model(), () -> {
+            model().computeGradientAndScore(LayerWorkspaceMgr.noWorkspaces());
+            return null;
+        });
+    }
+
+    /**
+     * Runs the batch in progress forward as in training, and returns the outputs of layers and vertices by their names,
+     * in the order in which they are computed.
+     */
+    Map<String, INDArray> outputs();
 
     /** Returns the features of the batch in progress; entries may be null. */
     List<INDArray> features();

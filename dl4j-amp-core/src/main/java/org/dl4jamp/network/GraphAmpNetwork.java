@@ -3,7 +3,9 @@ package org.dl4jamp.network;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -99,6 +101,16 @@ record GraphAmpNetwork(ComputationGraph model) implements AmpNetwork {
     @Override
     public Collection<TrainingListener> listeners() {
         return model.getListeners();
+    }
+
+    @Override
+    public Map<String, INDArray> outputs() {
+        Map<String, INDArray> activations = model.feedForward(true, false, false);
+        Map<String, INDArray> outputs = new LinkedHashMap<>();
+        order().stream()
+                .filter(name -> !model.getVertex(name).isInputVertex())
+                .forEach(name -> outputs.put(name, activations.get(name)));
+        return outputs;
     }
 
     @Override

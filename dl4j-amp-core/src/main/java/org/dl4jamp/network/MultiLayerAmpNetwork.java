@@ -3,7 +3,9 @@ package org.dl4jamp.network;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.deeplearning4j.nn.api.Layer;
@@ -67,6 +69,14 @@ record MultiLayerAmpNetwork(MultiLayerNetwork model) implements AmpNetwork {
     @Override
     public Collection<TrainingListener> listeners() {
         return model.getListeners();
+    }
+
+    @Override
+    public Map<String, INDArray> outputs() {
+        List<INDArray> activations = model.feedForward(true, false);
+        Map<String, INDArray> outputs = new LinkedHashMap<>();
+        graph().layers().forEach(node -> outputs.put(node.name(), activations.get(node.index() + 1)));
+        return outputs;
     }
 
     @Override

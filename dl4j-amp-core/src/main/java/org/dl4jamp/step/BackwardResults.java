@@ -1,11 +1,9 @@
 package org.dl4jamp.step;
 
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongToDoubleFunction;
 import java.util.function.ObjIntConsumer;
@@ -35,24 +33,32 @@ final class BackwardResults {
     private final GradientGroup group;
     private final ScaleUpdates scale;
     private final NonFiniteSource nonFinite;
+    private final ScaleSearch search;
     private final LongToDoubleFunction divisor;
     private final Map<LossScalingLayer, INDArray> labels = new LinkedHashMap<>();
-    private final List<ObjIntConsumer<Skip>> observers = new CopyOnWriteArrayList<>();
+    private final ObjIntConsumer<Skip> observer;
     private Predicate<INDArray> special = array -> false;
 
-    /** @param divisor the divisor that makes means of sums over that many examples */
+    /**
+     * @param divisor the divisor that makes means of sums over that many examples
+     * @param observer called with each pass that is skipped, and the iteration
+     */
     BackwardResults(
             AmpNetwork network,
             Optional<PenalizedGradient> penalized,
             GradientGroup group,
             ScaleUpdates scale,
-            LongToDoubleFunction divisor) {
+            ScaleSearch search,
+            LongToDoubleFunction divisor,
+            ObjIntConsumer<Skip> observer) {
         this.network = network;
         this.penalized = penalized;
         this.group = group;
         this.scale = scale;
+        this.search = search;
         this.nonFinite = new NonFiniteSource(network);
         this.divisor = divisor;
+        this.observer = observer;
     }
 
     /**
@@ -60,19 +66,28 @@ final class BackwardResults {
      * and otherwise zeros; its updates are left where all of the pass was finite.
      */
     void take(UpdaterCall call, GradientParts.Parted gradients, StepKernels kernels) {
-        Optional<Skip> skip = skipOf(call, gradients, kernels);
+        boolean searches = search.isOn(gradients.all());
+        Optional<Skip> skip = skipOf(call, gradients, kernels, searches && group.collects());
+        if (searches
+                && skip.filter(Skip::isOverflow).isPresent()
+                && search.run(call.iteration(), gradients.all(), kernels)) {
+            skip = skipOf(call, gradients, kernels, false);
+        }
         labels.clear();
         group.count(call.examples(), skip);
         if (skip.isPresent()) {
-            observers.forEach(observer -> observer.accept(skip.get(), call.iteration()));
+            observer.accept(skip.get(), call.iteration());
             gradients.all().assign(0);
         }
     }
 
-    private Optional<Skip> skipOf(UpdaterCall call, GradientParts.Parted gradients, StepKernels kernels) {
+    /** @param readsFirst whether gradients that aren't finite have to be as they were, and the group's sums, too */
+    private Optional<Skip> skipOf(
+            UpdaterCall call, GradientParts.Parted gradients, StepKernels kernels, boolean readsFirst) {
         double loss = network.model().score();
         boolean finite = !mayHideFeatures()
-                && (penalized.isEmpty() || (check(() -> kernels.allFinite(gradients.all())) && Double.isFinite(loss)));
+                && ((penalized.isEmpty() && !readsFirst)
+                        || (check(() -> kernels.allFinite(gradients.all())) && Double.isFinite(loss)));
         if (finite && penalized.isPresent()) {
             Optional<String> notFinite =
                     penalized.get().addTo(gradients, divisor.applyAsDouble(call.examples()), kernels);
@@ -113,10 +128,6 @@ final class BackwardResults {
         boolean result = finite.getAsBoolean();
         event.commit();
         return result;
-    }
-
-    void add(ObjIntConsumer<Skip> observer) {
-        observers.add(observer);
     }
 
     /** Takes the engine's test for arrays of which it may lose something. */

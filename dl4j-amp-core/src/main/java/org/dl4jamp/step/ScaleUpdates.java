@@ -16,6 +16,7 @@ public final class ScaleUpdates {
     private final boolean later;
     private boolean paused;
     private boolean scaled;
+    private boolean repeating;
 
     /**
      * @param scaler another than the shared one's in a network whose layers all compute in FP32
@@ -58,6 +59,21 @@ public final class ScaleUpdates {
 
     boolean arePaused() {
         return paused;
+    }
+
+    /** Runs a further backward pass of a step's batch, which is scaled as the step's own was. */
+    void repeat(Runnable pass) {
+        repeating = true;
+        try {
+            pass.run();
+        } finally {
+            repeating = false;
+        }
+    }
+
+    /** Returns whether the backward pass in progress repeats that of a step. */
+    public boolean isRepeating() {
+        return repeating;
     }
 
     /**

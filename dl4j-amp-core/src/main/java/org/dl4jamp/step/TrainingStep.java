@@ -1,8 +1,8 @@
 package org.dl4jamp.step;
 
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
-import java.util.function.ObjIntConsumer;
 import java.util.function.Predicate;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
@@ -16,11 +16,11 @@ import org.dl4jamp.gradient.GradientGroup;
 import org.dl4jamp.gradient.GradientGroup.EffectiveBatch;
 import org.dl4jamp.gradient.GradientGroup.WaitingGroup;
 import org.dl4jamp.gradient.GradientParts;
-import org.dl4jamp.gradient.PenalizedGradient;
 import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.precision.LayerObserver;
 import org.dl4jamp.scale.Skip;
 import org.dl4jamp.twin.Gate;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
@@ -36,22 +36,6 @@ import org.slf4j.LoggerFactory;
  * micro-batches of a {@linkplain GradientGroup group} are one step, which counts or doesn't.
  */
 public final class TrainingStep implements StepGuard {
-    /**
-     * The operations on gradients before the updater.
-     *
-     * @param penalty adds a penalty to those of each backward pass, if there is one
-     * @param microBatches number of backward passes whose gradients are added up for a step, at least 1
-     * @param appliesPartialGroups whether the end of an epoch makes a step of fewer
-     * @param clipping limits of those of a step
-     * @param measuresNorm whether their norm is measured where no limit needs it
-     */
-    public record GradientTerms(
-            Optional<PenalizedGradient> penalty,
-            int microBatches,
-            boolean appliesPartialGroups,
-            Clipping clipping,
-            boolean measuresNorm) {}
-
     private static final Logger LOG = LoggerFactory.getLogger(TrainingStep.class);
 
     private final Object owner;
@@ -66,6 +50,7 @@ public final class TrainingStep implements StepGuard {
     private final Gate gate = new Gate();
     private StepKernels kernels = StepKernels.nd4j();
     private StepCounts counts = StepCounts.NONE;
+    private StepObservers observers;
     private boolean skippedLast;
     private OptionalDouble gradientNorm = OptionalDouble.empty();
     private OptimizerIterations iterations = new OptimizerIterations();
@@ -85,8 +70,11 @@ public final class TrainingStep implements StepGuard {
         this.epochEnd = group.collects() && gradients.appliesPartialGroups()
                 ? Optional.of(new EpochEnd(network, this::applyGroup))
                 : Optional.empty();
+        this.observers = new StepObservers(network);
         this.skippedSteps = new SkippedSteps(LOG, scale, maxConsecutiveSkips);
-        this.results = new BackwardResults(network, gradients.penalty(), group, scale, this::divisor);
+        ScaleSearch search = new ScaleSearch(gradients.searchedSteps(), () -> counts.taken(), network, scale);
+        this.results =
+                new BackwardResults(network, gradients.penalty(), group, scale, search, this::divisor, this::skipped);
         this.updater = new InstalledUpdater(network, this::hook);
     }
 
@@ -107,9 +95,33 @@ public final class TrainingStep implements StepGuard {
         return network.model();
     }
 
-    /** Has an observer called with each backward pass that is skipped, before its gradients are dropped. */
-    public void add(ObjIntConsumer<Skip> observer) {
-        results.add(observer);
+    public StepObservers observers() {
+        return observers;
+    }
+
+    private void skipped(Skip skip, int iteration) {
+        observers.skipped(skip, iteration);
+    }
+
+    @Override
+    public List<LayerObserver> layerObservers() {
+        return observers.layers();
+    }
+
+    /** Runs a further backward pass of the batch in progress, scaled as in a step. No listener is notified. */
+    public void repeat() {
+        scale.repeat(network::runSilently);
+    }
+
+    /** Goes on where another step of the same network stopped, which may be in the middle of a group. */
+    public void follow(TrainingStep before) {
+        counts = before.counts;
+        iterations = before.iterations;
+        skippedLast = before.skippedLast;
+        gradientNorm = before.gradientNorm;
+        observers = before.observers;
+        observers.putBack();
+        before.waiting().ifPresent(this::restore);
     }
 
     public StepCounts counts() {
@@ -147,11 +159,13 @@ public final class TrainingStep implements StepGuard {
 
     public void installUpdater() {
         updater.renew();
-        epochEnd.ifPresent(EpochEnd::putBack);
+        epochEnd.ifPresent(OwnListener::putBack);
+        observers.putBack();
     }
 
     public void removeUpdater() {
-        epochEnd.ifPresent(EpochEnd::remove);
+        epochEnd.ifPresent(OwnListener::remove);
+        observers.remove();
         updater.remove();
     }
 
@@ -222,7 +236,8 @@ public final class TrainingStep implements StepGuard {
         if (!byOptimizer) {
             return decideByHand(call, gradients);
         }
-        epochEnd.ifPresent(EpochEnd::putBack);
+        epochEnd.ifPresent(OwnListener::putBack);
+        observers.putBack();
         results.take(call, gradients, kernels);
         scale.count();
         if (group.isComplete()) {

@@ -46,6 +46,9 @@ class AmpStateTest {
                         .clipGradientNorm(0.1)
                         .clipGradientValue(1e-30)
                         .measureGradientNorm(true)
+                        .scaleSearch(7)
+                        .layerScales(true)
+                        .selfHealing(true)
                         .build(),
                 new NoLossScaler().state(),
                 3,

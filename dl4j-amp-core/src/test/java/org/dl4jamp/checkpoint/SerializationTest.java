@@ -44,6 +44,9 @@ class SerializationTest {
             .accumulate(2)
             .clipGradientNorm(0.5)
             .measureGradientNorm(true)
+            .scaleSearch(7)
+            .layerScales(true)
+            .selfHealing(true)
             .maxConsecutiveSkips(3)
             .build();
 

@@ -39,6 +39,7 @@ class ReplacementTest {
     void aLayerHasItsInputBeforeAPassCanCallIt() {
         InferenceInstallation.Guard guard = new InferenceInstallation.Guard(this, new Gate());
         TwinLayer wrapper = new TwinSetup(
+                        "layer",
                         own,
                         Installation.itself(own, Casting.ND4J),
                         DataType.FLOAT,

@@ -63,6 +63,7 @@ class ScoreOfBackwardPassTest {
         scoring.setParamsViewArray(params);
         scoring.setParamTable(conf.getLayer().initializer().init(conf, params, false));
         layer = new LossScalingLayer(new TwinSetup(
+                "layer",
                 master,
                 new Twin(scoring, DataType.FLOAT, false, Twin.Retention.INPUT, null, Twin.Weights.MASTER),
                 DataType.FLOAT,

@@ -13,7 +13,6 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.gradient.Clipping;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.DynamicLossScaler;
-import org.dl4jamp.step.TrainingStep.GradientTerms;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;

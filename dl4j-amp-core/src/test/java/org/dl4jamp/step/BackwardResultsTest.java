@@ -21,7 +21,6 @@ import org.dl4jamp.engine.WorkEvent;
 import org.dl4jamp.gradient.PenalizedGradient;
 import org.dl4jamp.gradient.PenalizedGradientTest;
 import org.dl4jamp.scale.DynamicLossScaler;
-import org.dl4jamp.step.TrainingStep.GradientTerms;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -38,7 +37,7 @@ class BackwardResultsTest {
 
     private static GradientTerms penalized(Model network) {
         return new GradientTerms(
-                Optional.of(new PenalizedGradient(0.06, 0.2, network)), 1, false, SmallSteps.UNCLIPPED, false);
+                Optional.of(new PenalizedGradient(0.06, 0.2, network)), 0, 1, false, SmallSteps.UNCLIPPED, false);
     }
 
     @Test
@@ -96,7 +95,7 @@ class BackwardResultsTest {
             PenalizedGradient penalty =
                     new PenalizedGradient(PenalizedGradientTest.COEFFICIENT, PenalizedGradientTest.RADIUS, graph);
             SmallSteps.install(
-                    graph, scaler, new GradientTerms(Optional.of(penalty), 1, false, SmallSteps.UNCLIPPED, false));
+                    graph, scaler, new GradientTerms(Optional.of(penalty), 0, 1, false, SmallSteps.UNCLIPPED, false));
             graph.fit(masked);
             // A learning rate of one subtracts the mean.
             float[] actual = Nd4j.createFromArray(before)

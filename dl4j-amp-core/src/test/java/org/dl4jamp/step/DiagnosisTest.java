@@ -29,7 +29,13 @@ class DiagnosisTest {
     private final MultiLayerNetwork network = SmallSteps.network(new Sgd(1));
     private final ScaleUpdates scale = new ScaleUpdates(new StaticLossScaler(1024), Optional.empty());
     private final BackwardResults diagnosis = new BackwardResults(
-            AmpNetwork.of(network), Optional.empty(), new GradientGroup(1, false, n -> n), scale, n -> n);
+            AmpNetwork.of(network),
+            Optional.empty(),
+            new GradientGroup(1, false, n -> n),
+            scale,
+            new ScaleSearch(0, () -> 0, AmpNetwork.of(network), scale),
+            n -> n,
+            (skip, iteration) -> {});
     private final INDArray features = SmallSteps.data(4).getFeatures();
 
     @BeforeEach

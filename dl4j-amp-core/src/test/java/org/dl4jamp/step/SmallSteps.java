@@ -25,7 +25,6 @@ import org.dl4jamp.layer.UnscalingVertex;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.network.Place;
 import org.dl4jamp.scale.LossScaler;
-import org.dl4jamp.step.TrainingStep.GradientTerms;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
@@ -80,7 +79,8 @@ public final class SmallSteps {
     /** Puts in the place of a graph's only vertex with parameters what takes a loss scale out of their gradients. */
     public static UnscalingVertex unscale(ComputationGraph graph) {
         Place<GraphVertex> place = AmpNetwork.of(graph).vertices().get(0);
-        UnscalingVertex vertex = new UnscalingVertex(place.current().get(), new GradientScale(() -> 1, false));
+        UnscalingVertex vertex =
+                new UnscalingVertex(place.current().get(), new GradientScale(() -> 1, () -> false, false, false));
         place.replace().accept(vertex);
         return vertex;
     }
@@ -106,11 +106,11 @@ public final class SmallSteps {
 
     /** Returns the operations on gradients in a group of micro-batches. */
     public static GradientTerms group(int microBatches, boolean appliesPartialGroups) {
-        return new GradientTerms(Optional.empty(), microBatches, appliesPartialGroups, SmallSteps.UNCLIPPED, false);
+        return new GradientTerms(Optional.empty(), 0, microBatches, appliesPartialGroups, SmallSteps.UNCLIPPED, false);
     }
 
     public static GradientTerms clipped(Clipping clipping) {
-        return new GradientTerms(Optional.empty(), 1, false, clipping, false);
+        return new GradientTerms(Optional.empty(), 0, 1, false, clipping, false);
     }
 
     /** A training step whose updater stands in the network. */

@@ -24,7 +24,6 @@ import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.DynamicLossScaler;
 import org.dl4jamp.scale.SharedLossScale;
-import org.dl4jamp.step.TrainingStep.GradientTerms;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;

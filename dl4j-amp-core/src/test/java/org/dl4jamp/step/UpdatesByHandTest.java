@@ -66,7 +66,13 @@ class UpdatesByHandTest {
     private EffectiveBatch check(boolean needNorm, GradientParts.Parted gradients) {
         ScaleUpdates scale = new ScaleUpdates(new NoLossScaler(), Optional.empty());
         BackwardResults results = new BackwardResults(
-                AmpNetwork.of(network), Optional.empty(), new GradientGroup(1, false, n -> n), scale, n -> n);
+                AmpNetwork.of(network),
+                Optional.empty(),
+                new GradientGroup(1, false, n -> n),
+                scale,
+                new ScaleSearch(0, () -> 0, AmpNetwork.of(network), scale),
+                n -> n,
+                (skip, iteration) -> {});
         return results.takeByHand(call(7), gradients, kernels, needNorm);
     }
 

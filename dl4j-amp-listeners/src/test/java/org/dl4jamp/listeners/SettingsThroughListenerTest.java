@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.reflect.Method;
-import java.lang.reflect.Modifier;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -99,14 +98,29 @@ class SettingsThroughListenerTest {
                         config -> config.accumulate(7)));
         setting("clipGradientNorm", List.of(config -> config.clipGradientNorm(0.05)));
         setting("clipGradientValue", List.of(config -> config.clipGradientValue(0.01)));
+        setting(
+                "scaleSearch",
+                List.of(
+                        config -> tooLarge(config).scaleSearch(0),
+                        config -> tooLarge(config).scaleSearch(2),
+                        config -> tooLarge(config).scaleSearch(100)));
+        setting("layerScales", List.of(config -> config.precision(Precision.HALF)
+                .layerScales(true)));
+        setting("selfHealing", List.of(config -> tooLarge(config).selfHealing(true)));
         setting("measureGradientNorm", List.of(config -> config.measureGradientNorm(true)));
+    }
+
+    private static AmpConfig.Builder tooLarge(AmpConfig.Builder config) {
+        return config.precision(Precision.HALF)
+                .lossScaler(DynamicLossScaler.builder().initialScale(1 << 24).build());
     }
 
     @Test
     void noSettingIsLeftOut() {
         Set<String> methods = new TreeSet<>();
-        for (Method method : AmpConfig.Builder.class.getDeclaredMethods()) {
-            if (Modifier.isPublic(method.getModifiers()) && method.getReturnType() == AmpConfig.Builder.class) {
+        for (Method method : AmpConfig.Builder.class.getMethods()) {
+            if (method.getReturnType().isAssignableFrom(AmpConfig.Builder.class)
+                    && method.getDeclaringClass() != Object.class) {
                 methods.add(method.getName());
             }
         }

@@ -29,6 +29,7 @@ public final class Layers {
         boolean lower = type == DataType.BFLOAT16 && !(master.conf().getLayer() instanceof BatchNormalization);
         Precision precision = lower ? Precision.BFLOAT16 : Precision.FLOAT;
         return new TwinSetup(
+                        "layer",
                         master,
                         session.twin(Chain.request(master, precision, type)),
                         type,

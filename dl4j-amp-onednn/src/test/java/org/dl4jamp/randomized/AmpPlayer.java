@@ -49,7 +49,8 @@ final class AmpPlayer extends Player {
         if (scenario.has(Option.CLIP_VALUE)) {
             builder.clipGradientValue(scenario.clipValue());
         }
-        return builder.build();
+        // In FP32 there is nothing to heal.
+        return builder.selfHealing(scenario.seed() % 2 == 0).build();
     }
 
     @Override

@@ -27,7 +27,7 @@ record TaskSettings(AmpConfig given) implements Serializable {
      * Checks on the driver that tasks can have the settings.
      *
      * @param argument the argument that they are, or are in, for messages
-     * @throws AmpException if they accumulate, share a loss scaler, or hold code, which can't travel
+     * @throws AmpException if they accumulate, heal themselves, share a loss scaler, or hold code, which can't travel
      */
     static TaskSettings of(AmpConfig config, String argument) {
         requireSteps(config, argument);
@@ -40,8 +40,16 @@ record TaskSettings(AmpConfig given) implements Serializable {
         return new TaskSettings(config);
     }
 
-    /** Refuses groups: DL4J calls no hook before it takes a task's parameters, so the rest couldn't be a step. */
+    /**
+     * Refuses groups: DL4J calls no hook before it takes a task's parameters, so the rest couldn't be a step. Refuses
+     * settings that change themselves: they would be others in each task.
+     */
     private static void requireSteps(AmpConfig config, String argument) {
+        if (config.selfHealing()) {
+            throw new AmpException(argument + ": selfHealing(true) isn't for tasks on Spark: each would find out for"
+                    + " itself, and forget it. Train some steps with it on one machine, and give Spark the settings"
+                    + " that amp.config() has then, with toBuilder().selfHealing(false)");
+        }
         if (config.accumulate() > 1) {
             throw new AmpException(argument + ": accumulate(" + config.accumulate()
                     + ") isn't for tasks on Spark: each has a network of its own, and micro-batches that wait"

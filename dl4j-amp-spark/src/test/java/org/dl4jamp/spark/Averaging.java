@@ -25,6 +25,7 @@ final class Averaging {
                     .initialScale(Math.scalb(1.0, 24))
                     .growthInterval(10_000)
                     .build())
+            .scaleSearch(0)
             .clipGradientNorm(0.75)
             .maxConsecutiveSkips(33)
             .build();

@@ -32,6 +32,7 @@ final class Blobs {
                 .precision(Precision.HALF)
                 .engine("nd4j")
                 .lossScaler(scaler.build())
+                .scaleSearch(0)
                 .build();
     }
 

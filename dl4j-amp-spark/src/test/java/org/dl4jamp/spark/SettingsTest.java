@@ -162,6 +162,8 @@ class SettingsTest {
     void settingsThatTasksCannotHaveAreRefusedAtOnce() {
         Map<String, AmpConfig> refused = Map.of(
                 "config: accumulate(2)", AmpConfig.builder().accumulate(2).build(),
+                "config: selfHealing(true)",
+                        AmpConfig.builder().selfHealing(true).build(),
                 "a predicate is code",
                         AmpConfig.builder().keepFull(layer -> true).build(),
                 "scaler that networks share",

@@ -235,7 +235,7 @@ class HalfProductNetworksTest {
     private static MultiLayerNetwork enabled(MultiLayerConfiguration conf, Way way) {
         MultiLayerNetwork net = Networks.init(conf.clone());
         net.initGradientsView();
-        GradientScale scale = new GradientScale(() -> LOSS_SCALE, true);
+        GradientScale scale = new GradientScale(() -> LOSS_SCALE, () -> false, true, false);
         Nd4jSession session = new Nd4jSession(net.numParams(), true, way.products());
         Layer[] layers = net.getLayers();
         for (int i = 0; i < layers.length; i++) {
@@ -255,6 +255,7 @@ class HalfProductNetworksTest {
         Precision precision = lower ? Precision.HALF : Precision.FLOAT;
         Twin twin = session.twin(Chain.request(master, precision, DataType.HALF));
         DataType output = master instanceof IOutputLayer ? DataType.FLOAT : DataType.HALF;
-        return new TwinSetup(master, twin, DataType.HALF, output, Chain.CONTEXT, scale, SingleLayer.NO_STEP).wrapper();
+        return new TwinSetup("layer", master, twin, DataType.HALF, output, Chain.CONTEXT, scale, SingleLayer.NO_STEP)
+                .wrapper();
     }
 }

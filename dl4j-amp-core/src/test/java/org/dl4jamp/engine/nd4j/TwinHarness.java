@@ -41,7 +41,15 @@ final class TwinHarness {
         Nd4jSession session = new Nd4jSession(params.length(), true, way.products());
         Twin twin = session.twin(Chain.request(master, Precision.HALF, DataType.HALF));
         GradientScale unscaled = GradientScale.none();
-        return new TwinSetup(master, twin, DataType.HALF, DataType.HALF, Chain.CONTEXT, unscaled, SingleLayer.NO_STEP)
+        return new TwinSetup(
+                        "layer",
+                        master,
+                        twin,
+                        DataType.HALF,
+                        DataType.HALF,
+                        Chain.CONTEXT,
+                        unscaled,
+                        SingleLayer.NO_STEP)
                 .wrapper();
     }
 

@@ -105,8 +105,9 @@ class UnscaledTwinsTest {
                 params.length(), true, Optional.of(Products.fast().orElse(Products.CAST)));
         Twin twin = session.twin(Chain.request(master, Precision.HALF, DataType.HALF));
         assertEquals(DataType.HALF, twin.dataType());
-        GradientScale scale = new GradientScale(() -> 65536, true);
-        return new TwinSetup(master, twin, DataType.HALF, DataType.HALF, Chain.CONTEXT, scale, SingleLayer.NO_STEP)
+        GradientScale scale = new GradientScale(() -> 65536, () -> false, true, false);
+        return new TwinSetup(
+                        "layer", master, twin, DataType.HALF, DataType.HALF, Chain.CONTEXT, scale, SingleLayer.NO_STEP)
                 .wrapper();
     }
 
