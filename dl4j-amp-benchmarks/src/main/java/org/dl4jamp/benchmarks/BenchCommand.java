@@ -79,7 +79,8 @@ public final class BenchCommand implements Callable<Integer> {
             description = "Which sides, separated by commas (default: all of dl4j-fp32, dl4j-helpers-fp32, amp-auto,"
                     + " amp-fp32, amp-bf16,"
                     + " pytorch-fp32, pytorch-bf16, floor-fp32, floor-bf16; with --inference also"
-                    + " pytorch-bf16-weights).")
+                    + " pytorch-bf16-weights). In training also amp-fp32-watched and amp-bf16-watched, with listeners"
+                    + " that look at each layer.")
     private List<String> sideKeys;
 
     @Option(
@@ -198,7 +199,7 @@ public final class BenchCommand implements Callable<Integer> {
     private List<Side> sides() {
         Task task = inference ? Task.INFERENCE : Task.TRAINING;
         if (sideKeys == null) {
-            return profile ? List.of(Side.AMP_FP32, Side.AMP_BF16) : Side.of(task);
+            return profile ? List.of(Side.AMP_FP32, Side.AMP_BF16) : Side.usual(task);
         }
         List<Side> sides;
         try {

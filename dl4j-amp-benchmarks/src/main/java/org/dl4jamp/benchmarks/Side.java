@@ -18,6 +18,10 @@ enum Side {
     AMP_FP32("amp-fp32"),
     /** This project's engine onednn in BFLOAT16. */
     AMP_BF16("amp-bf16"),
+    /** AMP_FP32 with listeners that look for skipped steps, and every ten steps at the numbers of all layers. */
+    AMP_FP32_WATCHED("amp-fp32-watched"),
+    /** AMP_BF16 with those listeners. */
+    AMP_BF16_WATCHED("amp-bf16-watched"),
     /** PyTorch. */
     PYTORCH_FP32("pytorch-fp32"),
     /** PyTorch under bf16 autocast. */
@@ -58,8 +62,9 @@ enum Side {
     Optional<Side> floor() {
         return switch (this) {
             case AMP_AUTO -> Optional.empty();
-            case AMP_BF16, PYTORCH_BF16, PYTORCH_BF16_WEIGHTS, FLOOR_BF16 -> Optional.of(FLOOR_BF16);
-            case DL4J_FP32, DL4J_HELPERS_FP32, AMP_FP32, PYTORCH_FP32, FLOOR_FP32 -> Optional.of(FLOOR_FP32);
+            case AMP_BF16, AMP_BF16_WATCHED, PYTORCH_BF16, PYTORCH_BF16_WEIGHTS, FLOOR_BF16 -> Optional.of(FLOOR_BF16);
+            case DL4J_FP32, DL4J_HELPERS_FP32, AMP_FP32, AMP_FP32_WATCHED, PYTORCH_FP32, FLOOR_FP32 ->
+                Optional.of(FLOOR_FP32);
         };
     }
 
@@ -68,8 +73,23 @@ enum Side {
         return Arrays.stream(values()).filter(side -> side.does(task)).toList();
     }
 
+    /** Returns the sides that are measured for a task unless others are asked for. */
+    static List<Side> usual(Task task) {
+        return of(task).stream().filter(side -> !side.isWatched()).toList();
+    }
+
+    /** Returns whether it has listeners that look at each layer. */
+    boolean isWatched() {
+        return this == AMP_FP32_WATCHED || this == AMP_BF16_WATCHED;
+    }
+
+    /** Returns whether its layers compute in BFLOAT16 in this JVM. */
+    boolean needsBfloat16() {
+        return this == AMP_BF16 || this == AMP_BF16_WATCHED || this == FLOOR_BF16;
+    }
+
     private boolean does(Task task) {
-        return this != PYTORCH_BF16_WEIGHTS || task.isInference();
+        return task.isInference() ? !isWatched() : this != PYTORCH_BF16_WEIGHTS;
     }
 
     /**

@@ -55,6 +55,8 @@ public final class SideMain implements SideJob.Factory {
             case AMP_AUTO -> Dl4jTraining.auto(network, benchmark.batch(), loss);
             case AMP_FP32 -> Dl4jTraining.amp(network, benchmark.batch(), loss, Precision.FLOAT);
             case AMP_BF16 -> Dl4jTraining.amp(network, benchmark.batch(), loss, Precision.BFLOAT16);
+            case AMP_FP32_WATCHED -> Dl4jTraining.watched(network, benchmark.batch(), loss, Precision.FLOAT);
+            case AMP_BF16_WATCHED -> Dl4jTraining.watched(network, benchmark.batch(), loss, Precision.BFLOAT16);
             default -> throw hasItsOwn(side);
         };
     }
@@ -100,7 +102,7 @@ public final class SideMain implements SideJob.Factory {
 
     private static Side able(String key) {
         Side side = Side.named(key);
-        if (side == Side.FLOOR_BF16 || side == Side.AMP_BF16) {
+        if (side.needsBfloat16()) {
             requireBfloat16();
         }
         return side;

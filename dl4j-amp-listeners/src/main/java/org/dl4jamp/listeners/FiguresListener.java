@@ -10,6 +10,7 @@ import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
+import org.deeplearning4j.optimize.solvers.BaseOptimizer;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.ServesOneNetwork;
 import org.dl4jamp.precision.AmpException;
@@ -72,10 +73,36 @@ public abstract class FiguresListener extends BaseTrainingListener implements Se
         return true;
     }
 
+    /**
+     * Called between two iterations if the next one is reported. Not called before the first iteration of
+     * {@code fit(DataSet)}, of which a listener isn't notified.
+     */
+    protected void nextIsReported(Model model) throws Exception {}
+
+    private void announceNext(Model model) {
+        if (!failed && iterations == interval - 1 && isRead()) {
+            try {
+                nextIsReported(model);
+            } catch (Exception e) {
+                fail(model, e);
+            }
+        }
+    }
+
+    private void fail(Model model, Exception e) {
+        failed = true;
+        LOG.warn(
+                "{} failed in iteration {} and reports no more; training goes on",
+                this,
+                BaseOptimizer.getIterationCount(model),
+                e);
+    }
+
     /** Starts the clock: what came before is no time of an iteration. */
     @Override
     public void onEpochStart(Model model) {
         serve(model);
+        announceNext(model);
         lastNanos = nanoTime.getAsLong();
         running = true;
     }
@@ -93,17 +120,16 @@ public abstract class FiguresListener extends BaseTrainingListener implements Se
             return;
         }
         count(model);
-        if (iterations < interval || !isRead()) {
-            return;
+        if (iterations >= interval && isRead()) {
+            // A report may be code of others: a registry of meters, a file system.
+            try {
+                report(figures(model, iteration, epoch));
+            } catch (Exception e) {
+                fail(model, e);
+            }
+            begin();
         }
-        // A report may be code of others: a registry of meters, a file system.
-        try {
-            report(figures(model, iteration, epoch));
-        } catch (Exception e) {
-            failed = true;
-            LOG.warn("{} failed in iteration {} and reports no more; training goes on", this, iteration, e);
-        }
-        begin();
+        announceNext(model);
     }
 
     private void count(Model model) {

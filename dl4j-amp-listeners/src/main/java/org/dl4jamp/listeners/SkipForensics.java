@@ -40,7 +40,8 @@ import org.slf4j.LoggerFactory;
  * finite the outputs of all layers, for which the batch runs forward once more. That needs their memory, leaves random
  * numbers as they were, and isn't done for truncated backpropagation through time, whose recurrent state it would lack.
  *
- * <p>Several networks may have the same one. Thread-safe. Serializable: the copy has no reports yet.
+ * <p>Several networks may have the same one, as the replicas of a {@code ParallelWrapper} that it's a listener of.
+ * Thread-safe. Serializable: the copy has no reports yet. So on Spark each executor's log names what it found.
  */
 public class SkipForensics extends BaseTrainingListener implements Serializable {
     private static final long serialVersionUID = 1L;

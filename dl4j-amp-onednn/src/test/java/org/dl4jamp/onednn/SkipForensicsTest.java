@@ -28,8 +28,8 @@ import org.deeplearning4j.nn.conf.layers.misc.ElementWiseMultiplicationLayer;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
-import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.PlantedOverflow;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.listeners.SkipForensics;
 import org.dl4jamp.listeners.SkipReport;
@@ -49,32 +49,6 @@ import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 /** Reports name the layer and the parameter where an overflow was planted, on both engines. */
 class SkipForensicsTest {
-    /** No dropout forward; makes its layer's input gradient infinite. */
-    public static final class Planted implements IDropout {
-        private static final long serialVersionUID = 1L;
-
-        @Override
-        public INDArray applyDropout(
-                INDArray input, INDArray result, int iteration, int epoch, LayerWorkspaceMgr workspaceMgr) {
-            return input == result ? input : result.assign(input);
-        }
-
-        @Override
-        public INDArray backprop(INDArray above, INDArray below, int iteration, int epoch) {
-            return below.assign(Double.POSITIVE_INFINITY);
-        }
-
-        @Override
-        public void clear() {
-            // It keeps nothing.
-        }
-
-        @Override
-        public IDropout clone() {
-            return new Planted();
-        }
-    }
-
     private record Kind(String name, BaseLayer layer, InputType input) {
         @Override
         public String toString() {
@@ -198,7 +172,7 @@ class SkipForensicsTest {
     @ParameterizedTest
     @MethodSource("kindsOnEngines")
     void aGradientThatOverflowsInTheBackwardPassIsThatOfTheLayer(Kind kind, String engine) {
-        MultiLayerNetwork network = network(kind, new Planted());
+        MultiLayerNetwork network = network(kind, new PlantedOverflow());
         SkipForensics forensics = new SkipForensics(2, 10);
         network.setListeners(forensics);
         INDArray before = network.params().dup();
@@ -254,7 +228,7 @@ class SkipForensicsTest {
     @Test
     void theLargestFiniteNumberAndTheCountAreThoseOfTheArray() {
         Kind kind = kinds().get(0);
-        MultiLayerNetwork network = network(kind, new Planted());
+        MultiLayerNetwork network = network(kind, new PlantedOverflow());
         SkipForensics forensics = new SkipForensics(0, 1);
         network.setListeners(forensics, new org.deeplearning4j.optimize.api.BaseTrainingListener() {
             @Override
@@ -276,7 +250,7 @@ class SkipForensicsTest {
 
     @Test
     void theGraphsVerticesAreNamedAsInItsPlan() {
-        ComputationGraph graph = network(kinds().get(3), new Planted()).toComputationGraph();
+        ComputationGraph graph = network(kinds().get(3), new PlantedOverflow()).toComputationGraph();
         SkipForensics forensics = new SkipForensics(1, 10);
         graph.setListeners(forensics);
         try (MixedPrecision amp = MixedPrecision.enable(graph, on("onednn"))) {
@@ -308,7 +282,7 @@ class SkipForensicsTest {
     @Test
     void inAccumulationTheMicroBatchThatFailedIsReported() {
         Kind kind = kinds().get(0);
-        MultiLayerNetwork network = network(kind, new Planted());
+        MultiLayerNetwork network = network(kind, new PlantedOverflow());
         SkipForensics forensics = new SkipForensics(5, 10);
         network.setListeners(forensics);
         AmpConfig config = AmpConfig.builder().engine("onednn").accumulate(3).build();
@@ -339,7 +313,7 @@ class SkipForensicsTest {
     @Test
     void theLastReportsAreKept() {
         Kind kind = kinds().get(0);
-        MultiLayerNetwork network = network(kind, new Planted());
+        MultiLayerNetwork network = network(kind, new PlantedOverflow());
         SkipForensics forensics = new SkipForensics(5, 2);
         network.setListeners(forensics);
         try (MixedPrecision amp = MixedPrecision.enable(network, on("nd4j"))) {

@@ -351,6 +351,7 @@ class AmpReplicasTest {
                 .engine("nd4j")
                 .keepFull(layer -> "layer0".equals(layer.getLayerName()))
                 .lossScaler(new HalvingScaler(0x1p22))
+                .scaleSearch(0)
                 .build();
         Model net = Replicas.initialized(false);
         try (ParallelWrapper wrapper = Replicas.wrapper(net, 2, TrainingMode.AVERAGING);

@@ -10,6 +10,8 @@ import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.benchmarks.blueprint.Loss;
 import org.dl4jamp.benchmarks.side.Training;
 import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.listeners.LayerStatisticsListener;
+import org.dl4jamp.listeners.SkipForensics;
 import org.dl4jamp.precision.Precision;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.dataset.DataSet;
@@ -47,6 +49,13 @@ public final class Dl4jTraining implements Training {
                         .precision(precision)
                         .engine(EngineChoice.MEASURED)
                         .build());
+    }
+
+    /** Returns the same network with listeners that look for skipped steps and, every ten steps, at each layer. */
+    public static Dl4jTraining watched(NeuralNetwork network, DataSet batch, Loss loss, Precision precision) {
+        Dl4jTraining training = amp(network, batch, loss, precision);
+        ((Model) network).setListeners(new SkipForensics(5, 20), new LayerStatisticsListener(10));
+        return training;
     }
 
     /** Returns the same network with what this project chooses for it. */

@@ -10,8 +10,8 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.learning.config.Adam;
 
 /**
- * In HALF the first steps overflow, and each halves the scale; in other precisions no gradient is too large. A scale
- * can be set, too.
+ * Without a search for the scale the first steps overflow in HALF, and each halves the scale. In other precisions no
+ * gradient is too large. A scale can be set, too.
  */
 final class ScalerByHand implements Example {
     @Override
@@ -23,6 +23,7 @@ final class ScalerByHand implements Example {
                                 .initialScale(0x1p24)
                                 .growthInterval(1000)
                                 .build())
+                        .scaleSearch(0)
                         .build());
         double first = amp.lossScale();
         for (int epoch = 0; epoch < 6; epoch++) {
