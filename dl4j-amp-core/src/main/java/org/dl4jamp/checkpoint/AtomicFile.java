@@ -40,7 +40,7 @@ public final class AtomicFile {
     private AtomicFile() {}
 
     /** Writes the content of a file, and leaves the stream open. */
-    interface Content {
+    public interface Content {
         void writeTo(OutputStream stream) throws IOException;
     }
 
@@ -50,7 +50,7 @@ public final class AtomicFile {
      *
      * @throws IOException if anything fails; an old file is then as it was, and nothing is left beside it
      */
-    static void write(Path target, Content content) throws IOException {
+    public static void write(Path target, Content content) throws IOException {
         if (Files.isDirectory(target)) {
             throw new FileSystemException(target.toString(), null, "is a folder; give the name of a file in it");
         }

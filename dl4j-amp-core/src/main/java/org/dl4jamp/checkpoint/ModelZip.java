@@ -189,8 +189,12 @@ public final class ModelZip {
         return restored;
     }
 
-    /** Reads the entries of mixed precision; empty if there are none, in a model that DL4J wrote. */
-    static Optional<AmpState> state(Path zip, String source) throws IOException {
+    /**
+     * Reads the entries of mixed precision; empty if there are none, in a model that DL4J wrote.
+     *
+     * @param source the zip's name in messages
+     */
+    public static Optional<AmpState> state(Path zip, String source) throws IOException {
         try (ZipFile file = new ZipFile(zip.toFile())) {
             ZipEntry entry = file.getEntry(STATE);
             if (entry == null) {

@@ -1,9 +1,12 @@
 package org.dl4jamp.examples;
 
 import java.io.PrintWriter;
+import java.util.List;
+import org.dl4jamp.examples.cli.BadInputException;
 import org.dl4jamp.examples.digits.DigitsCommand;
 import org.dl4jamp.examples.digits.ParallelCommand;
 import org.dl4jamp.examples.feature.ExampleCommand;
+import org.dl4jamp.examples.inspect.PlanCommand;
 import org.dl4jamp.examples.sine.SineCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -18,9 +21,15 @@ import picocli.CommandLine.UnmatchedArgumentException;
         name = "amp",
         mixinStandardHelpOptions = true,
         versionProvider = Version.class,
-        description = "Trains networks in FP32 and in mixed precision, side by side.",
+        description = "Trains networks in FP32 and in mixed precision, side by side, and shows what dl4j-amp does.",
         synopsisSubcommandLabel = "COMMAND",
-        subcommands = {SineCommand.class, DigitsCommand.class, ParallelCommand.class, ExampleCommand.class},
+        subcommands = {
+            SineCommand.class,
+            DigitsCommand.class,
+            ParallelCommand.class,
+            ExampleCommand.class,
+            PlanCommand.class,
+        },
         footer = {
             "",
             "'amp bench' is the benchmark against DL4J, PyTorch and oneDNN alone; the launcher builds it with the"
@@ -65,11 +74,21 @@ public final class AmpCommand implements Runnable {
         PrintWriter err = command.getErr();
         err.println("amp: " + error.getMessage());
         UnmatchedArgumentException.printSuggestions(error, err);
+        if (error.getCause() != null && List.of(args).contains("--verbose")) {
+            error.printStackTrace(err);
+        }
         err.println("'" + command.getCommandSpec().qualifiedName() + " --help' shows what is allowed.");
         return ExitCode.USAGE;
     }
 
     private static int failure(Exception error, CommandLine command, CommandLine.ParseResult parsed) {
+        if (error instanceof BadInputException input) {
+            command.getErr().println("amp: " + input.getMessage());
+            if (input.isVerbose()) {
+                input.printStackTrace(command.getErr());
+            }
+            return ExitCode.USAGE;
+        }
         command.getErr().println("amp: " + error);
         for (StackTraceElement element : error.getStackTrace()) {
             command.getErr().println("    at " + element);

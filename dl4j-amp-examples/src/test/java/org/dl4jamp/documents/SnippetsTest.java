@@ -40,6 +40,8 @@ class SnippetsTest {
 
     private static final List<String> IMPORTS_OF_DL4J = List.of(
             "java.io.File",
+            "java.nio.file.Files",
+            "java.nio.file.Path",
             "java.util.*",
             "org.deeplearning4j.nn.conf.MultiLayerConfiguration",
             "org.deeplearning4j.nn.conf.layers.*",
@@ -102,10 +104,10 @@ class SnippetsTest {
 
     private static String imports() throws IOException {
         Set<String> packages = new TreeSet<>();
-        for (String module : List.of("dl4j-amp-core", "dl4j-amp-listeners", "dl4j-amp-parallel")) {
+        for (String module : List.of("dl4j-amp-core", "dl4j-amp-inspect", "dl4j-amp-listeners", "dl4j-amp-parallel")) {
             Path sources = Page.ROOT.resolve(module).resolve("src/main/java");
             try (Stream<Path> files = Files.walk(sources)) {
-                files.filter(file -> file.toString().endsWith(".java"))
+                files.filter(file -> file.toString().endsWith(".java") && !file.endsWith("package-info.java"))
                         .map(file -> sources.relativize(file.getParent()))
                         .forEach(folder ->
                                 packages.add(folder.toString().replace('/', '.').replace('\\', '.') + ".*"));

@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import org.dl4jamp.checkpoint.AtomicFile;
 import picocli.CommandLine;
 import picocli.CommandLine.ParameterException;
 
@@ -43,7 +44,8 @@ public final class OutputFile {
     }
 
     /**
-     * Writes a file, and refuses one that can't be written after all, such as on a full disk.
+     * Writes a file, and refuses one that can't be written after all, such as on a full disk. The file is then as it
+     * was.
      *
      * @param option the option that names the file, for the message
      * @param file where to, or null to write nothing
@@ -54,7 +56,7 @@ public final class OutputFile {
             return;
         }
         try {
-            Files.write(file, content);
+            AtomicFile.write(file, stream -> stream.write(content));
         } catch (IOException e) {
             throw cannotWrite(command, option, file, e);
         }
@@ -68,7 +70,11 @@ public final class OutputFile {
      * @throws ParameterException if the file can't be written
      */
     public static void writeJson(CommandLine command, Path file, Object figures) throws IOException {
-        String json = JSON.writeValueAsString(figures) + System.lineSeparator();
-        write(command, "--json", file, json.getBytes(StandardCharsets.UTF_8));
+        write(command, "--json", file, json(figures).getBytes(StandardCharsets.UTF_8));
+    }
+
+    /** Returns figures as JSON, with a line break at the end. */
+    public static String json(Object figures) throws IOException {
+        return JSON.writeValueAsString(figures) + System.lineSeparator();
     }
 }

@@ -94,6 +94,18 @@ public final class PrecisionOptions {
         }
     }
 
+    /** Returns settings with the precision and engine that the user has given; the others stay. */
+    public AmpConfig in(AmpConfig settings, CommandLine.ParseResult given) {
+        AmpConfig.Builder builder = settings.toBuilder();
+        if (given.hasMatchedOption("--precision")) {
+            builder.precision(precision);
+        }
+        if (given.hasMatchedOption("--engine")) {
+            builder.engine(engine);
+        }
+        return builder.build();
+    }
+
     private Optional<String> engineForFloat() {
         return ServiceLoader.load(ComputeEngine.class).stream()
                 .map(ServiceLoader.Provider::get)

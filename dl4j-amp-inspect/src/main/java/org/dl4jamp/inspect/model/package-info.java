@@ -1,0 +1,2 @@
+/** Reads saved models from files. */
+package org.dl4jamp.inspect.model;
