@@ -15,8 +15,11 @@ import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.api.java.function.FlatMapFunction;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.deeplearning4j.optimize.listeners.ScoreIterationListener;
+import org.deeplearning4j.spark.api.RDDTrainingApproach;
+import org.deeplearning4j.spark.api.Repartition;
 import org.deeplearning4j.spark.impl.multilayer.SparkDl4jMultiLayer;
 import org.deeplearning4j.spark.parameterserver.pw.SharedTrainingWrapper;
+import org.deeplearning4j.spark.parameterserver.training.SharedTrainingMaster;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.Precision;
@@ -49,12 +52,12 @@ class ChangedListenersTest {
     @Test
     void fitWithoutTheListenerAfterOneWithItEndsWithTheReason() {
         SparkAmp amp = SparkAmp.on(context);
-        SparkDl4jMultiLayer spark = SharedGradients.network(
-                context, MixedPrecision.configure(Blobs.network(), Blobs.half()), amp.listener());
+        SparkDl4jMultiLayer spark = inTasksAsGiven();
+        spark.setListeners(List.of(amp.listener()));
         spark.fit(rdd());
         INDArray before = spark.getNetwork().params().dup();
         spark.setListeners(List.<TrainingListener>of(new ScoreIterationListener(10)));
-        Exception error = assertThrows(Exception.class, () -> spark.fit(rdd()));
+        Exception error = assertThrows(Exception.class, () -> spark.fit(oneTask()));
         assertEquals(SparkException.class, error.getClass());
         assertTrue(error.getMessage().contains("spark.setListeners replaces all of them"), error.getMessage());
         assertEquals(before, spark.getNetwork().params());
@@ -69,9 +72,11 @@ class ChangedListenersTest {
     void fitWithTheListenerAfterOneWithoutIsInMixedPrecision() {
         SparkAmp amp = SparkAmp.on(context);
         Witness witness = new Witness(context);
-        SparkDl4jMultiLayer spark =
-                SharedGradients.network(context, MixedPrecision.configure(Blobs.network(), Blobs.half()), witness);
-        spark.fit(context.parallelize(Blobs.batches(BATCHES, 1), 1).repartition(1));
+        SparkDl4jMultiLayer spark = inTasksAsGiven();
+        spark.setListeners(List.of(witness));
+        spark.fit(oneTask());
+        assertEquals(
+                Set.of(0), witness.seen().stream().map(Witness.Seen::partition).collect(Collectors.toSet()));
         assertEquals(
                 Set.of("none"),
                 witness.seen().stream().map(Witness.Seen::mixedPrecision).collect(Collectors.toSet()));
@@ -131,6 +136,20 @@ class ChangedListenersTest {
         Exception error = assertThrows(
                 Exception.class, () -> rdd().mapPartitions(function).collect());
         assertTrue(error.getMessage().contains("had data, and made no step in mixed precision"), error.getMessage());
+    }
+
+    private SparkDl4jMultiLayer inTasksAsGiven() {
+        SharedTrainingMaster master = SharedGradients.builder(1)
+                .rddTrainingApproach(RDDTrainingApproach.Direct)
+                .repartitioner(null)
+                .repartitionData(Repartition.Never)
+                .build();
+        return new SparkDl4jMultiLayer(context, MixedPrecision.configure(Blobs.network(), Blobs.half()), master);
+    }
+
+    /** For fits without the listener: their tasks have no turns, and DL4J's may wait for each other for ever. */
+    private JavaRDD<DataSet> oneTask() {
+        return context.parallelize(Blobs.batches(BATCHES, 1), 1);
     }
 
     private JavaRDD<DataSet> rdd() {
