@@ -1,5 +1,6 @@
 package org.dl4jamp.listeners;
 
+import java.math.BigInteger;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.stream.IntStream;
@@ -79,7 +80,7 @@ public record NumberStatistics(
             return array.castTo(DataType.FLOAT).dup('c').data().asFloat();
         }
         if (isDense(array)) {
-            long step = (array.length() + MOST - 1) / MOST;
+            long step = step(array.length());
             long count = (array.length() + step - 1) / step;
             INDArray spaced = Nd4j.create(
                     array.data(), new long[] {count}, new long[] {step}, array.offset(), 'c', array.dataType());
@@ -88,6 +89,15 @@ public record NumberStatistics(
         long rows = Math.max(1, MOST / (array.length() / array.size(0)));
         INDArray first = array.get(NDArrayIndex.interval(0, Math.min(rows, array.size(0))));
         return first.castTo(DataType.FLOAT).dup('c').data().asFloat();
+    }
+
+    /** Returns a step that shares no divisor with the length: another would meet the same columns of each image. */
+    private static long step(long length) {
+        long step = (length + MOST - 1) / MOST;
+        while (BigInteger.valueOf(step).gcd(BigInteger.valueOf(length)).bitLength() != 1) {
+            step++;
+        }
+        return step;
     }
 
     /** Returns whether an array fills its memory without gaps, in whatever order of its axes. */
