@@ -10,14 +10,17 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.parallelism.ParallelWrapper;
 import org.deeplearning4j.parallelism.ParallelWrapper.TrainingMode;
 import org.dl4jamp.PlantedOverflow;
+import org.dl4jamp.Vanishing;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.listeners.SkipForensics;
 import org.dl4jamp.listeners.SkipReport;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.DynamicLossScaler;
+import org.dl4jamp.scale.StaticLossScaler;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 
 /** An overflow is found in whichever replica it happens, and the replicas heal for themselves. */
@@ -99,5 +102,33 @@ class ForensicsInReplicasTest {
                 }
             }
         }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"AVERAGING", "SHARED_GRADIENTS"})
+    void eachLayerOfEachReplicaHasItsScale(TrainingMode mode) throws Exception {
+        MultiLayerNetwork net = new MultiLayerNetwork(Vanishing.in(Replicas.layers()));
+        net.init();
+        AmpConfig.Builder half =
+                AmpConfig.builder().engine("nd4j").precision(Precision.HALF).lossScaler(new StaticLossScaler(1));
+        INDArray fp32 = changeOfFirstWeights(net, mode, AmpConfig.builder().precision(Precision.FLOAT));
+        double length = fp32.norm2Number().doubleValue();
+        assertEquals(0, changeOfFirstWeights(net, mode, half).norm2Number().doubleValue(), 0.1 * length);
+        INDArray scaled = changeOfFirstWeights(net, mode, half.layerScales(true));
+        // Shared gradients are sent where they exceed a threshold, so a rounding may put one off.
+        assertEquals(0, scaled.distance2(fp32), (mode == TrainingMode.AVERAGING ? 0.05 : 0.5) * length);
+    }
+
+    private static INDArray changeOfFirstWeights(MultiLayerNetwork net, TrainingMode mode, AmpConfig.Builder config)
+            throws Exception {
+        MultiLayerNetwork copy = net.clone();
+        try (ParallelWrapper wrapper = Replicas.wrapper(copy, 2, mode);
+                AmpReplicas amp = AmpReplicas.installIn(wrapper, config.build())) {
+            wrapper.fit(Replicas.iterator(TRAIN));
+            for (ReplicaState state : amp.states()) {
+                assertEquals(4, state.stepsTaken(), state::toString);
+            }
+        }
+        return copy.getParam("0_W").sub(net.getParam("0_W"));
     }
 }

@@ -25,9 +25,10 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.Chain;
 import org.dl4jamp.MemoryOutsideWorkspaces;
 import org.dl4jamp.Networks;
-import org.dl4jamp.SingleLayer;
+import org.dl4jamp.OpenStep;
 import org.dl4jamp.engine.nd4j.TwinHarness.Way;
 import org.dl4jamp.layer.GradientScale;
+import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.TwinSetup;
 import org.dl4jamp.precision.Precision;
@@ -237,9 +238,10 @@ class HalfProductNetworksTest {
         net.initGradientsView();
         GradientScale scale = new GradientScale(() -> LOSS_SCALE, () -> false, true, false);
         Nd4jSession session = new Nd4jSession(net.numParams(), true, way.products());
+        StepGuard guard = new OpenStep();
         Layer[] layers = net.getLayers();
         for (int i = 0; i < layers.length; i++) {
-            layers[i] = wrapper(layers[i], session, scale, i == layers.length - 1);
+            layers[i] = wrapper(layers[i], session, scale, guard, i == layers.length - 1);
         }
         return net;
     }
@@ -250,12 +252,12 @@ class HalfProductNetworksTest {
                 .count();
     }
 
-    private static TwinLayer wrapper(Layer master, Nd4jSession session, GradientScale scale, boolean last) {
+    private static TwinLayer wrapper(
+            Layer master, Nd4jSession session, GradientScale scale, StepGuard guard, boolean last) {
         boolean lower = !last && !(master.conf().getLayer() instanceof BatchNormalization);
         Precision precision = lower ? Precision.HALF : Precision.FLOAT;
         Twin twin = session.twin(Chain.request(master, precision, DataType.HALF));
         DataType output = master instanceof IOutputLayer ? DataType.FLOAT : DataType.HALF;
-        return new TwinSetup("layer", master, twin, DataType.HALF, output, Chain.CONTEXT, scale, SingleLayer.NO_STEP)
-                .wrapper();
+        return new TwinSetup("layer", master, twin, DataType.HALF, output, Chain.CONTEXT, scale, guard).wrapper();
     }
 }
