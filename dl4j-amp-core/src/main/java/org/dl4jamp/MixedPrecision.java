@@ -14,8 +14,8 @@ import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.config.CarriedConfig;
 import org.dl4jamp.config.PartialGroup;
 import org.dl4jamp.dl4j.NetworkCall;
-import org.dl4jamp.heal.SelfHealing;
 import org.dl4jamp.install.EnabledNetwork;
+import org.dl4jamp.install.Healer;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.network.AmpNetwork;
@@ -49,8 +49,9 @@ public final class MixedPrecision implements AutoCloseable {
     private volatile EnabledNetwork enabled;
 
     private MixedPrecision(AmpNetwork network, AmpConfig config) {
+        Healer healer = Healer.of(config);
         enabled = EnabledNetwork.enable(this, network, config);
-        SelfHealing.begin(() -> enabled, settings -> enabled = enabled.change(settings));
+        healer.begin(() -> enabled, settings -> enabled = enabled.change(settings));
     }
 
     /**
@@ -86,7 +87,8 @@ public final class MixedPrecision implements AutoCloseable {
      * @throws AmpException if it can't be done, with the reason; the network is then as it was. Reasons: the network is
      *     of another kind, not initialized, closed or enabled already, its parameters aren't FLOAT, or its optimization
      *     algorithm isn't SGD. There is no such engine, or it can't compute in the precision. A rule matches no layer,
-     *     or a setting doesn't go with the network. A listener calls it within a pass of the network
+     *     or a setting doesn't go with the network, or needs a module that isn't there. A listener calls it within a
+     *     pass of the network
      */
     public static MixedPrecision enable(Model network, AmpConfig config) {
         AmpException.ifNull(config, "config", "an AmpConfig, such as AmpConfig.defaults()");

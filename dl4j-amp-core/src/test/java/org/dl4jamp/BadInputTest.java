@@ -92,6 +92,15 @@ class BadInputTest {
     }
 
     @Test
+    void healingNeedsAModuleThatCoreLacks() {
+        assertRefusedAndUntouched(
+                () -> AmpConfig.builder().selfHealing(true).build(),
+                "selfHealing(true)",
+                "org.dl4jamp:dl4j-amp-listeners",
+                "selfHealing(false)");
+    }
+
+    @Test
     void aNetworkWithoutParametersIsRefused() {
         MultiLayerNetwork empty = Networks.init(Networks.builder(new Adam())
                 .list()

@@ -42,7 +42,6 @@ class RoomsTest {
         room("step", "precision", "scale", "dl4j", "twin", "layer.standin", "layer", "network", "engine", "gradient");
         room("checkpoint", "precision", "config", "scale", "policy", "dl4j", "gradient");
         room("install", MAY_USE.keySet().toArray(String[]::new));
-        room("heal", "precision", "config", "scale", "policy", "dl4j", "gradient", "network", "step", "install");
         room(DOOR, MAY_USE.keySet().toArray(String[]::new));
     }
 

@@ -9,8 +9,6 @@ import java.util.Map;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.Model;
-import org.deeplearning4j.nn.conf.inputs.InputType;
-import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.dl4jamp.checkpoint.AmpState;
@@ -25,7 +23,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.learning.config.Sgd;
@@ -284,16 +281,7 @@ class ScaleSearchTest {
 
     @Test
     void dropoutDrawsNewNumbersAndTheScoreIsThatOfTheLastPass() {
-        MultiLayerNetwork network = Networks.init(Networks.builder(new Sgd(0.1))
-                .list()
-                .layer(new DenseLayer.Builder()
-                        .nOut(32)
-                        .activation(Activation.RELU)
-                        .dropOut(0.5)
-                        .build())
-                .layer(Networks.softmax(3))
-                .setInputType(InputType.feedForward(20))
-                .build());
+        MultiLayerNetwork network = Networks.init(Networks.dropout(new Sgd(0.1)));
         double[] first = {Double.NaN};
         network.setListeners(new BaseTrainingListener() {
             @Override

@@ -137,8 +137,9 @@ public abstract class GradientSettings<B extends GradientSettings<B>> {
     }
 
     /**
-     * Changes these settings while a network trains where HALF's range is too small for it; default false. Each change
-     * is logged with its reason at WARN, and {@link org.dl4jamp.MixedPrecision#config()} and checkpoints have it.
+     * Changes these settings while a network trains where HALF's range is too small for it; default false. Needs the
+     * module dl4j-amp-listeners. Each change is logged with its reason at WARN, and
+     * {@link org.dl4jamp.MixedPrecision#config()} and checkpoints have it.
      *
      * <ul>
      *   <li>Gradients of a layer mostly underflow, or overflow at a loss scale of 1 and below: {@link #layerScales}

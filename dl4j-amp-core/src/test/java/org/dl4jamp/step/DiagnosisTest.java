@@ -11,9 +11,7 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
-import org.dl4jamp.gradient.GradientGroup;
 import org.dl4jamp.gradient.GradientParts;
-import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.scale.Skip;
 import org.dl4jamp.scale.StaticLossScaler;
 import org.junit.jupiter.api.BeforeEach;
@@ -28,14 +26,7 @@ class DiagnosisTest {
 
     private final MultiLayerNetwork network = SmallSteps.network(new Sgd(1));
     private final ScaleUpdates scale = new ScaleUpdates(new StaticLossScaler(1024), Optional.empty());
-    private final BackwardResults diagnosis = new BackwardResults(
-            AmpNetwork.of(network),
-            Optional.empty(),
-            new GradientGroup(1, false, n -> n),
-            scale,
-            new ScaleSearch(0, () -> 0, AmpNetwork.of(network), scale),
-            n -> n,
-            (skip, iteration) -> {});
+    private final BackwardResults diagnosis = SmallSteps.results(network, scale);
     private final INDArray features = SmallSteps.data(4).getFeatures();
 
     @BeforeEach

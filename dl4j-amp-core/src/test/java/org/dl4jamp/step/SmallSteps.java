@@ -20,6 +20,7 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.dl4jamp.Networks;
 import org.dl4jamp.gradient.Clipping;
+import org.dl4jamp.gradient.GradientGroup;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.UnscalingVertex;
 import org.dl4jamp.network.AmpNetwork;
@@ -119,6 +120,18 @@ public final class SmallSteps {
                 new TrainingStep("owner", AmpNetwork.of(network), new ScaleUpdates(scaler, Optional.empty()), 3, terms);
         step.installUpdater();
         return step;
+    }
+
+    /** What the backward passes of a network lead to, one by one and with nothing that follows. */
+    static BackwardResults results(MultiLayerNetwork network, ScaleUpdates scale) {
+        return new BackwardResults(
+                AmpNetwork.of(network),
+                Optional.empty(),
+                new GradientGroup(1, false, n -> n),
+                scale,
+                new ScaleSearch(0, () -> 0, AmpNetwork.of(network), scale),
+                n -> n,
+                (skip, iteration) -> {});
     }
 
     public static DataSet examples(DataSet data, int from, int to) {

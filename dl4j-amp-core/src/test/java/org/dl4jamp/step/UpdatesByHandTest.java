@@ -17,10 +17,8 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.dl4j.UpdaterCall;
 import org.dl4jamp.engine.StepKernels;
-import org.dl4jamp.gradient.GradientGroup;
 import org.dl4jamp.gradient.GradientGroup.EffectiveBatch;
 import org.dl4jamp.gradient.GradientParts;
-import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.scale.NoLossScaler;
 import org.dl4jamp.scale.Skip;
@@ -65,14 +63,7 @@ class UpdatesByHandTest {
 
     private EffectiveBatch check(boolean needNorm, GradientParts.Parted gradients) {
         ScaleUpdates scale = new ScaleUpdates(new NoLossScaler(), Optional.empty());
-        BackwardResults results = new BackwardResults(
-                AmpNetwork.of(network),
-                Optional.empty(),
-                new GradientGroup(1, false, n -> n),
-                scale,
-                new ScaleSearch(0, () -> 0, AmpNetwork.of(network), scale),
-                n -> n,
-                (skip, iteration) -> {});
+        BackwardResults results = SmallSteps.results(network, scale);
         return results.takeByHand(call(7), gradients, kernels, needNorm);
     }
 

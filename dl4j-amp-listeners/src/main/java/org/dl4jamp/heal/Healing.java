@@ -12,7 +12,6 @@ import org.dl4jamp.install.EnabledNetwork;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.LossScaler;
 import org.dl4jamp.scale.Skip;
-import org.dl4jamp.step.StepObservers;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -29,7 +28,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>What isn't finite in FP32 either is left alone: training has diverged.
  */
-public final class SelfHealing {
+final class Healing {
     private static final Logger LOG = LoggerFactory.getLogger("org.dl4jamp.MixedPrecision");
 
     /** The difference from the true gradient of a layer, relative to it, from which its gradients mostly underflow. */
@@ -50,27 +49,17 @@ public final class SelfHealing {
      * @param enabled the network's mixed precision of now
      * @param change gives it other settings
      */
-    private SelfHealing(Supplier<EnabledNetwork> enabled, Consumer<AmpConfig> change) {
+    Healing(Supplier<EnabledNetwork> enabled, Consumer<AmpConfig> change) {
         this.enabled = enabled;
         this.change = change;
     }
 
-    /** Begins to heal a network, if its settings ask for it. */
-    public static void begin(Supplier<EnabledNetwork> enabled, Consumer<AmpConfig> change) {
-        if (enabled.get().settings().config().selfHealing()) {
-            SelfHealing healing = new SelfHealing(enabled, change);
-            StepObservers observers = enabled.get().step().observers();
-            observers.onSkip((skip, iteration) -> healing.skipped(skip));
-            observers.atIterationEnd(healing::iterationEnds);
-        }
-    }
-
-    private void skipped(Skip reason) {
+    void skipped(Skip reason) {
         skip = Optional.of(reason);
         scaleOfSkip = enabled.get().settings().scaler().scale();
     }
 
-    private void iterationEnds() {
+    void iterationEnds() {
         Optional<Skip> reason = skip;
         skip = Optional.empty();
         if (enabled.get().plan().precision() != Precision.HALF

@@ -1,4 +1,4 @@
-package org.dl4jamp;
+package org.dl4jamp.heal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -8,13 +8,16 @@ import java.io.File;
 import java.io.IOException;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.Model;
-import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
+import org.dl4jamp.AmpModelSerializer;
+import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
+import org.dl4jamp.Pause;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.StaticLossScaler;
@@ -185,20 +188,7 @@ class SelfHealingTest {
                 Arguments.of("lstm", Networks.init(Networks.lstm()), Networks.maskedSequences(6, 5, 3, 7)),
                 Arguments.of("truncated", Networks.init(Networks.truncatedLstm()), Networks.sequences(4, 5, 3, 12)),
                 Arguments.of("graph", Networks.init(Networks.residual()), Networks.images(8, 3, 8, 3)),
-                Arguments.of("dropout", Networks.init(dropout()), Networks.vectors(16, 20, 3)));
-    }
-
-    private static MultiLayerConfiguration dropout() {
-        return Networks.builder(new Adam(1e-2))
-                .list()
-                .layer(new DenseLayer.Builder()
-                        .nOut(32)
-                        .activation(Activation.RELU)
-                        .dropOut(0.5)
-                        .build())
-                .layer(Networks.softmax(3))
-                .setInputType(InputType.feedForward(20))
-                .build();
+                Arguments.of("dropout", Networks.init(Networks.dropout(new Adam(1e-2))), Networks.vectors(16, 20, 3)));
     }
 
     @ParameterizedTest(name = "{0}")
