@@ -1,5 +1,6 @@
 package org.dl4jamp.engine;
 
+import java.util.Map;
 import java.util.Optional;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.workspace.ArrayType;
@@ -38,6 +39,16 @@ public interface ComputeEngine extends EngineAbility {
 
     /** Returns the reason for {@link #automaticPrecision()}, for plan and log. */
     String automaticReason();
+
+    /**
+     * Returns further facts about the engine in this process, such as the version of its library, for reports; empty if
+     * there are none or the engine is {@linkplain #unavailable unavailable}.
+     *
+     * @return facts by a short name, in the order of their importance
+     */
+    default Map<String, String> facts() {
+        return Map.of();
+    }
 
     /**
      * Begins to serve one network.

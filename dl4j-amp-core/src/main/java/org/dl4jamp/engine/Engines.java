@@ -171,9 +171,9 @@ public final class Engines {
      * Finds the engines of this module's class loader, then those that only the thread's context class loader has. A
      * Spark task's has the jars of {@code --jars}, while this module may be on the executor's own class path.
      *
-     * @return those engines by name, the portable one last
+     * @return those engines by name, the portable one last; also those that are unavailable
      */
-    static List<ComputeEngine> found() {
+    public static List<ComputeEngine> found() {
         return Stream.of(Engines.class.getClassLoader(), Thread.currentThread().getContextClassLoader())
                 .filter(Engines::hasThisModule)
                 .flatMap(loader -> by(loader).stream())

@@ -6,6 +6,7 @@ import org.dl4jamp.examples.cli.BadInputException;
 import org.dl4jamp.examples.digits.DigitsCommand;
 import org.dl4jamp.examples.digits.ParallelCommand;
 import org.dl4jamp.examples.feature.ExampleCommand;
+import org.dl4jamp.examples.inspect.DoctorCommand;
 import org.dl4jamp.examples.inspect.PlanCommand;
 import org.dl4jamp.examples.sine.SineCommand;
 import picocli.CommandLine;
@@ -28,6 +29,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
             DigitsCommand.class,
             ParallelCommand.class,
             ExampleCommand.class,
+            DoctorCommand.class,
             PlanCommand.class,
         },
         footer = {

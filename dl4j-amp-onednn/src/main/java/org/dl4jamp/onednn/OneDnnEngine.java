@@ -1,5 +1,6 @@
 package org.dl4jamp.onednn;
 
+import java.util.Map;
 import java.util.Optional;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
 import org.deeplearning4j.nn.conf.graph.GraphVertex;
@@ -64,6 +65,11 @@ public final class OneDnnEngine implements ComputeEngine {
                         + " activations, in up to three times FP32's time";
             case NONE -> "this CPU has no instructions for products of BFLOAT16, nor for oneDNN to do without them";
         };
+    }
+
+    @Override
+    public Map<String, String> facts() {
+        return OneDnnLibrary.failure().isPresent() ? Map.of() : OneDnnLibrary.facts();
     }
 
     private static boolean multipliesNatively() {

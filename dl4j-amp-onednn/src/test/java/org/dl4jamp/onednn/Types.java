@@ -1,11 +1,8 @@
 package org.dl4jamp.onednn;
 
-import java.lang.reflect.Field;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import org.bytedeco.dnnl.global.dnnl;
 import org.dl4jamp.onednn.primitive.OneDnnLibrary;
 import org.dl4jamp.precision.Precision;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -25,31 +22,11 @@ public final class Types {
         LoggerFactory.getLogger(Types.class)
                 .info(
                         "oneDNN takes this CPU for {}: {}",
-                        level(),
+                        OneDnnLibrary.instructionSet(),
                         cannot.map(reason -> "BFLOAT16 is not tested, its tests run in FP32, because " + reason)
                                 .orElse("BFLOAT16 is tested, "
                                         + bfloat16.toString().toLowerCase(Locale.ROOT)));
         return cannot.isPresent() ? List.of(DataType.FLOAT) : List.of(DataType.FLOAT, DataType.BFLOAT16);
-    }
-
-    /** The instructions that oneDNN uses, by the name that the environment variable ONEDNN_MAX_CPU_ISA has for them. */
-    private static String level() {
-        int level = dnnl.dnnl_get_effective_cpu_isa();
-        String prefix = "dnnl_cpu_isa_";
-        return Arrays.stream(dnnl.class.getFields())
-                .filter(field -> field.getName().startsWith(prefix))
-                .filter(field -> value(field) == level)
-                .map(field -> field.getName().substring(prefix.length()).toUpperCase(Locale.ROOT))
-                .findFirst()
-                .orElse(Integer.toHexString(level));
-    }
-
-    private static int value(Field constant) {
-        try {
-            return constant.getInt(null);
-        } catch (IllegalAccessException e) {
-            throw new AssertionError(e);
-        }
     }
 
     public static List<DataType> here() {

@@ -1,12 +1,22 @@
 package org.dl4jamp.onednn.primitive;
 
+import java.lang.reflect.Field;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
+import org.bytedeco.dnnl.dnnl_version_t;
 import org.bytedeco.dnnl.engine;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.javacpp.Loader;
 
 /** oneDNN's native library, loaded at the first use of this class. */
 public final class OneDnnLibrary {
+    /** Begins the names of oneDNN's constants for instruction sets. */
+    private static final String ISA = "dnnl_cpu_isa_";
+
     private OneDnnLibrary() {}
 
     /** Returns why the library can't be used in this process; empty if it can. */
@@ -50,6 +60,38 @@ public final class OneDnnLibrary {
     public static boolean hasAvx2() {
         return failure().isEmpty()
                 && (dnnl.dnnl_get_effective_cpu_isa() & dnnl.dnnl_cpu_isa_avx2) == dnnl.dnnl_cpu_isa_avx2;
+    }
+
+    /**
+     * Returns the library's version, the instructions that it uses and its support of BFLOAT16; only to be called if
+     * there is no {@link #failure}.
+     */
+    public static Map<String, String> facts() {
+        Map<String, String> facts = new LinkedHashMap<>();
+        dnnl_version_t version = dnnl.dnnl_version();
+        facts.put("oneDNN", version.major() + "." + version.minor() + "." + version.patch());
+        facts.put("instruction set", instructionSet());
+        facts.put("BFLOAT16", bfloat16().toString().toLowerCase(Locale.ROOT));
+        return Collections.unmodifiableMap(facts);
+    }
+
+    /** Returns the instructions that oneDNN uses, by the name that {@code ONEDNN_MAX_CPU_ISA} has for them. */
+    public static String instructionSet() {
+        int level = dnnl.dnnl_get_effective_cpu_isa();
+        return Arrays.stream(dnnl.class.getFields())
+                .filter(field -> field.getName().startsWith(ISA) && field.getType() == int.class)
+                .filter(field -> value(field) == level)
+                .map(field -> field.getName().substring(ISA.length()).toUpperCase(Locale.ROOT))
+                .findFirst()
+                .orElseGet(() -> "unknown (" + Integer.toHexString(level) + ")");
+    }
+
+    private static int value(Field constant) {
+        try {
+            return constant.getInt(null);
+        } catch (IllegalAccessException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     private static final class Attempt {
