@@ -6,6 +6,7 @@ import org.dl4jamp.examples.cli.BadInputException;
 import org.dl4jamp.examples.digits.DigitsCommand;
 import org.dl4jamp.examples.digits.ParallelCommand;
 import org.dl4jamp.examples.feature.ExampleCommand;
+import org.dl4jamp.examples.inspect.CompareCommand;
 import org.dl4jamp.examples.inspect.DoctorCommand;
 import org.dl4jamp.examples.inspect.PlanCommand;
 import org.dl4jamp.examples.sine.SineCommand;
@@ -31,6 +32,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
             ExampleCommand.class,
             DoctorCommand.class,
             PlanCommand.class,
+            CompareCommand.class,
         },
         footer = {
             "",

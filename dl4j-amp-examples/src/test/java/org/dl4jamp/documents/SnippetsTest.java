@@ -53,6 +53,7 @@ class SnippetsTest {
             "org.nd4j.linalg.api.buffer.DataType",
             "org.nd4j.linalg.api.ndarray.INDArray",
             "org.nd4j.linalg.dataset.DataSet",
+            "org.nd4j.linalg.dataset.MultiDataSet",
             "org.nd4j.linalg.dataset.api.iterator.DataSetIterator");
 
     @TempDir

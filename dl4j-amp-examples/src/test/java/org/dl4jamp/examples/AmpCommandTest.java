@@ -46,7 +46,7 @@ class AmpCommandTest {
 
     @ParameterizedTest
     @CsvSource({
-        "'', 'a command is needed: sine, digits, parallel, example, doctor, plan, bench or spark'",
+        "'', 'a command is needed: sine, digits, parallel, example, doctor, plan, compare, bench or spark'",
         "sin, Did you mean: amp sine?",
         "sine --size 0, --size 0: must be at least 2",
         "sine --size many, Invalid value for option '--size'",

@@ -1,0 +1,2 @@
+/** Batches to compare with: random ones, and those of a file. */
+package org.dl4jamp.inspect.compare.data;
