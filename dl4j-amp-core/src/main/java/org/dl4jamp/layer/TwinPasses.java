@@ -171,7 +171,9 @@ final class TwinPasses {
     private TwinScale.Scaled compute(
             INDArray epsilon, LayerWorkspaceMgr workspaceMgr, LayerWorkspaceMgr inner, Backward computation) {
         if (twin.outputType() == DataType.HALF && setup.gradientScale().needFloat()) {
-            return TwinScale.run(epsilon, workspaceMgr, half -> computation.run(half, inner));
+            TwinScale.Scaled scaled = TwinScale.run(epsilon, workspaceMgr, half -> computation.run(half, inner));
+            setup.observeLayerScale(scaled.scale());
+            return scaled;
         }
         INDArray own = twin.casting().cast(epsilon, twin.outputType(), workspaceMgr, ArrayType.BP_WORKING_MEM);
         return new TwinScale.Scaled(computation.run(own, inner), 1);

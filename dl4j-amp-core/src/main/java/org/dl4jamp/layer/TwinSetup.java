@@ -40,6 +40,13 @@ public record TwinSetup(
         }
     }
 
+    /** Notifies observers of the layer's own scale in the backward pass of a step. */
+    void observeLayerScale(double scale) {
+        if (gradientScale.isStep()) {
+            guard.layerObservers().forEach(observer -> observer.layerScale(name, scale));
+        }
+    }
+
     /** Makes the wrapper that suits the layer. */
     public TwinLayer wrapper() {
         if (master instanceof IOutputLayer) {

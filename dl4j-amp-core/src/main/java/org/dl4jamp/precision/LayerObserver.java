@@ -16,4 +16,12 @@ public interface LayerObserver {
      * @param scale the factor by which it is larger than the sum of the gradients of all examples
      */
     void inputGradient(String layer, INDArray gradient, double scale);
+
+    /**
+     * Called in the backward pass of a step with the scale of a layer in HALF that has one of its own, as
+     * {@code AmpConfig.layerScales} makes it. By default does nothing.
+     *
+     * @param scale the power of two by which the layer has multiplied the gradients that it was given
+     */
+    default void layerScale(String layer, double scale) {}
 }

@@ -67,6 +67,12 @@ class AmpCommandTest {
         "parallel --threads 0, --threads 0: must be at least 1",
         "digits --precision fp8, but was 'fp8'",
         "digits --json ., can't be written",
+        "sine --report no/such/folder/x.html, can't be written",
+        "sine --report ., can't be written",
+        "sine --report sine.html --json ./sine.html, must be another file than that of --json",
+        "sine --report out.png --image ./out.png, must be another file than that of --image",
+        "digits --report no/such/folder/x.html, can't be written",
+        "digits --report ., can't be written",
     })
     void wrongUsageIsSaidAtOnceInOneLineAndEndsWithTwo(String arguments, String message) {
         List<String> all = new ArrayList<>();
@@ -131,6 +137,27 @@ class AmpCommandTest {
     }
 
     @Test
+    void sineWritesAReportOfTheTrainingInMixedPrecision() throws IOException {
+        Path report = folder.resolve("sine.html");
+        assertEquals(
+                0,
+                run(
+                        "sine",
+                        "--precision=half",
+                        "--size=8",
+                        "--hidden=8",
+                        "--iterations=12",
+                        "--report=" + report,
+                        "--image=" + folder.resolve("sine.png")),
+                err.toString());
+        String page = Files.readString(report);
+        assertTrue(page.contains("In 12 iterations the loss went from"), page);
+        assertTrue(page.contains("Ended after iteration 11."), page);
+        assertTrue(page.contains("<b>HALF</b><span>engine nd4j</span>"), page);
+        assertTrue(out.toString().contains("Report: " + report), out.toString());
+    }
+
+    @Test
     void sineTakesTheCpuEngineInBfloat16OrWhereTheCpuDoesNotMultiplyThatInFp32() throws IOException {
         Path json = folder.resolve("sine.json");
         assertEquals(
@@ -170,7 +197,13 @@ class AmpCommandTest {
     @Tag("long")
     void digitsWritesAccuracyOfBothNetworks() throws IOException {
         Path json = folder.resolve("digits.json");
-        assertEquals(0, run("digits", "--precision=half", "--epochs=2", "--json=" + json), err.toString());
+        Path report = folder.resolve("digits.html");
+        assertEquals(
+                0,
+                run("digits", "--precision=half", "--epochs=2", "--json=" + json, "--report=" + report),
+                err.toString());
+        assertTrue(Files.readString(folder.resolve("digits-cnn.html")).contains("MultiLayerNetwork"));
+        assertTrue(Files.readString(folder.resolve("digits-residual.html")).contains("ComputationGraph"));
         JsonNode figures = read(json);
         for (String network : List.of("cnn", "residual")) {
             double fp32 = figures.at("/" + network + "/fp32/accuracy").asDouble();
@@ -215,6 +248,7 @@ class AmpCommandTest {
     @CsvSource({
         "sine --size=8 --hidden=8 --iterations=3 --json=/dev/full, --json, Speed-up",
         "sine --size=8 --hidden=8 --iterations=3 --image=/dev/full, --image, Speed-up",
+        "sine --size=8 --hidden=8 --iterations=3 --report=/dev/full, --report, Speed-up",
         "example one-line --json=/dev/full, --json, one-line",
     })
     @EnabledOnOs(value = OS.LINUX, disabledReason = "/dev/full is Linux's")

@@ -1,5 +1,6 @@
 package org.dl4jamp.listeners;
 
+import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -39,7 +40,7 @@ public abstract class FiguresListener extends BaseTrainingListener implements Se
     private long examples;
     private long lastNanos;
     private boolean running;
-    private boolean failed;
+    private Optional<Exception> failure = Optional.empty();
 
     /**
      * Reports every {@code interval} iterations.
@@ -79,23 +80,49 @@ public abstract class FiguresListener extends BaseTrainingListener implements Se
      */
     protected void nextIsReported(Model model) throws Exception {}
 
-    private void announceNext(Model model) {
-        if (!failed && iterations == interval - 1 && isRead()) {
-            try {
-                nextIsReported(model);
-            } catch (Exception e) {
-                fail(model, e);
+    /** Reports the end of an epoch; by default nothing. What it throws is logged, and ends the reports. */
+    protected void reportEpoch(Model model) throws Exception {}
+
+    /** Returns the network that is served, empty before there is one, and when nothing else holds it. */
+    protected final Optional<Model> network() {
+        return Optional.ofNullable(served.get());
+    }
+
+    /** Returns what has ended the reports, empty if nothing has. */
+    public final Optional<Exception> failure() {
+        return failure;
+    }
+
+    /** Work of a report, which may be code of others: a registry of meters, a file system. */
+    protected interface Work {
+        void run() throws Exception;
+    }
+
+    /** Does work of a report, unless a failure has ended the reports. What it throws is logged, and ends them. */
+    protected final void attempt(Work work) {
+        if (failure.isPresent()) {
+            return;
+        }
+        try {
+            work.run();
+        } catch (Exception e) {
+            failure = Optional.of(e);
+            String where = network()
+                    .map(model -> "in iteration " + BaseOptimizer.getIterationCount(model))
+                    .orElse("at its end");
+            String what = this + " failed " + where + " and reports no more; training goes on";
+            if (e instanceof IOException) {
+                LOG.warn("{}: {}", what, e.toString());
+            } else {
+                LOG.warn(what, e);
             }
         }
     }
 
-    private void fail(Model model, Exception e) {
-        failed = true;
-        LOG.warn(
-                "{} failed in iteration {} and reports no more; training goes on",
-                this,
-                BaseOptimizer.getIterationCount(model),
-                e);
+    private void announceNext(Model model) {
+        if (iterations == interval - 1 && isRead()) {
+            attempt(() -> nextIsReported(model));
+        }
     }
 
     /** Starts the clock: what came before is no time of an iteration. */
@@ -111,23 +138,21 @@ public abstract class FiguresListener extends BaseTrainingListener implements Se
     @Override
     public void onEpochEnd(Model model) {
         running = false;
+        attempt(() -> reportEpoch(model));
     }
 
     @Override
     public final void iterationDone(Model model, int iteration, int epoch) {
         // DL4J notifies a network's listeners of each layer that it pretrains as if that were the model.
-        if (failed || !(model instanceof MultiLayerNetwork || model instanceof ComputationGraph)) {
+        if (failure.isPresent() || !(model instanceof MultiLayerNetwork || model instanceof ComputationGraph)) {
             return;
         }
         count(model);
         if (iterations >= interval && isRead()) {
-            // A report may be code of others: a registry of meters, a file system.
-            try {
-                report(figures(model, iteration, epoch));
-            } catch (Exception e) {
-                fail(model, e);
-            }
+            attempt(() -> report(figures(model, iteration, epoch)));
             begin();
+            // The time of a report is no time of the next iteration.
+            lastNanos = nanoTime.getAsLong();
         }
         announceNext(model);
     }

@@ -1,17 +1,10 @@
 package org.dl4jamp.listeners;
 
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import org.deeplearning4j.nn.api.Model;
-import org.deeplearning4j.optimize.solvers.BaseOptimizer;
 import org.dl4jamp.MixedPrecision;
-import org.dl4jamp.precision.LayerObserver;
-import org.nd4j.linalg.api.ndarray.INDArray;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -39,7 +32,7 @@ public class LayerStatisticsListener extends FiguresListener {
     public record Layer(String layer, Optional<NumberStatistics> output, Optional<NumberStatistics> gradient) {}
 
     private final Logger log;
-    private Watch watch;
+    private LayerWatch watch;
     private List<Layer> layers = List.of();
 
     /** Looks at one iteration of every {@code interval}. */
@@ -60,12 +53,12 @@ public class LayerStatisticsListener extends FiguresListener {
     @Override
     protected void nextIsReported(Model model) {
         end();
-        MixedPrecision.of(model).ifPresent(amp -> watch = new Watch(model, amp));
+        MixedPrecision.of(model).ifPresent(amp -> watch = LayerWatch.begin(model, amp));
     }
 
     @Override
     protected void report(StepFigures figures) throws Exception {
-        Watch ended = watch;
+        LayerWatch ended = watch;
         end();
         if (ended == null) {
             layers = List.of();
@@ -82,74 +75,8 @@ public class LayerStatisticsListener extends FiguresListener {
 
     private void end() {
         if (watch != null) {
-            watch.end();
+            watch.close();
             watch = null;
-        }
-    }
-
-    /**
-     * The observer of one iteration. A pass that is repeated replaces what was seen in the one before. Ends by itself
-     * if the listener is taken off the network.
-     */
-    private static final class Watch implements LayerObserver {
-        private final Model model;
-        private OptionalInt iteration = OptionalInt.empty();
-        private final MixedPrecision amp;
-        private final Runnable end;
-        private final Map<String, NumberStatistics> outputs = new LinkedHashMap<>();
-        private final Map<String, NumberStatistics> gradients = new LinkedHashMap<>();
-        private RuntimeException failure;
-
-        Watch(Model model, MixedPrecision amp) {
-            this.model = model;
-            this.amp = amp;
-            end = amp.observeLayers(this);
-        }
-
-        void end() {
-            end.run();
-        }
-
-        @Override
-        public void output(String layer, INDArray output) {
-            look(layer, output, outputs);
-        }
-
-        @Override
-        public void inputGradient(String layer, INDArray gradient, double scale) {
-            look(layer, gradient, gradients);
-        }
-
-        private void look(String layer, INDArray array, Map<String, NumberStatistics> into) {
-            int present = BaseOptimizer.getIterationCount(model);
-            if (iteration.orElse(present) != present) {
-                end();
-                return;
-            }
-            iteration = OptionalInt.of(present);
-            // Training never stops because of a look at it. The report throws it.
-            try {
-                if (failure == null) {
-                    into.put(layer, NumberStatistics.of(array));
-                }
-            } catch (RuntimeException e) {
-                failure = e;
-            }
-        }
-
-        List<Layer> layers() {
-            if (failure != null) {
-                throw failure;
-            }
-            List<Layer> all = new ArrayList<>();
-            amp.plan().rows().forEach(row -> {
-                Optional<NumberStatistics> output = Optional.ofNullable(outputs.get(row.name()));
-                Optional<NumberStatistics> gradient = Optional.ofNullable(gradients.get(row.name()));
-                if (output.isPresent() || gradient.isPresent()) {
-                    all.add(new Layer(row.name(), output, gradient));
-                }
-            });
-            return all;
         }
     }
 

@@ -4,13 +4,11 @@ import java.io.IOException;
 import java.io.ObjectInputStream;
 import java.io.Serializable;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.WeakHashMap;
 import org.deeplearning4j.nn.api.Model;
@@ -123,41 +121,12 @@ public class SkipForensics extends BaseTrainingListener implements Serializable 
     }
 
     private void look(Model model, MixedPrecision amp, int iteration, Skip skip) {
-        NetworkArrays arrays = new NetworkArrays(model, amp.plan());
-        Optional<SkipReport.Range> origin = Optional.empty();
-        List<SkipReport.Range> before = new ArrayList<>();
         try {
-            for (NetworkArrays.Named array : inOrder(arrays, skip.cause())) {
-                SkipReport.Range range = array.range();
-                if (range.nonFinite() > 0) {
-                    origin = Optional.of(range);
-                    break;
-                }
-                before.add(range);
-            }
-            List<SkipReport.Range> batch =
-                    arrays.features().stream().map(NetworkArrays.Named::range).toList();
-            int from = Math.max(0, before.size() - layersBefore);
-            keep(new SkipReport(
-                    iteration,
-                    skip,
-                    amp.isPaused() ? 1 : amp.lossScale(),
-                    origin,
-                    origin.isPresent() ? List.copyOf(before.subList(from, before.size())) : List.of(),
-                    batch));
+            keep(SkipReport.of(model, amp, skip, iteration, layersBefore));
         } catch (RuntimeException e) {
             // Training never stops because of a look at it.
             LOG.warn("The skipped step of iteration {} can't be looked at", iteration, e);
         }
-    }
-
-    /** Returns the arrays among which the first that isn't finite shows where it began. */
-    private static List<NetworkArrays.Named> inOrder(NetworkArrays arrays, Skip.Cause cause) {
-        return switch (cause) {
-            case LOSS -> arrays.outputs();
-            case OVERFLOW, UNSCALED -> arrays.gradients();
-            case BATCH -> List.of();
-        };
     }
 
     private synchronized void keep(SkipReport report) {

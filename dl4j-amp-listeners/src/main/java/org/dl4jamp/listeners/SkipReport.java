@@ -1,9 +1,12 @@
 package org.dl4jamp.listeners;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import org.deeplearning4j.nn.api.Model;
+import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.scale.Skip;
 
 /**
@@ -42,6 +45,46 @@ public record SkipReport(
                             length,
                             largest);
         }
+    }
+
+    /**
+     * Looks at a step that is being skipped, in an observer of {@link MixedPrecision#onSkip}, for listeners of your
+     * own. {@link SkipForensics} does so for each one.
+     *
+     * @param iteration as the observer is given it
+     * @param layersBefore number of arrays to report before the first one that isn't finite
+     */
+    public static SkipReport of(Model model, MixedPrecision amp, Skip skip, int iteration, int layersBefore) {
+        NetworkArrays arrays = new NetworkArrays(model, amp.plan());
+        Optional<Range> origin = Optional.empty();
+        List<Range> before = new ArrayList<>();
+        for (NetworkArrays.Named array : inOrder(arrays, skip.cause())) {
+            Range range = array.range();
+            if (range.nonFinite() > 0) {
+                origin = Optional.of(range);
+                break;
+            }
+            before.add(range);
+        }
+        List<Range> batch =
+                arrays.features().stream().map(NetworkArrays.Named::range).toList();
+        int from = Math.max(0, before.size() - layersBefore);
+        return new SkipReport(
+                iteration,
+                skip,
+                amp.isPaused() ? 1 : amp.lossScale(),
+                origin,
+                origin.isPresent() ? List.copyOf(before.subList(from, before.size())) : List.of(),
+                batch);
+    }
+
+    /** Returns the arrays among which the first that isn't finite shows where it began. */
+    private static List<NetworkArrays.Named> inOrder(NetworkArrays arrays, Skip.Cause cause) {
+        return switch (cause) {
+            case LOSS -> arrays.outputs();
+            case OVERFLOW, UNSCALED -> arrays.gradients();
+            case BATCH -> List.of();
+        };
     }
 
     /** Returns what is the same in all steps that are skipped for the same reason at the same place. */

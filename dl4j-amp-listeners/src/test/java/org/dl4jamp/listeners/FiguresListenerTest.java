@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.OptionalDouble;
 import java.util.concurrent.TimeUnit;
 import org.deeplearning4j.datasets.iterator.ExistingDataSetIterator;
+import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.AutoEncoder;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
@@ -164,6 +165,20 @@ class FiguresListenerTest {
     }
 
     @Test
+    void theTimeOfAReportIsNoTimeOfAnIteration() {
+        Collecting listener = new Collecting(2) {
+            @Override
+            protected void report(StepFigures figures) throws Exception {
+                super.report(figures);
+                now += TimeUnit.HOURS.toNanos(1);
+            }
+        };
+        listener.onEpochStart(network);
+        iterations(listener, 4, 0.5);
+        assertEquals(OptionalDouble.of(0.5), listener.all.get(1).secondsPerIteration());
+    }
+
+    @Test
     void withoutAnEpochTheFirstIterationIsNotTimed() {
         Collecting listener = new Collecting(1);
         iterations(listener, 2, 0.5);
@@ -217,7 +232,42 @@ class FiguresListenerTest {
         assertEquals(1, lines.list.size());
         assertEquals(Level.WARN, lines.list.get(0).getLevel());
         assertTrue(lines.list.get(0).getFormattedMessage().startsWith("Failing failed in iteration"));
-        assertEquals("no space left", lines.list.get(0).getThrowableProxy().getMessage());
+        assertTrue(lines.list.get(0).getFormattedMessage().endsWith("goes on: java.io.IOException: no space left"));
+        assertEquals("no space left", failing.failure().orElseThrow().getMessage());
+    }
+
+    @Test
+    void ofAFailureThatIsNotOfAFileTheStackTraceIsLogged() {
+        FiguresListener failing = new FiguresListener(1) {
+            @Override
+            protected void report(StepFigures figures) {
+                throw new IllegalStateException("a bug");
+            }
+        };
+        network.setListeners(failing);
+        network.fit(batch(4));
+        assertEquals("a bug", lines.list.get(0).getThrowableProxy().getMessage());
+    }
+
+    @Test
+    void aReportOfAnEpochThatFailsEndsTheReports() {
+        List<Integer> epochs = new ArrayList<>();
+        Collecting failing = new Collecting(1) {
+            @Override
+            protected void reportEpoch(Model model) throws IOException {
+                epochs.add(network.getEpochCount());
+                if (epochs.size() == 2) {
+                    throw new IOException("no space left");
+                }
+            }
+        };
+        network.setListeners(failing);
+        network.fit(new ExistingDataSetIterator(List.of(batch(4))), 4);
+        assertEquals(4, network.getIterationCount());
+        assertEquals(2, epochs.size());
+        assertEquals(2, failing.all.size());
+        assertEquals(1, lines.list.size());
+        assertTrue(lines.list.get(0).getFormattedMessage().contains("failed in iteration 2"));
     }
 
     @Test

@@ -7,8 +7,11 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.layers.IOutputLayer;
 import org.deeplearning4j.nn.conf.BackpropType;
@@ -31,6 +34,7 @@ import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.TwinSetup;
+import org.dl4jamp.precision.LayerObserver;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.twin.Twin;
 import org.junit.jupiter.api.Test;
@@ -234,14 +238,19 @@ class HalfProductNetworksTest {
 
     /** A network whose layers compute in HALF, as mixed precision sets it up. */
     private static MultiLayerNetwork enabled(MultiLayerConfiguration conf, Way way) {
+        return enabled(conf, way, new GradientScale(() -> LOSS_SCALE, () -> false, true, false), new OpenStep());
+    }
+
+    private static MultiLayerNetwork enabled(
+            MultiLayerConfiguration conf, Way way, GradientScale scale, StepGuard guard) {
         MultiLayerNetwork net = Networks.init(conf.clone());
         net.initGradientsView();
-        GradientScale scale = new GradientScale(() -> LOSS_SCALE, () -> false, true, false);
         Nd4jSession session = new Nd4jSession(net.numParams(), true, way.products());
-        StepGuard guard = new OpenStep();
         Layer[] layers = net.getLayers();
         for (int i = 0; i < layers.length; i++) {
-            layers[i] = wrapper(layers[i], session, scale, guard, i == layers.length - 1);
+            boolean last = i == layers.length - 1;
+            layers[i] =
+                    setup("layer" + i, layers[i], session, scale, guard, last).wrapper();
         }
         return net;
     }
@@ -252,12 +261,64 @@ class HalfProductNetworksTest {
                 .count();
     }
 
-    private static TwinLayer wrapper(
-            Layer master, Nd4jSession session, GradientScale scale, StepGuard guard, boolean last) {
+    private static TwinSetup setup(
+            String name, Layer master, Nd4jSession session, GradientScale scale, StepGuard guard, boolean last) {
         boolean lower = !last && !(master.conf().getLayer() instanceof BatchNormalization);
         Precision precision = lower ? Precision.HALF : Precision.FLOAT;
         Twin twin = session.twin(Chain.request(master, precision, DataType.HALF));
         DataType output = master instanceof IOutputLayer ? DataType.FLOAT : DataType.HALF;
-        return new TwinSetup("layer", master, twin, DataType.HALF, output, Chain.CONTEXT, scale, guard).wrapper();
+        return new TwinSetup(name, master, twin, DataType.HALF, output, Chain.CONTEXT, scale, guard);
+    }
+
+    /** Keeps the largest gradient of each layer's input, and the layers' own scales. */
+    private static final class Observer extends OpenStep implements LayerObserver {
+        private final Map<String, Double> largest = new HashMap<>();
+        private final Map<String, Double> scales = new HashMap<>();
+
+        @Override
+        public void output(String layer, INDArray output) {
+            assertEquals(DataType.HALF, output.dataType());
+        }
+
+        @Override
+        public void inputGradient(String layer, INDArray gradient, double scale) {
+            largest.put(layer, gradient.amaxNumber().doubleValue());
+        }
+
+        @Override
+        public void layerScale(String layer, double scale) {
+            scales.put(layer, scale);
+        }
+
+        @Override
+        public List<LayerObserver> layerObservers() {
+            return List.of(this);
+        }
+    }
+
+    /** A layer's scale takes the largest gradient that it's given, which the next one returns, to 16 or more. */
+    @Test
+    void observersAreNotifiedOfTheScaleThatALayerHasChosen() {
+        Observer observer = new Observer();
+        GradientScale ofLayers = new GradientScale(() -> 1, () -> false, true, true);
+        MultiLayerNetwork net = enabled(dense(WorkspaceMode.ENABLED), Way.HALF_PRODUCTS, ofLayers, observer);
+        net.fit(vectors());
+        assertEquals(Set.of("layer0", "layer1"), observer.scales.keySet(), "those with twins in HALF");
+        for (int i = 0; i < 2; i++) {
+            double scale = observer.scales.get("layer" + i);
+            double scaled = scale * observer.largest.get("layer" + (i + 1));
+            assertTrue(scaled >= 16 && scaled < 32, "scaled to " + scaled);
+            assertEquals(scale, Math.scalb(1.0, Math.getExponent(scale)), "a power of two");
+        }
+    }
+
+    @Test
+    void withALossScaleNoLayerHasOneOfItsOwn() {
+        Observer observer = new Observer();
+        GradientScale ofLoss = new GradientScale(() -> LOSS_SCALE, () -> false, true, false);
+        enabled(dense(WorkspaceMode.ENABLED), Way.HALF_PRODUCTS, ofLoss, observer)
+                .fit(vectors());
+        assertEquals(Map.of(), observer.scales);
+        assertEquals(Set.of("layer0", "layer1", "layer2"), observer.largest.keySet());
     }
 }

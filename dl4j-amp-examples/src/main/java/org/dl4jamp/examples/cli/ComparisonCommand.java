@@ -54,6 +54,21 @@ public abstract class ComparisonCommand implements Callable<Integer> {
         }
     }
 
+    /**
+     * Refuses two options that name the same file. Files may be null.
+     *
+     * @throws ParameterException if they do
+     */
+    protected final void requireOther(String option, Path file, String otherOption, Path otherFile) {
+        if (file != null
+                && otherFile != null
+                && file.toAbsolutePath()
+                        .normalize()
+                        .equals(otherFile.toAbsolutePath().normalize())) {
+            throw wrong(option + " " + file + ": must be another file than that of " + otherOption);
+        }
+    }
+
     /** Refuses a file of {@code --json} that can't be written, so that no training is done in vain. */
     protected final void requireWritableJson() {
         OutputFile.requireWritable(commandLine(), "--json", json);

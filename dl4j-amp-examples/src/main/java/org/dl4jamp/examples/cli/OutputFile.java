@@ -39,7 +39,8 @@ public final class OutputFile {
         }
     }
 
-    private static ParameterException cannotWrite(CommandLine command, String option, Path file, IOException error) {
+    /** Returns the error of a file that can't be written. */
+    static ParameterException cannotWrite(CommandLine command, String option, Path file, Exception error) {
         return new ParameterException(command, option + " " + file + ": can't be written (" + error + ")", error);
     }
 

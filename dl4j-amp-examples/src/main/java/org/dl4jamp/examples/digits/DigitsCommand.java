@@ -8,8 +8,10 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.examples.cli.ComparisonCommand;
 import org.dl4jamp.examples.cli.PrecisionOptions;
+import org.dl4jamp.examples.cli.ReportOption;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** {@code amp digits}: accuracy on real data, in FP32 and in mixed precision. */
@@ -28,10 +30,15 @@ public final class DigitsCommand extends ComparisonCommand {
             description = "How often the training images are gone through (default: ${DEFAULT-VALUE}).")
     private int epochs;
 
+    @Mixin
+    private ReportOption report;
+
     @Override
     public Integer call() throws Exception {
         requireAtLeast("--epochs", epochs, 1);
         requireWritableJson();
+        requireOther("--report", report.file(), "--json", json());
+        report.begin(commandLine(), "cnn", "residual");
         PrecisionOptions.Choice choice = choose(newCnn());
 
         DigitsTraining training = new DigitsTraining(Digits.load(), epochs);
@@ -40,13 +47,14 @@ public final class DigitsCommand extends ComparisonCommand {
                 both(training, DigitsCommand::newResidual, "residual", choice));
         print(figures, choice);
         writeJson(figures);
+        report.end(commandLine());
         return ExitCode.OK;
     }
 
-    private static DigitsFigures.Network both(
+    private DigitsFigures.Network both(
             DigitsTraining training, Supplier<NeuralNetwork> network, String name, PrecisionOptions.Choice choice) {
         return new DigitsFigures.Network(
-                training.inFp32(network, name), training.inMixedPrecision(network, name, choice));
+                training.inFp32(network, name), training.inMixedPrecision(network, name, choice, report));
     }
 
     /** The configuration's seed gives it the same parameters each time. */

@@ -8,6 +8,7 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.examples.cli.PrecisionOptions;
 import org.dl4jamp.examples.cli.Progress;
+import org.dl4jamp.examples.cli.ReportOption;
 import org.nd4j.evaluation.classification.Evaluation;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.dataset.adapter.SingletonDataSetIterator;
@@ -43,11 +44,15 @@ final class DigitsTraining {
         return figures;
     }
 
-    /** Trains in mixed precision. */
-    DigitsFigures.Amp inMixedPrecision(Supplier<NeuralNetwork> network, String name, PrecisionOptions.Choice choice) {
+    /** Trains in mixed precision, with a report where one was asked for. */
+    DigitsFigures.Amp inMixedPrecision(
+            Supplier<NeuralNetwork> network, String name, PrecisionOptions.Choice choice, ReportOption reports) {
         NeuralNetwork net = network.get();
         try (MixedPrecision amp = PrecisionOptions.enable(net, choice.config())) {
-            double seconds = fit(net, name + " " + choice.title());
+            double seconds;
+            try (ReportOption.Attached report = reports.attach(net, name)) {
+                seconds = fit(net, name + " " + choice.title());
+            }
             return new DigitsFigures.Amp(
                     accuracy(net), seconds, amp.precision().name(), amp.engine(), amp.stepsSkipped(), amp.lossScale());
         } finally {

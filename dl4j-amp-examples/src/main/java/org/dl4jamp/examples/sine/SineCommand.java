@@ -8,9 +8,11 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.examples.cli.ComparisonCommand;
 import org.dl4jamp.examples.cli.OutputFile;
 import org.dl4jamp.examples.cli.PrecisionOptions;
+import org.dl4jamp.examples.cli.ReportOption;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** {@code amp sine}: the same network from the same parameters on the same data, in FP32 and in mixed precision. */
@@ -57,6 +59,9 @@ public final class SineCommand extends ComparisonCommand {
             description = "Where to draw the results, as PNG (default: ${DEFAULT-VALUE}).")
     private Path image;
 
+    @Mixin
+    private ReportOption report;
+
     @Override
     public Integer call() throws Exception {
         requireAtLeast("--size", size, 2);
@@ -65,12 +70,10 @@ public final class SineCommand extends ComparisonCommand {
         requireAtLeast("--iterations", iterations, 1);
         OutputFile.requireWritable(commandLine(), "--image", image);
         requireWritableJson();
-        if (json() != null
-                && json().toAbsolutePath()
-                        .normalize()
-                        .equals(image.toAbsolutePath().normalize())) {
-            throw wrong("--json " + json() + ": must be another file than that of --image");
-        }
+        requireOther("--json", json(), "--image", image);
+        requireOther("--report", report.file(), "--image", image);
+        requireOther("--report", report.file(), "--json", json());
+        report.begin(commandLine());
 
         SineGrid grid = SineGrid.ofSize(size);
         MultiLayerConfiguration configuration = SineNetwork.configuration(size, hidden, layers);
@@ -83,13 +86,14 @@ public final class SineCommand extends ComparisonCommand {
         SineTraining training = new SineTraining(configuration, initialParameters, grid, iterations);
         training.warmUp();
         SineTraining.Outcome<SineFigures.Fp32> fp32 = training.inFp32();
-        SineTraining.Outcome<SineFigures.Amp> amp = training.inMixedPrecision(choice);
+        SineTraining.Outcome<SineFigures.Amp> amp = training.inMixedPrecision(choice, report);
 
         SineFigures figures = SineFigures.of(fp32.figures(), amp.figures());
         print(figures, choice);
         writeJson(figures);
         OutputFile.write(commandLine(), "--image", image, new SineImage(grid, fp32, amp, choice.title()).png());
         out().println("Image: " + image);
+        report.end(commandLine());
         out().flush();
         return ExitCode.OK;
     }

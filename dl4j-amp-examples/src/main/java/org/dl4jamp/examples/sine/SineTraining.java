@@ -5,6 +5,7 @@ import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.examples.cli.PrecisionOptions;
 import org.dl4jamp.examples.cli.Progress;
+import org.dl4jamp.examples.cli.ReportOption;
 import org.dl4jamp.examples.measure.HeldMemory;
 import org.dl4jamp.examples.measure.MeasuredTraining;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -48,11 +49,12 @@ record SineTraining(MultiLayerConfiguration configuration, INDArray initialParam
         return new Outcome<>(training, SineFigures.Fp32.of(training), output);
     }
 
-    /** Trains in mixed precision. */
-    Outcome<SineFigures.Amp> inMixedPrecision(PrecisionOptions.Choice choice) {
+    /** Trains in mixed precision, with a report where one was asked for. */
+    Outcome<SineFigures.Amp> inMixedPrecision(PrecisionOptions.Choice choice, ReportOption reports) {
         HeldMemory memory = HeldMemory.baseline();
         MultiLayerNetwork network = newNetwork();
-        try (MixedPrecision amp = MixedPrecision.enable(network, choice.config())) {
+        try (MixedPrecision amp = MixedPrecision.enable(network, choice.config());
+                ReportOption.Attached report = reports.attach(network, "")) {
             MeasuredTraining training = train(network, memory, choice.title());
             return new Outcome<>(training, SineFigures.Amp.of(training, amp), output(network));
         } finally {

@@ -42,7 +42,7 @@ public record Host(
     }
 
     /** Asks the operating system. The processor's instruction sets are known on Linux only. */
-    static Host ofThisMachine() {
+    public static Host ofThisMachine() {
         OperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
         List<String> memory = lines(MEMORY_INFO);
         return of(
