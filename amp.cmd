@@ -7,6 +7,7 @@ rem
 rem AMP_PROFILE      the backend: empty for ND4J's CPU backend, cuda or cuda-ptx
 rem AMP_MAVEN_ARGS   more arguments for the build, such as "-Dnd4j.cuda.version=12.9 -Ddl4j.version=1.0.0-SNAPSHOT"
 rem AMP_JAVA_OPTS    options for the JVM, such as "-Xmx8g"
+rem AMP_CLASS_PATH   more jars and folders of classes, such as those of your own layers in a saved model
 setlocal
 set "ROOT=%~dp0"
 set "ROOT=%ROOT:~0,-1%"
@@ -92,6 +93,7 @@ if defined JAVA_HOME set "JAVA=%JAVA_HOME%\bin\java"
 if defined SPARKPATH goto sparkpath
 rem In the environment, because a command line would be too short for it.
 for /f "usebackq delims=" %%c in ("%TARGET%\classpath.txt") do set "CLASSPATH=%TARGET%\classes;%%c"
+if defined AMP_CLASS_PATH set "CLASSPATH=%CLASSPATH%;%AMP_CLASS_PATH%"
 goto java
 
 :sparkpath

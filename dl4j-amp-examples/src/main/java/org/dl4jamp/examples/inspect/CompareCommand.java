@@ -12,6 +12,7 @@ import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.examples.cli.BadInputException;
 import org.dl4jamp.examples.cli.OutputFile;
 import org.dl4jamp.examples.cli.PrecisionOptions;
+import org.dl4jamp.examples.cli.RuleOptions;
 import org.dl4jamp.inspect.compare.Comparison;
 import org.dl4jamp.inspect.compare.data.BatchSettings;
 import org.dl4jamp.inspect.compare.data.CsvBatches;
@@ -119,6 +120,9 @@ public final class CompareCommand implements Callable<Integer> {
     @Mixin
     private PrecisionOptions precisionOptions;
 
+    @Mixin
+    private RuleOptions rules;
+
     @Spec
     private CommandSpec spec;
 
@@ -136,7 +140,7 @@ public final class CompareCommand implements Callable<Integer> {
         try {
             Model network = ModelFile.read(model);
             List<MultiDataSet> all = batches(network);
-            comparison = Comparison.run(network, config(network), all);
+            comparison = Comparison.run(network, rules.in(config(network)), all);
         } catch (AmpException e) {
             throw new BadInputException(e, verbose);
         }

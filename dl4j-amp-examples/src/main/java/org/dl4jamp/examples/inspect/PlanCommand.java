@@ -12,6 +12,7 @@ import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.examples.cli.BadInputException;
 import org.dl4jamp.examples.cli.OutputFile;
 import org.dl4jamp.examples.cli.PrecisionOptions;
+import org.dl4jamp.examples.cli.RuleOptions;
 import org.dl4jamp.inspect.drawing.PlanDrawing;
 import org.dl4jamp.inspect.model.ModelFile;
 import org.dl4jamp.inspect.plan.NetworkPlan;
@@ -71,6 +72,9 @@ public final class PlanCommand implements Callable<Integer> {
     @Mixin
     private PrecisionOptions precisionOptions;
 
+    @Mixin
+    private RuleOptions rules;
+
     @Option(names = "--json", paramLabel = "FILE", description = "Where to write the plan as JSON; - prints it.")
     private Path json;
 
@@ -94,8 +98,8 @@ public final class PlanCommand implements Callable<Integer> {
         try {
             Model model = ModelFile.read(file);
             saved = ModelFile.settings(file, model);
-            AmpConfig config = precisionOptions.in(
-                    saved.orElseGet(AmpConfig::defaults), spec.commandLine().getParseResult());
+            AmpConfig config = rules.in(precisionOptions.in(
+                    saved.orElseGet(AmpConfig::defaults), spec.commandLine().getParseResult()));
             plan = new PlanMaker()
                     .batch(batch)
                     .timesteps(timesteps)

@@ -206,6 +206,7 @@ class CompareCommandTest {
         "MODEL --data=x.csv --random, mutually exclusive",
         "MODEL --precision=fp8, but was 'fp8'",
         "MODEL --engine=abacus, abacus",
+        "MODEL --keep-full=none, none",
         "MODEL --input=4;4, --input 4;4",
         "MODEL --json=no/such/x.json, can't be written",
         "MODEL --html=no/such/x.html, can't be written",

@@ -100,6 +100,25 @@ class PlanCommandTest {
     }
 
     @Test
+    void rulesComeBehindThoseOfTheModel() throws IOException {
+        assertEquals(0, run(mlp(), "--engine=nd4j", "--precision=half", "--keep-full=layer0", "--json=-"));
+        assertEquals(
+                "FLOAT",
+                new ObjectMapper()
+                        .readTree(out.toString())
+                        .at("/layers/0/precision")
+                        .asText());
+        out.getBuffer().setLength(0);
+        assertEquals(0, run(mlp(), "--engine=nd4j", "--precision=half", "--lower=layer[01]", "--json=-"));
+        assertEquals(
+                "HALF",
+                new ObjectMapper()
+                        .readTree(out.toString())
+                        .at("/layers/1/precision")
+                        .asText());
+    }
+
+    @Test
     void anImagesSizeHasToBeGiven() throws IOException {
         Path cnn =
                 save(network(new ConvolutionLayer.Builder(3, 3).nIn(3).nOut(4).build(), new GlobalPoolingLayer()));
@@ -117,6 +136,8 @@ class PlanCommandTest {
         "--svg=no/such/folder/x.svg, can't be written",
         "--png=., can't be written",
         "--engine=abacus, abacus",
+        "--keep-full=none.*, none.*",
+        "--lower=(, '('",
     })
     void wrongOptionsAreRefused(String option, String message) throws IOException {
         refuses(message, mlp(), option);

@@ -46,8 +46,8 @@ final class Batches {
     }
 
     /**
-     * Runs them in mixed precision. The first time it's done with layers in half precision, they are also run in stock
-     * DL4J with the weights of these layers rounded; that is what all results are set beside.
+     * Runs them in mixed precision. The first time with layers in half precision they are also run in stock DL4J, with
+     * the weights of these layers rounded. All results are set beside those.
      *
      * @throws org.dl4jamp.precision.AmpException if it can't be enabled with these settings
      */

@@ -208,7 +208,7 @@ final class ComparedNetwork {
         return gradients;
     }
 
-    /** What is left of randomness, such as in activation functions, draws the same numbers in each pass. */
+    /** Runs a pass. Randomness that is left, such as in activation functions, draws the same numbers in each. */
     private static void inRepeatableRandomness(Runnable pass) {
         Random random = Nd4j.getRandom();
         long root = random.rootState();

@@ -29,8 +29,8 @@ public record LayerComparison(
         Optional<NumberRange> inputGradients,
         List<ParameterComparison> parameters) {
     /**
-     * Returns the share of its numbers in half precision that twice their magnitude would overflow, or that have
-     * overflowed: of its activations or of the gradients of its input, whichever is larger.
+     * Returns the share of its numbers in half precision that have overflowed, or would at twice their magnitude. It's
+     * that of its activations or of the gradients of its input, whichever is larger.
      */
     public double nearOverflow() {
         return Math.max(

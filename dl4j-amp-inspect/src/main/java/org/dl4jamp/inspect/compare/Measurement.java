@@ -6,7 +6,7 @@ import org.dl4jamp.inspect.compare.numbers.Difference;
 import org.dl4jamp.policy.PrecisionPlan;
 
 /**
- * What the batches gave with one policy.
+ * The figures of the batches with one policy.
  *
  * @param plan the plan that they were run with
  * @param engine the engine's name

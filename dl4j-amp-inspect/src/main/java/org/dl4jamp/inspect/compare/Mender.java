@@ -26,7 +26,7 @@ import org.dl4jamp.precision.Precision;
  * <p>Begins no trial when those before have taken half a minute.
  */
 final class Mender {
-    /** How often one more place is kept in FP32. */
+    /** The number of places that are kept in FP32 at most. */
     private static final int MOST_KEPT = 4;
 
     /** The part of an error that is left by a policy that helps, at most. */

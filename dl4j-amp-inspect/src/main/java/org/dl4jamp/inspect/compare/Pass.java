@@ -4,7 +4,7 @@ import java.util.Map;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * What a forward and backward pass of one batch computed. The arrays are copies outside of workspaces.
+ * The results of a forward and backward pass of one batch. The arrays are copies outside of workspaces.
  *
  * @param activations the outputs of layers and vertices by name, in the types that they have in the network
  * @param gradients of the parameters of each layer or vertex, by its name and the parameter's: true gradients of the

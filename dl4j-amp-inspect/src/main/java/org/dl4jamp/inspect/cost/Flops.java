@@ -3,6 +3,7 @@ package org.dl4jamp.inspect.cost;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Set;
+import org.deeplearning4j.nn.conf.graph.AttentionVertex;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
 import org.deeplearning4j.nn.conf.graph.FrozenVertex;
 import org.deeplearning4j.nn.conf.graph.GraphVertex;
@@ -70,6 +71,9 @@ public final class Flops {
         if (vertex instanceof ElementWiseVertex elementWise) {
             boolean average = elementWise.getOp() == ElementWiseVertex.Op.Average;
             return OptionalLong.of(output.elements() * (average ? inputs.size() : inputs.size() - 1));
+        }
+        if (vertex instanceof AttentionVertex attention) {
+            return OptionalLong.of(ComposedFlops.of(attention, inputs));
         }
         if (vertex instanceof ScaleVertex || vertex instanceof ShiftVertex) {
             return OptionalLong.of(output.elements());

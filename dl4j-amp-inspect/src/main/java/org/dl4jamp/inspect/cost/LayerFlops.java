@@ -3,6 +3,8 @@ package org.dl4jamp.inspect.cost;
 import java.util.Arrays;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.AbstractLSTM;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
@@ -25,6 +27,7 @@ import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.GravesBidirectionalLSTM;
 import org.deeplearning4j.nn.conf.layers.GravesLSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
 import org.deeplearning4j.nn.conf.layers.LocallyConnected1D;
 import org.deeplearning4j.nn.conf.layers.LocallyConnected2D;
 import org.deeplearning4j.nn.conf.layers.LossLayer;
@@ -54,7 +57,9 @@ import org.deeplearning4j.nn.conf.layers.objdetect.Yolo2OutputLayer;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.conf.layers.util.MaskLayer;
+import org.deeplearning4j.nn.conf.layers.variational.VariationalAutoencoder;
 import org.deeplearning4j.nn.conf.layers.wrapper.BaseWrapperLayer;
+import org.deeplearning4j.nn.conf.ocnn.OCNNOutputLayer;
 import org.dl4jamp.policy.LayerTable;
 
 /** The formulas of layers, for one example. */
@@ -105,7 +110,8 @@ final class LayerFlops {
             return OptionalLong.of(0);
         }
         OptionalLong products = products(layer, in, out);
-        return products.isPresent() ? products : valueByValue(layer, in, out);
+        OptionalLong composed = products.isPresent() ? products : ComposedFlops.of(layer, in, out);
+        return composed.isPresent() ? composed : valueByValue(layer, in, out);
     }
 
     private static OptionalLong bidirectional(Bidirectional layer, Shape in) {
@@ -124,6 +130,12 @@ final class LayerFlops {
         if (layer instanceof DenseLayer dense) {
             long norm = dense.hasLayerNorm() ? 2 * in.positions() * dense.getNOut() : 0;
             return dense(in.positions(), dense.getNIn(), dense.getNOut(), dense.hasBias(), norm);
+        }
+        if (layer instanceof VariationalAutoencoder encoder) {
+            return OptionalLong.of(encoder(encoder, in.positions()));
+        }
+        if (layer instanceof OCNNOutputLayer one) {
+            return OptionalLong.of(2 * in.positions() * one.getHiddenSize() * (one.getNIn() + 1));
         }
         if (layer instanceof AutoEncoder encoder) {
             return dense(in.positions(), encoder.getNIn(), encoder.getNOut(), true, 0);
@@ -152,6 +164,10 @@ final class LayerFlops {
         if (layer instanceof BatchNormalization || layer instanceof ElementWiseMultiplicationLayer) {
             return OptionalLong.of(2 * out.elements());
         }
+        if (layer instanceof LocalResponseNormalization norm) {
+            // A square, sums over channels, a factor, an addition and a product; the power is a function.
+            return OptionalLong.of(out.elements() * ((long) norm.getN() + 4));
+        }
         if (layer instanceof PReLULayer) {
             return OptionalLong.of(out.elements());
         }
@@ -174,12 +190,26 @@ final class LayerFlops {
     }
 
     private static OptionalLong pooled(PoolingType type, long values) {
-        return type == PoolingType.PNORM ? OptionalLong.empty() : OptionalLong.of(values);
+        // Powers and their sums; the root is a function.
+        return OptionalLong.of(type == PoolingType.PNORM ? 2 * values : values);
     }
 
     private static long kernel(SubsamplingLayer pooling, Shape out) {
         boolean sequence = out.type().getType() == InputType.Type.RNN;
         return sequence ? pooling.getKernelSize()[0] : product(pooling.getKernelSize());
+    }
+
+    /** Returns the operations of the layers that lead to the means of the hidden state, which are the output. */
+    private static long encoder(VariationalAutoencoder layer, long rows) {
+        long operations = 0;
+        long nIn = layer.getNIn();
+        for (long nOut : LongStream.concat(
+                        IntStream.of(layer.getEncoderLayerSizes()).asLongStream(), LongStream.of(layer.getNOut()))
+                .toArray()) {
+            operations += rows * nOut * (2 * nIn + 1);
+            nIn = nOut;
+        }
+        return operations;
     }
 
     private static OptionalLong dense(long positions, long nIn, long nOut, boolean bias, long more) {

@@ -1,7 +1,7 @@
 package org.dl4jamp.inspect.machine;
 
 /**
- * What a machine offers, and what dl4j-amp does there. Plain values: Jackson writes them as they are.
+ * A machine, and the choices of dl4j-amp there. Plain values: Jackson writes them as they are.
  *
  * <pre>{@code
  * MachineReport here = MachineReport.ofThisProcess();

@@ -9,7 +9,7 @@ import org.dl4jamp.inspect.settings.Settings;
 import org.dl4jamp.inspect.settings.Surroundings;
 
 /**
- * What can be said of a machine before ND4J is loaded.
+ * A machine as it is seen before ND4J is loaded.
  *
  * @param host operating system, processors, memory
  * @param java the JVM of this process

@@ -3,7 +3,7 @@ package org.dl4jamp.inspect.speed;
 import java.util.List;
 
 /**
- * What training of one kind of network takes.
+ * The times of training one kind of network.
  *
  * @param key {@code dense}, {@code convolutions} or {@code lstm}
  * @param kind the kind of network, in words

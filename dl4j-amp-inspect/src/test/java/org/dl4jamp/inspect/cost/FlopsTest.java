@@ -26,7 +26,6 @@ import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.GravesLSTM;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
 import org.deeplearning4j.nn.conf.layers.LocallyConnected2D;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
@@ -171,8 +170,7 @@ class FlopsTest {
     }
 
     @Test
-    void whatHasNoFormulaIsUnknown() {
-        assertEquals(OptionalLong.empty(), known(new LocalResponseNormalization.Builder().build(), IMAGE));
+    void aLayerOfAUsersIsUnknown() {
         Own own = new Own();
         own.setNIn(3);
         own.setNOut(4);
