@@ -74,8 +74,9 @@ final class Judge {
         Optional<Trial> best = mender.best();
         sentences.add("The weakest layer is " + quoted(weak.layer()) + ": " + what(mixed, weak) + ".");
         if (best.isEmpty()) {
-            sentences.add("None of the other policies that were run with these batches makes it much better: "
-                    + String.join(", ", trials.stream().map(Trial::line).toList()) + ".");
+            sentences.add(
+                    "None of the other policies that were run with these batches, which are listed below, makes it"
+                            + " much better.");
             return new Verdict(Verdict.Kind.NOT_MENDED, sentences, Optional.of(weak.name()), Optional.empty(), trials);
         }
         Trial trial = best.get();

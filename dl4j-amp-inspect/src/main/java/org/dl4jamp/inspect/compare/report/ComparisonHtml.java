@@ -20,17 +20,17 @@ public final class ComparisonHtml {
 
     private static final String STYLE = """
             :root { color-scheme: light dark; }
-            body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 0 auto; padding: 1rem; }
+            body { font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 0 auto; padding: 1rem; }
+            body { overflow-wrap: anywhere; }
             h1 { font-size: 1.4rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
             .verdict { border-left: .4rem solid #c62828; padding: .1rem 1rem; background: #8881; }
             .verdict.good { border-color: #2e7d32; } .verdict.neutral { border-color: #f9a825; }
-            code { overflow-wrap: anywhere; }
             .scroll { overflow-x: auto; }
             table { border-collapse: collapse; font-size: .85rem; }
             th, td { padding: .2rem .6rem; text-align: right; white-space: nowrap; border-bottom: 1px solid #8884; }
             th:first-child, td:first-child { text-align: left; }
             details { border-bottom: 1px solid #8884; padding: .5rem 0; }
-            summary { cursor: pointer; overflow-wrap: anywhere; }
+            summary { cursor: pointer; }
             .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)); gap: 1rem; }
             figure { margin: .5rem 0; } figcaption { font-size: .85rem; }
             svg { width: 100%; height: auto; border: 1px solid #8884; }
