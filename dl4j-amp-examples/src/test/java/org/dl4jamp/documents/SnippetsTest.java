@@ -36,13 +36,20 @@ class SnippetsTest {
             static AmpConfig config;
             static MixedPrecision amp;
             static int epochs;
+            static ParallelWrapper wrapper;
+            static StatsStorage storage;
             """;
+
+    private static final List<String> MODULES =
+            List.of("dl4j-amp-core", "dl4j-amp-inspect", "dl4j-amp-listeners", "dl4j-amp-parallel", "dl4j-amp-ui");
 
     private static final List<String> IMPORTS_OF_DL4J = List.of(
             "java.io.File",
             "java.nio.file.Files",
             "java.nio.file.Path",
             "java.util.*",
+            "org.deeplearning4j.core.storage.StatsStorage",
+            "org.deeplearning4j.core.storage.impl.RemoteUIStatsStorageRouter",
             "org.deeplearning4j.nn.conf.MultiLayerConfiguration",
             "org.deeplearning4j.nn.conf.layers.*",
             "org.deeplearning4j.nn.multilayer.MultiLayerNetwork",
@@ -50,6 +57,9 @@ class SnippetsTest {
             "org.deeplearning4j.parallelism.ParallelInference",
             "org.deeplearning4j.parallelism.ParallelWrapper",
             "org.deeplearning4j.parallelism.ParallelWrapper.TrainingMode",
+            "org.deeplearning4j.ui.model.stats.StatsListener",
+            "org.deeplearning4j.ui.model.storage.FileStatsStorage",
+            "org.deeplearning4j.ui.model.storage.InMemoryStatsStorage",
             "org.nd4j.linalg.api.buffer.DataType",
             "org.nd4j.linalg.api.ndarray.INDArray",
             "org.nd4j.linalg.dataset.DataSet",
@@ -105,7 +115,7 @@ class SnippetsTest {
 
     private static String imports() throws IOException {
         Set<String> packages = new TreeSet<>();
-        for (String module : List.of("dl4j-amp-core", "dl4j-amp-inspect", "dl4j-amp-listeners", "dl4j-amp-parallel")) {
+        for (String module : MODULES) {
             Path sources = Page.ROOT.resolve(module).resolve("src/main/java");
             try (Stream<Path> files = Files.walk(sources)) {
                 files.filter(file -> file.toString().endsWith(".java") && !file.endsWith("package-info.java"))
