@@ -55,29 +55,23 @@ public final class InferenceMode implements AutoCloseable {
 
     static InferenceMode enter(Model network, AmpConfig config) {
         AmpException.ifNull(config, "config", "an AmpConfig, such as AmpConfig.defaults()");
-        config.lossScaler().ifPresent(scaler -> refuse("lossScaler(" + scaler + ")", "no loss is scaled"));
+        config.lossScaler().ifPresent(scaler -> refuse(true, "lossScaler(" + scaler + ")", "no loss is scaled"));
         String why = "there is no gradient";
-        config.gradientPenalty().ifPresent(penalty -> refuse("gradientPenalty(" + penalty + ")", why));
-        if (config.accumulate() > 1) {
-            refuse("accumulate(" + config.accumulate() + ")", why);
-        }
-        if (config.layerScales()) {
-            refuse("layerScales(true)", why);
-        }
-        if (config.selfHealing()) {
-            refuse("selfHealing(true)", why);
-        }
-        config.clipGradientNorm().ifPresent(norm -> refuse("clipGradientNorm(" + norm + ")", why));
-        config.clipGradientValue().ifPresent(value -> refuse("clipGradientValue(" + value + ")", why));
-        if (config.measuresGradientNorm()) {
-            refuse("measureGradientNorm(true)", why);
-        }
+        config.gradientPenalty().ifPresent(penalty -> refuse(true, "gradientPenalty(" + penalty + ")", why));
+        refuse(config.accumulate() > 1, "accumulate(" + config.accumulate() + ")", why);
+        refuse(config.layerScales(), "layerScales(true)", why);
+        refuse(config.selfHealing(), "selfHealing(true)", why);
+        config.clipGradientNorm().ifPresent(norm -> refuse(true, "clipGradientNorm(" + norm + ")", why));
+        config.clipGradientValue().ifPresent(value -> refuse(true, "clipGradientValue(" + value + ")", why));
+        refuse(config.measuresGradientNorm(), "measureGradientNorm(true)", why);
         return begin(network, config);
     }
 
-    private static void refuse(String setting, String why) {
-        throw new AmpException("config: " + setting + " is for training; in inference mode " + why
-                + ". Leave it out of the settings that MixedPrecision.inference is given");
+    private static void refuse(boolean isSet, String setting, String why) {
+        if (isSet) {
+            throw new AmpException("config: " + setting + " is for training; in inference mode " + why
+                    + ". Leave it out of the settings that MixedPrecision.inference is given");
+        }
     }
 
     /** Enters inference mode with settings that may be those of training. */

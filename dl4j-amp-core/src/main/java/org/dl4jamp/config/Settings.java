@@ -123,33 +123,21 @@ final class Settings implements Cloneable {
         StringBuilder calls = new StringBuilder("AmpConfig.builder().precision(" + precision + ").optLevel(" + optLevel
                 + ").engine(\"" + engine + "\")");
         rules.forEach(rule -> calls.append("." + rule.describe()));
-        if (lossScaler != null) {
-            calls.append(".lossScaler(" + lossScaler + ")");
-        }
-        if (sharedLossScale != null) {
-            calls.append(".sharedLossScale(" + sharedLossScale + ")");
-        }
-        if (scaleSearch != AmpConfig.DEFAULT_SCALE_SEARCH) {
-            calls.append(".scaleSearch(" + scaleSearch + ")");
-        }
-        if (gradientPenalty != null) {
-            calls.append(".gradientPenalty(" + gradientPenalty + ")");
-        }
-        if (microBatches > 1) {
-            calls.append(".accumulate(" + microBatches + ", PartialGroup." + partialGroup + ")");
-        }
+        calls.append(call(lossScaler != null, "lossScaler(" + lossScaler + ")"))
+                .append(call(sharedLossScale != null, "sharedLossScale(" + sharedLossScale + ")"))
+                .append(call(scaleSearch != AmpConfig.DEFAULT_SCALE_SEARCH, "scaleSearch(" + scaleSearch + ")"))
+                .append(call(gradientPenalty != null, "gradientPenalty(" + gradientPenalty + ")"))
+                .append(call(microBatches > 1, "accumulate(" + microBatches + ", PartialGroup." + partialGroup + ")"));
         clipGradientNorm.ifPresent(norm -> calls.append(".clipGradientNorm(" + norm + ")"));
         clipGradientValue.ifPresent(value -> calls.append(".clipGradientValue(" + value + ")"));
-        if (measuresGradientNorm) {
-            calls.append(".measureGradientNorm(true)");
-        }
-        if (layerScales) {
-            calls.append(".layerScales(true)");
-        }
-        if (selfHealing) {
-            calls.append(".selfHealing(true)");
-        }
+        calls.append(call(measuresGradientNorm, "measureGradientNorm(true)"))
+                .append(call(layerScales, "layerScales(true)"))
+                .append(call(selfHealing, "selfHealing(true)"));
         return calls.append(".maxConsecutiveSkips(" + maxConsecutiveSkips + ").build()")
                 .toString();
+    }
+
+    private static String call(boolean isSet, String call) {
+        return isSet ? "." + call : "";
     }
 }
