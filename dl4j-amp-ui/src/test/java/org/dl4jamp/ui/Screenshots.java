@@ -2,17 +2,24 @@ package org.dl4jamp.ui;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.LongStream;
+import org.deeplearning4j.core.storage.StatsStorage;
+import org.deeplearning4j.datasets.iterator.ExistingDataSetIterator;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.parallelism.ParallelWrapper;
+import org.deeplearning4j.parallelism.ParallelWrapper.TrainingMode;
 import org.deeplearning4j.ui.model.storage.InMemoryStatsStorage;
-import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.parallel.AmpReplicas;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.learning.config.Adam;
 
 /**
@@ -74,7 +81,7 @@ class Screenshots {
     }
 
     @Test
-    void twoReplicas() throws IOException {
+    void twoReplicasOfAParallelWrapper() throws Exception {
         InMemoryStatsStorage storage = new InMemoryStatsStorage();
         try (Browser browser = Browser.open();
                 AmpUi ui = AmpUi.builder().port(0).start().attach(storage)) {
@@ -82,20 +89,25 @@ class Screenshots {
             browser.resize(Browser.LAPTOP, LAPTOP_HEIGHT);
             browser.until(() -> browser.isShown("#empty"));
             browser.screenshot(FOLDER.resolve("empty.png"));
-            for (int replica = 0; replica < 2; replica++) {
-                MultiLayerNetwork network = network();
-                MixedPrecision.enable(
-                        network,
-                        Training.half(replica == 0 ? 0x1p10 : 0x1p22, 12).build());
-                network.setListeners(
-                        new MixedPrecisionStatsListener(storage, 2, "replicas", "0a1b2c3d4e5f_thread_" + replica));
-                for (int i = 0; i < 150; i++) {
-                    network.fit(Training.batch(2 * i + replica));
-                }
-            }
+            train(storage);
             browser.until(() -> browser.count("#workers tr.choice") == 2);
             takeWhole(browser, "replicas-laptop.png", Browser.LAPTOP);
             takeWhole(browser, "replicas-phone.png", Browser.PHONE);
+        }
+    }
+
+    private static void train(StatsStorage storage) throws Exception {
+        List<DataSet> batches =
+                LongStream.range(0, 300).mapToObj(Training::batch).toList();
+        try (ParallelWrapper wrapper = new ParallelWrapper.Builder<>(network())
+                        .workers(2)
+                        .trainingMode(TrainingMode.AVERAGING)
+                        .averagingFrequency(1)
+                        .build();
+                AmpReplicas amp =
+                        AmpReplicas.installIn(wrapper, Training.half(0x1p22, 12).build())) {
+            wrapper.setListeners(storage, new MixedPrecisionStatsListener(null, 2, "replicas", "source"));
+            wrapper.fit(new ExistingDataSetIterator(batches));
         }
     }
 
