@@ -110,9 +110,9 @@ final class Browser implements AutoCloseable {
         return digits.isEmpty() ? -1 : Double.parseDouble(digits);
     }
 
-    /** Waits until something is so, ten seconds at most. */
+    /** Waits until something is so, a minute at most. */
     void until(BooleanSupplier condition) {
-        until(condition, 10);
+        until(condition, 60);
     }
 
     void until(BooleanSupplier condition, int seconds) {

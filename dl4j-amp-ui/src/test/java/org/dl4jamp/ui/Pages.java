@@ -17,7 +17,7 @@ final class Pages {
 
     private static HttpRequest.Builder request(int port, String path) {
         return HttpRequest.newBuilder(URI.create("http://localhost:" + port + path))
-                .timeout(Duration.ofSeconds(10));
+                .timeout(Duration.ofSeconds(60));
     }
 
     static HttpResponse<String> get(int port, String path) {
