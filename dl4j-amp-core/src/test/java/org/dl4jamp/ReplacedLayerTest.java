@@ -3,6 +3,7 @@ package org.dl4jamp;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -15,6 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.ops.transforms.Transforms;
 
 /**
  * Inputs that layers get after they were replaced: a pass of another thread may have read a layer from the network just
@@ -57,6 +59,18 @@ class ReplacedLayerTest {
         Layer mixed = network.getOutputLayer();
         amp.close();
         assertReachesTheNetworksOwn(mixed);
+    }
+
+    /** The layer that the network has in the pause is called next, and was given nothing itself. */
+    @Test
+    void aPassGoesOnInAPauseWithTheInputOfTheLayerThatWasReplaced() {
+        Layer mixed = network.getOutputLayer();
+        INDArray expected = Transforms.softmax(input.mmul(own.getParam("W")).addRowVector(own.getParam("b")));
+        try (Pause pause = amp.pause()) {
+            mixed.setInput(input, LayerWorkspaceMgr.noWorkspaces());
+            INDArray output = network.getOutputLayer().activate(false, LayerWorkspaceMgr.noWorkspaces());
+            assertTrue(expected.equalsWithEps(output, 1e-6), () -> expected + " and " + output);
+        }
     }
 
     /** Another pass that the network's own layers compute would take it for its own. */

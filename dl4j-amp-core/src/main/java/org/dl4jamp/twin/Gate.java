@@ -23,7 +23,7 @@ import org.dl4jamp.precision.AmpException;
  * }</pre>
  */
 public final class Gate {
-    /** The turn of a wrapper that takes part in no pass: it always computes. */
+    /** The turn of a wrapper that takes part in no pass: it computes whatever it's given itself. */
     public static final int NO_TURN = -1;
 
     /** Until it's closed, no other thread is inside. */
@@ -142,7 +142,7 @@ public final class Gate {
             return own;
         }
         if (turn == NO_TURN) {
-            return ours;
+            return givenBefore ? own : ours;
         }
         Thread thread = Thread.currentThread();
         if (open && turn <= first && !givenBefore) {
