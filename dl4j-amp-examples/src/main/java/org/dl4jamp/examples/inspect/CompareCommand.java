@@ -133,8 +133,11 @@ public final class CompareCommand implements Callable<Integer> {
         requireAtLeastOne("--batches", batches);
         requireAtLeastOne("--timesteps", timesteps);
         boolean jsonToFile = json != null && !json.equals(STANDARD_OUTPUT);
-        OutputFile.requireWritable(command, "--json", jsonToFile ? json : null);
-        OutputFile.requireWritable(command, "--html", html);
+        CommandFiles files = new CommandFiles(command);
+        files.reads(model);
+        files.reads(source.data);
+        files.writes("--json", jsonToFile ? json : null);
+        files.writes("--html", html);
         Comparison comparison;
         String data = source.isRandom() ? "random, seed " + seed : source.data.toString();
         try {

@@ -3,7 +3,6 @@ package org.dl4jamp.examples.inspect;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -118,33 +117,17 @@ public final class PlanCommand implements Callable<Integer> {
     private void requireUsable() {
         requireAtLeastOne("--batch", batch);
         requireAtLeastOne("--timesteps", timesteps);
-        List<Path> files = new ArrayList<>(List.of(file.toAbsolutePath().normalize()));
-        require("--json", STANDARD_OUTPUT.equals(json) ? null : json, files);
-        require("--svg", svg, files);
-        require("--png", png, files);
+        CommandFiles files = new CommandFiles(spec.commandLine());
+        files.reads(file);
+        files.writes("--json", STANDARD_OUTPUT.equals(json) ? null : json);
+        files.writes("--svg", svg);
+        files.writes("--png", png);
     }
 
     private void requireAtLeastOne(String option, int value) {
         if (value < 1) {
-            throw wrong(option + " " + value + ": must be at least 1");
+            throw new ParameterException(spec.commandLine(), option + " " + value + ": must be at least 1");
         }
-    }
-
-    /** Refuses an output that can't be written, or that is the model or another output. */
-    private void require(String option, Path output, List<Path> taken) {
-        if (output == null) {
-            return;
-        }
-        Path path = output.toAbsolutePath().normalize();
-        if (taken.contains(path)) {
-            throw wrong(option + " " + output + ": must be another file than the model and the other outputs");
-        }
-        taken.add(path);
-        OutputFile.requireWritable(spec.commandLine(), option, output);
-    }
-
-    private ParameterException wrong(String message) {
-        return new ParameterException(spec.commandLine(), message);
     }
 
     private void write(NetworkPlan plan) throws IOException {

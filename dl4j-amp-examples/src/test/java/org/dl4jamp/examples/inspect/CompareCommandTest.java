@@ -210,6 +210,9 @@ class CompareCommandTest {
         "MODEL --input=4;4, --input 4;4",
         "MODEL --json=no/such/x.json, can't be written",
         "MODEL --html=no/such/x.html, can't be written",
+        "MODEL --html=MODEL, must be another file",
+        "MODEL --json=same --html=same, must be another file",
+        "MODEL --data=same.csv --json=same.csv, must be another file",
         "none.zip, none.zip: no such file",
         "'', Missing required parameter",
     })
