@@ -15,11 +15,8 @@ import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.api.java.function.FlatMapFunction;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.deeplearning4j.optimize.listeners.ScoreIterationListener;
-import org.deeplearning4j.spark.api.RDDTrainingApproach;
-import org.deeplearning4j.spark.api.Repartition;
 import org.deeplearning4j.spark.impl.multilayer.SparkDl4jMultiLayer;
 import org.deeplearning4j.spark.parameterserver.pw.SharedTrainingWrapper;
-import org.deeplearning4j.spark.parameterserver.training.SharedTrainingMaster;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.Precision;
@@ -139,15 +136,11 @@ class ChangedListenersTest {
     }
 
     private SparkDl4jMultiLayer inTasksAsGiven() {
-        SharedTrainingMaster master = SharedGradients.builder(1)
-                .rddTrainingApproach(RDDTrainingApproach.Direct)
-                .repartitioner(null)
-                .repartitionData(Repartition.Never)
-                .build();
-        return new SparkDl4jMultiLayer(context, MixedPrecision.configure(Blobs.network(), Blobs.half()), master);
+        return new SparkDl4jMultiLayer(
+                context, MixedPrecision.configure(Blobs.network(), Blobs.half()), SharedGradients.tasksAsGiven());
     }
 
-    /** For fits without the listener: their tasks have no turns, and DL4J's may wait for each other for ever. */
+    /** For fits without the listener: see {@link SharedGradients#tasksAsGiven}. */
     private JavaRDD<DataSet> oneTask() {
         return context.parallelize(Blobs.batches(BATCHES, 1), 1);
     }

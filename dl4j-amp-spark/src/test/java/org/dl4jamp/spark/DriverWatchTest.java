@@ -101,7 +101,7 @@ class DriverWatchTest {
     @Test
     void hookThatASharedTrainingMasterKeepsToItselfIsWarnedOf() {
         SparkAmp amp = SparkAmp.on(context);
-        SharedTrainingMaster master = SharedGradients.master(1);
+        SharedTrainingMaster master = SharedGradients.tasksAsGiven();
         master.addHook(amp.hook());
         new SparkDl4jMultiLayer(context, Blobs.network(), master).fit(context.parallelize(Blobs.batches(20, 1), 1));
         assertWarnings(1);

@@ -5,6 +5,7 @@ import org.apache.spark.api.java.JavaSparkContext;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.deeplearning4j.spark.api.RDDTrainingApproach;
+import org.deeplearning4j.spark.api.Repartition;
 import org.deeplearning4j.spark.impl.multilayer.SparkDl4jMultiLayer;
 import org.deeplearning4j.spark.parameterserver.training.SharedTrainingMaster;
 import org.nd4j.parameterserver.distributed.conf.VoidConfiguration;
@@ -18,6 +19,18 @@ final class SharedGradients {
     static SharedTrainingMaster master(int workersPerNode) {
         return builder(workersPerNode)
                 .rddTrainingApproach(RDDTrainingApproach.Direct)
+                .build();
+    }
+
+    /**
+     * Takes partitions as they are. For fits without the listener, whose data is in one partition: tasks have no turns
+     * without it, and DL4J's may wait for each other for ever. Its default makes many tasks of one partition.
+     */
+    static SharedTrainingMaster tasksAsGiven() {
+        return builder(1)
+                .rddTrainingApproach(RDDTrainingApproach.Direct)
+                .repartitioner(null)
+                .repartitionData(Repartition.Never)
                 .build();
     }
 
