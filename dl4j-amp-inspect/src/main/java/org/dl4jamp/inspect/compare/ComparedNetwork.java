@@ -81,8 +81,7 @@ final class ComparedNetwork {
             MultiLayerConfiguration configuration = MultiLayerConfiguration.fromJson(
                     network.getLayerWiseConfigurations().toJson());
             configuration.setBackpropType(BackpropType.Standard);
-            NetworkGraph graph = NetworkGraph.of(configuration);
-            graph.layers().forEach(ComparedNetwork::takeRandomnessFrom);
+            NetworkGraph graph = withoutRandomness(NetworkGraph.of(configuration));
             MultiLayerNetwork copy = new MultiLayerNetwork(configuration);
             copy.init(network.params().dup(), false);
             return new ComparedNetwork(copy, graph);
@@ -91,8 +90,7 @@ final class ComparedNetwork {
             ComputationGraphConfiguration configuration = ComputationGraphConfiguration.fromJson(
                     network.getConfiguration().toJson());
             configuration.setBackpropType(BackpropType.Standard);
-            NetworkGraph graph = NetworkGraph.of(configuration);
-            graph.layers().forEach(ComparedNetwork::takeRandomnessFrom);
+            NetworkGraph graph = withoutRandomness(NetworkGraph.of(configuration));
             ComputationGraph copy = new ComputationGraph(configuration);
             copy.init(network.params().dup(), false);
             return new ComparedNetwork(copy, graph);
@@ -102,14 +100,15 @@ final class ComparedNetwork {
                         + " can't be compared; give a MultiLayerNetwork or a ComputationGraph");
     }
 
-    private static void takeRandomnessFrom(NetworkGraph.Node node) {
-        for (Layer layer : node.layers()) {
+    private static NetworkGraph withoutRandomness(NetworkGraph graph) {
+        graph.layers().stream().flatMap(node -> node.layers().stream()).forEach(layer -> {
             takeRandomnessFrom(layer);
             if (layer instanceof Bidirectional both) {
                 takeRandomnessFrom(both.getFwd());
                 takeRandomnessFrom(both.getBwd());
             }
-        }
+        });
+        return graph;
     }
 
     private static void takeRandomnessFrom(Layer layer) {

@@ -4,6 +4,7 @@ import com.samskivert.mustache.Mustache;
 import com.samskivert.mustache.Template;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.StringReader;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -48,6 +49,7 @@ record Page(
             .emptyStringIsFalse(true)
             .zeroIsFalse(true)
             .withEscaper(Page::escape)
+            .withLoader(partial -> new StringReader(text(partial + ".html")))
             .compile(text("report.html"));
 
     private static final DateTimeFormatter TIME =
