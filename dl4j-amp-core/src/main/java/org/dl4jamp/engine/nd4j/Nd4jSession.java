@@ -17,6 +17,8 @@ import org.deeplearning4j.nn.conf.layers.DepthwiseConvolution2D;
 import org.deeplearning4j.nn.conf.layers.DropoutLayer;
 import org.deeplearning4j.nn.conf.layers.GravesLSTM;
 import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.deeplearning4j.nn.conf.layers.LearnedSelfAttentionLayer;
+import org.deeplearning4j.nn.conf.layers.SelfAttentionLayer;
 import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
@@ -95,23 +97,22 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
         org.deeplearning4j.nn.conf.layers.Layer layer = master.conf().getLayer();
         IDropout dropout = DROP_FROM_INPUT.contains(layer.getClass()) ? layer.getIDropout() : null;
         Retention retention = BackwardNeeds.of(layer, dropout != null);
-        boolean ownMasterWeights = !request.precision().isHalf() || master.numParams() == 0;
-        if (ownMasterWeights && dropout == null && layer.getClass() != BatchNormalization.class) {
-            return new Twin(master, DataType.FLOAT, false, retention, null, Twin.Weights.MASTER);
-        }
         NeuralNetConfiguration conf = master.conf().clone();
         conf.setCacheMode(CacheMode.NONE);
         if (dropout != null) {
             conf.getLayer().setIDropout(null);
         }
-        if (ownMasterWeights) {
-            var compute = inFloat(master, conf, master.params());
-            return new Twin(compute, DataType.FLOAT, false, retention, dropout, Twin.Weights.MASTER);
-        }
         if (request.precision() == Precision.HALF && halfProducts.isPresent() && hasHalfTwin(conf.getLayer())) {
-            RoundedWeights weights = rounded(master.params(), DataType.HALF, null);
-            var compute = own(master, halfTwin(conf, halfProducts.get()), weights.rounded());
-            return new Twin(compute, DataType.HALF, true, retention, dropout, weights);
+            boolean rounds = master.numParams() > 0;
+            RoundedWeights weights = rounds ? rounded(master.params(), DataType.HALF, null) : null;
+            var compute = own(master, halfTwin(conf, halfProducts.get()), rounds ? weights.rounded() : null);
+            var kept = rounds ? weights : Twin.Weights.MASTER;
+            return new Twin(compute, DataType.HALF, true, retention, dropout, kept);
+        }
+        if (!request.precision().isHalf() || master.numParams() == 0) {
+            boolean asItIs = dropout == null && layer.getClass() != BatchNormalization.class;
+            var compute = asItIs ? master : inFloat(master, conf, master.params());
+            return new Twin(compute, DataType.FLOAT, false, retention, dropout, Twin.Weights.MASTER);
         }
         RoundedWeights weights = rounded(master.params(), request.storage(), scratch(master.params()));
         var compute = inFloat(master, conf, weights.scratch());
@@ -135,16 +136,23 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
                     && !(activation instanceof ActivationSoftmax);
             return elementwise && convolution.getCnn2dDataFormat() == CNN2DFormat.NCHW;
         }
-        return type == LSTM.class
-                && GATES.contains(((LSTM) layer).getGateActivationFn().getClass());
+        return type == SelfAttentionLayer.class
+                || type == LearnedSelfAttentionLayer.class
+                || (type == LSTM.class
+                        && GATES.contains(((LSTM) layer).getGateActivationFn().getClass()));
     }
 
     private static Layer halfTwin(NeuralNetConfiguration conf, Products products) {
-        return conf.getLayer() instanceof DenseLayer
-                ? new DenseTwin(conf, products)
-                : conf.getLayer() instanceof LSTM
-                        ? new LstmTwin(conf, products)
-                        : new ConvolutionTwin(conf, products, ConvolutionTwin.SLICE_BYTES);
+        var layer = conf.getLayer();
+        if (layer instanceof DenseLayer) {
+            return new DenseTwin(conf, products);
+        }
+        if (layer instanceof LSTM) {
+            return new LstmTwin(conf, products);
+        }
+        return layer instanceof ConvolutionLayer
+                ? new ConvolutionTwin(conf, products, ConvolutionTwin.SLICE_BYTES)
+                : new AttentionTwin(conf, products);
     }
 
     private static Layer inFloat(Layer master, NeuralNetConfiguration conf, INDArray weights) {

@@ -16,7 +16,8 @@ interface Products {
      */
     Products MIXED_TYPES = (a, b, result, kept, memory) -> {
         // libnd4j takes single numbers for vectors, and its CUDA code for vectors supposes that all types are one.
-        DataType type = a.length() == 1 && b.length() == 1 ? DataType.FLOAT : DataType.HALF;
+        boolean numbers = a.size(-2) == 1 && a.size(-1) == 1 && b.size(-1) == 1;
+        DataType type = numbers ? DataType.FLOAT : DataType.HALF;
         matmul(memory.cast(a, type), memory.cast(b, type), result, kept);
     };
 
@@ -49,9 +50,9 @@ interface Products {
     }
 
     /**
-     * Computes {@code result = a b + kept * result}.
+     * Computes {@code result = a b + kept * result}, for matrices or batches of them: two axes more, of any two sizes.
      *
-     * @param a HALF {@code [m, k]}
+     * @param a HALF {@code [m, k]}, or {@code [.., .., m, k]}
      * @param b HALF {@code [k, n]}
      * @param result FLOAT {@code [m, n]}, rows or columns contiguous
      * @param kept factor of the result's present content; 0 to overwrite it, whatever it is
@@ -61,11 +62,16 @@ interface Products {
 
     private static void matmul(INDArray a, INDArray b, INDArray result, double kept) {
         // BLAS writes columns: for contiguous rows libnd4j would compute in a copy.
-        boolean columns = result.size(0) == 1 || result.stride(0) == 1;
+        boolean columns = result.size(-2) == 1 || result.stride(-2) == 1;
         Nd4j.exec(DynamicCustomOp.builder("matmul")
-                .addInputs(columns ? a : b.transpose(), columns ? b : a.transpose())
-                .addOutputs(columns ? result : result.transpose())
+                .addInputs(columns ? a : transposed(b), columns ? b : transposed(a))
+                .addOutputs(columns ? result : transposed(result))
                 .addFloatingPointArguments(1.0, kept)
                 .build());
+    }
+
+    /** Returns a view of a matrix, or of each of a batch, with rows and columns exchanged. */
+    static INDArray transposed(INDArray matrices) {
+        return matrices.rank() == 2 ? matrices.transpose() : matrices.permute(0, 1, 3, 2);
     }
 }

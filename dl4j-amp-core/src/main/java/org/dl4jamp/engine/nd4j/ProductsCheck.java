@@ -1,9 +1,12 @@
 package org.dl4jamp.engine.nd4j;
 
+import static org.nd4j.linalg.indexing.NDArrayIndex.all;
 import static org.nd4j.linalg.indexing.NDArrayIndex.interval;
+import static org.nd4j.linalg.indexing.NDArrayIndex.point;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
@@ -45,11 +48,32 @@ final class ProductsCheck {
      */
     static boolean isRight(Products products) {
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-            return SIZES.stream().allMatch(size -> isRight(products, size));
+            return SIZES.stream().allMatch(size -> isRight(products, size)) && isRightInBatches(products);
         } catch (RuntimeException e) {
             LOG.debug("Products of HALF matrices failed", e);
             return false;
         }
+    }
+
+    /** Tries two by two products at once, of transposed matrices and of parts of each row, as attention has them. */
+    private static boolean isRightInBatches(Products products) {
+        INDArray a = Nd4j.zeros(DataType.HALF, 2, 3, 2, TERMS).permute(0, 2, 1, 3);
+        INDArray b = Nd4j.zeros(DataType.HALF, 2, 2, 4, TERMS).permute(0, 1, 3, 2);
+        INDArray result = Nd4j.create(DataType.FLOAT, 2, 2, 3, 4);
+        float[][] right = numbers(TERMS, 4, 3);
+        for (int i = 0; i < 4; i++) {
+            matrix(a, i).assign(Nd4j.createFromArray(numbers(3, TERMS, 2 + i)));
+            matrix(b, i).assign(Nd4j.createFromArray(right));
+        }
+        products.multiply(a, b, result, 0, WorkingMemory.forward(LayerWorkspaceMgr.noWorkspaces()));
+        return IntStream.range(0, 4)
+                .allMatch(i -> Arrays.deepEquals(
+                        product(numbers(3, TERMS, 2 + i), right, 0),
+                        matrix(result, i).toFloatMatrix()));
+    }
+
+    private static INDArray matrix(INDArray batch, int index) {
+        return batch.get(point(index / 2), point(index % 2), all(), all());
     }
 
     private static boolean isRight(Products products, Size size) {

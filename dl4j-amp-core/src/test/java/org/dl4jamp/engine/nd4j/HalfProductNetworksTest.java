@@ -23,6 +23,7 @@ import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.deeplearning4j.nn.conf.layers.SelfAttentionLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.Chain;
@@ -116,6 +117,26 @@ class HalfProductNetworksTest {
         return (backprop == BackpropType.TruncatedBPTT ? layers.tBPTTLength(4) : layers).build();
     }
 
+    private static MultiLayerConfiguration attention(WorkspaceMode workspaces) {
+        return builder(workspaces)
+                .list(
+                        new LSTM.Builder().nOut(9).activation(Activation.TANH).build(),
+                        new SelfAttentionLayer.Builder()
+                                .nOut(8)
+                                .nHeads(2)
+                                .projectInput(true)
+                                .build(),
+                        new SelfAttentionLayer.Builder()
+                                .nIn(8)
+                                .nOut(8)
+                                .nHeads(1)
+                                .projectInput(false)
+                                .build(),
+                        Networks.rnnRegression(2))
+                .setInputType(InputType.recurrent(3))
+                .build();
+    }
+
     @Retention(RetentionPolicy.RUNTIME)
     @ParameterizedTest
     @EnumSource(
@@ -143,6 +164,11 @@ class HalfProductNetworksTest {
         compare(recurrent(workspaces, BackpropType.TruncatedBPTT), maskedSequences(), 2);
     }
 
+    @WithAndWithoutWorkspaces
+    void anAttentionNetworkWithMasks(WorkspaceMode workspaces) {
+        compare(attention(workspaces), maskedSequences(), 3);
+    }
+
     @Test
     void timeStepsOneByOneInARecurrentNetwork() {
         List<INDArray> outputs = new ArrayList<>();
@@ -164,6 +190,7 @@ class HalfProductNetworksTest {
         assertAllocatesNoMore(dense(WorkspaceMode.ENABLED), vectors());
         assertAllocatesNoMore(convolutional(WorkspaceMode.ENABLED), images());
         assertAllocatesNoMore(recurrent(WorkspaceMode.ENABLED, BackpropType.Standard), maskedSequences());
+        assertAllocatesNoMore(attention(WorkspaceMode.ENABLED), maskedSequences());
     }
 
     private static void assertAllocatesNoMore(MultiLayerConfiguration conf, DataSet data)

@@ -95,6 +95,13 @@ class ProductsTest {
         Products writingViewsElsewhere = (a, b, result, kept, memory) ->
                 Products.CAST.multiply(a, b, result.isView() ? result.dup() : result, kept, memory);
         assertFalse(ProductsCheck.isRight(writingViewsElsewhere), "results within something larger");
+        Products takingTheFirstOfABatch = (a, b, result, kept, memory) -> {
+            Products.CAST.multiply(a, b, result, kept, memory);
+            if (result.rank() == 4) {
+                result.tensorAlongDimension(3, 2, 3).assign(result.tensorAlongDimension(0, 2, 3));
+            }
+        };
+        assertFalse(ProductsCheck.isRight(takingTheFirstOfABatch), "batches");
         for (int place = 0; place < 3; place++) {
             int one = place;
             Products wrongForVectors = (a, b, result, kept, memory) -> {

@@ -35,10 +35,14 @@ final class TwinHarness {
         return conf.initializer().numParams(conf);
     }
 
-    /** The layer in HALF: takes and returns HALF arrays. */
+    /**
+     * The layer in HALF: takes and returns HALF arrays.
+     *
+     * @param params null for a layer without parameters
+     */
     static TwinLayer twin(Way way, Layer conf, INDArray params) {
         org.deeplearning4j.nn.api.Layer master = SingleLayer.dl4j(conf, params);
-        Nd4jSession session = new Nd4jSession(params.length(), true, way.products());
+        Nd4jSession session = new Nd4jSession(params == null ? 0 : params.length(), true, way.products());
         Twin twin = session.twin(Chain.request(master, Precision.HALF, DataType.HALF));
         GradientScale unscaled = GradientScale.none();
         return new TwinSetup(

@@ -7,6 +7,7 @@ import java.util.Optional;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.SelfAttentionLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.Chain;
@@ -48,7 +49,8 @@ class UnscaledTwinsTest {
         return Stream.of(
                 new Case(dense, normal(5, 9), normal(5, 7)),
                 new Case(convolution, normal(2, 3, 6, 6), normal(2, 4, 6, 6)),
-                new Case(new LSTM.Builder().nIn(5).nOut(6).build(), normal(3, 5, 4), normal(3, 6, 4)));
+                new Case(new LSTM.Builder().nIn(5).nOut(6).build(), normal(3, 5, 4), normal(3, 6, 4)),
+                new Case(Networks.selfAttention(6, 6, 2), normal(3, 6, 4), normal(3, 6, 4)));
     }
 
     private static Stream<Arguments> sizes() {
@@ -58,7 +60,7 @@ class UnscaledTwinsTest {
     /** Weights whose products don't fit into HALF at the scale that suits what goes in. */
     private static Stream<Arguments> largeWeights() {
         return cases(Activation.IDENTITY)
-                .filter(one -> !(one.conf instanceof LSTM))
+                .filter(one -> !(one.conf instanceof LSTM) && !(one.conf instanceof SelfAttentionLayer))
                 .map(one -> Arguments.of(one, 1.0, 3000.0));
     }
 
