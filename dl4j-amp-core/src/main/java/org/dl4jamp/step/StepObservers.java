@@ -12,10 +12,10 @@ public final class StepObservers {
     private final List<ObjIntConsumer<Skip>> skips = new CopyOnWriteArrayList<>();
     private final List<LayerObserver> layers = new CopyOnWriteArrayList<>();
     private final List<Runnable> iterations = new CopyOnWriteArrayList<>();
-    private final IterationEnd iterationEnd;
+    private final OwnListener iterationEnd;
 
     StepObservers(AmpNetwork network) {
-        iterationEnd = new IterationEnd(network, () -> iterations.forEach(Runnable::run));
+        iterationEnd = new OwnListener(network, OwnListener.At.ITERATION_END, () -> iterations.forEach(Runnable::run));
     }
 
     /** Has an observer called with each backward pass that is skipped, before its gradients are dropped. */

@@ -43,7 +43,7 @@ public final class TrainingStep implements StepGuard {
     private final ScaleUpdates scale;
     private final SkippedSteps skippedSteps;
     private final GradientGroup group;
-    private final Optional<EpochEnd> epochEnd;
+    private final Optional<OwnListener> epochEnd;
     private final Clipping clipping;
     private final BackwardResults results;
     private final InstalledUpdater updater;
@@ -68,7 +68,7 @@ public final class TrainingStep implements StepGuard {
         this.group = new GradientGroup(
                 gradients.microBatches(), clipping.norm().isPresent() || gradients.measuresNorm(), this::divisor);
         this.epochEnd = group.collects() && gradients.appliesPartialGroups()
-                ? Optional.of(new EpochEnd(network, this::applyGroup))
+                ? Optional.of(new OwnListener(network, OwnListener.At.EPOCH_END, this::applyGroup))
                 : Optional.empty();
         this.observers = new StepObservers(network);
         this.skippedSteps = new SkippedSteps(LOG, scale, maxConsecutiveSkips);

@@ -15,7 +15,7 @@ import org.nd4j.linalg.learning.config.Sgd;
 class EpochEndTest {
     private final MultiLayerNetwork network = SmallSteps.network(new Sgd(1));
     private int calls;
-    private final EpochEnd end = new EpochEnd(AmpNetwork.of(network), () -> calls++);
+    private final OwnListener end = new OwnListener(AmpNetwork.of(network), OwnListener.At.EPOCH_END, () -> calls++);
     private final TrainingListener user = new BaseTrainingListener() {};
 
     @Test
