@@ -15,10 +15,12 @@ import org.deeplearning4j.nn.graph.vertex.BaseWrapperVertex;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.graph.vertex.impl.LayerVertex;
 import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
+import org.deeplearning4j.nn.layers.samediff.SameDiffGraphVertex;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.optimize.Solver;
 import org.deeplearning4j.optimize.api.TrainingListener;
 import org.deeplearning4j.optimize.solvers.BaseOptimizer;
+import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** Access to private fields of DL4J's classes that mixed precision has to change or read. */
 public final class HiddenFields {
@@ -31,6 +33,9 @@ public final class HiddenFields {
     private static final VarHandle LISTENERS_OF_OPTIMIZER = listeners(BaseOptimizer.class);
     private static final VarHandle SOLVER_OF_LAYERS = field(MultiLayerNetwork.class, "solver", Solver.class);
     private static final VarHandle SOLVER_OF_GRAPH = field(ComputationGraph.class, "solver", Solver.class);
+
+    private static final VarHandle MASKS_OF_VERTEX = field(SameDiffGraphVertex.class, "maskArrays", INDArray[].class);
+    private static final VarHandle GRADIENTS_OF_VERTEX = field(SameDiffGraphVertex.class, "gradTable", Map.class);
 
     private HiddenFields() {}
 
@@ -111,6 +116,17 @@ public final class HiddenFields {
     /** Returns the vertex that a wrapper of DL4J's, such as that of frozen vertices, is around. */
     public static GraphVertex underlying(BaseWrapperVertex wrapper) {
         return (GraphVertex) UNDERLYING.get(wrapper);
+    }
+
+    /** Returns the parts of a graph's gradient view that belong to the parameters of a vertex, by their names. */
+    @SuppressWarnings("unchecked")
+    public static Map<String, INDArray> gradients(SameDiffGraphVertex vertex) {
+        return (Map<String, INDArray>) GRADIENTS_OF_VERTEX.get(vertex);
+    }
+
+    /** Returns the masks of a vertex's inputs that it was given last; null if it was given none. */
+    public static INDArray[] masks(SameDiffGraphVertex vertex) {
+        return (INDArray[]) MASKS_OF_VERTEX.get(vertex);
     }
 
     /**

@@ -1,6 +1,7 @@
 package org.dl4jamp.engine;
 
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.twin.Gate;
@@ -11,9 +12,11 @@ import org.nd4j.linalg.api.buffer.DataType;
  * A request to an engine for a vertex that it computes in place of DL4J.
  *
  * @param name the vertex's name in the plan
- * @param master the graph's own vertex, without parameters
+ * @param master the graph's own vertex
  * @param configuration its configuration
- * @param type the type of its inputs and its output
+ * @param type the type of its output, and of its inputs if it preserves the type
+ * @param storage the half type of activations in this network; FLOAT if there is none
+ * @param gradientType the type of the gradient of an input of a type, in the backward pass in progress
  * @param context the nodes before and after it
  * @param fusion the fusion that it takes part in, if it does
  * @param gate entered by each of its passes
@@ -23,6 +26,8 @@ public record VertexRequest(
         GraphVertex master,
         org.deeplearning4j.nn.conf.graph.GraphVertex configuration,
         DataType type,
+        DataType storage,
+        UnaryOperator<DataType> gradientType,
         LayerContext context,
         Optional<PrecisionPlan.Fusion> fusion,
         Gate gate) {}

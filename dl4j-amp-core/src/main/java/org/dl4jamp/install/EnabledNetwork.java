@@ -239,11 +239,13 @@ public final class EnabledNetwork extends Installation {
     @Override
     Optional<? extends GraphVertex> vertex(Place<GraphVertex> place) {
         GraphVertex master = place.current().get();
+        Optional<GraphVertex> twin =
+                isByEngine(place.name()) ? Optional.of(session.vertex(request(place))) : Optional.empty();
         if (master.numParams() > 0) {
-            return Optional.of(new UnscalingVertex(master, gradientScale));
+            return Optional.of(new UnscalingVertex(master, twin.orElse(master), gradientScale));
         }
-        if (isByEngine(place.name())) {
-            return Optional.of(session.vertex(request(place)));
+        if (twin.isPresent()) {
+            return twin;
         }
         return plan.row(place.name()).output() == Precision.HALF
                         && network.graph().node(place.name()).vertex() instanceof ElementWiseVertex elements

@@ -170,7 +170,7 @@ public final class InferenceInstallation extends Installation {
 
     @Override
     Optional<? extends GraphVertex> vertex(Place<GraphVertex> place) {
-        if (place.current().get().numParams() > 0 || !isByEngine(place.name())) {
+        if (!isByEngine(place.name())) {
             return Optional.empty();
         }
         VertexRequest request = request(place);

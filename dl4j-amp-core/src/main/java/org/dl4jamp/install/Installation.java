@@ -138,6 +138,8 @@ public abstract class Installation {
                 place.current().get(),
                 network.graph().node(place.name()).vertex(),
                 emitted(place.name()),
+                storage(),
+                gradientScale::gradientType,
                 contexts.of(place.name()),
                 plan.fusion(place.name()),
                 guard.gate());

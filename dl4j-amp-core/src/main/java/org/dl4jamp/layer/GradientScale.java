@@ -6,6 +6,7 @@ import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.function.DoubleSupplier;
 import org.dl4jamp.dl4j.NetworkCall;
+import org.nd4j.linalg.api.buffer.DataType;
 
 /**
  * The factor of the gradients in the backward pass in progress: the loss scale, divided by the number of loss terms.
@@ -90,6 +91,11 @@ public final class GradientScale {
     /** Returns whether the gradients of the backward pass in progress are not fit for HALF. */
     boolean needFloat() {
         return half && (ofLayers || !step);
+    }
+
+    /** Returns the type of the gradient of activations of a type in the backward pass in progress. */
+    public DataType gradientType(DataType activations) {
+        return activations == DataType.HALF && needFloat() ? DataType.FLOAT : activations;
     }
 
     private static double powerOfTwoAtLeast(long terms) {

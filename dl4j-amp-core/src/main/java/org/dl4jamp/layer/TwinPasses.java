@@ -188,9 +188,7 @@ final class TwinPasses {
     }
 
     private DataType typeHandedBack() {
-        boolean widened =
-                input.givenType() == DataType.HALF && setup.gradientScale().needFloat();
-        return widened ? DataType.FLOAT : input.givenType();
+        return setup.gradientScale().gradientType(input.givenType());
     }
 
     private INDArray handBack(INDArray gradient, LayerWorkspaceMgr workspaceMgr) {

@@ -8,16 +8,24 @@ import org.dl4jamp.twin.DelegatingVertex;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** The wrapper of a vertex that has parameters, such as attention: takes the loss scale out of their gradients. */
+/**
+ * The wrapper of a vertex that has parameters, such as attention: takes the loss scale out of their gradients. An
+ * engine's vertex may compute in place of the graph's own.
+ */
 public final class UnscalingVertex extends DelegatingVertex {
     private static final long serialVersionUID = 1L;
 
+    private final transient GraphVertex computing;
     private final transient GradientScale gradientScale;
 
     private transient Map<String, INDArray> gradients = Map.of();
 
-    public UnscalingVertex(GraphVertex master, GradientScale gradientScale) {
+    /**
+     * @param computing reads inputs, masks and the output's gradient from the graph's own vertex; may be that vertex
+     */
+    public UnscalingVertex(GraphVertex master, GraphVertex computing, GradientScale gradientScale) {
         super(master);
+        this.computing = computing;
         this.gradientScale = gradientScale;
     }
 
@@ -30,8 +38,13 @@ public final class UnscalingVertex extends DelegatingVertex {
     }
 
     @Override
+    public INDArray doForward(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        return computing.doForward(training, workspaceMgr);
+    }
+
+    @Override
     public Pair<Gradient, INDArray[]> doBackward(boolean tbptt, LayerWorkspaceMgr workspaceMgr) {
-        Pair<Gradient, INDArray[]> result = super.doBackward(tbptt, workspaceMgr);
+        Pair<Gradient, INDArray[]> result = computing.doBackward(tbptt, workspaceMgr);
         gradients = result.getFirst().gradientForVariable();
         if (gradientScale.factor() != 1) {
             gradients.values().forEach(gradient -> gradient.muli(1 / gradientScale.factor()));

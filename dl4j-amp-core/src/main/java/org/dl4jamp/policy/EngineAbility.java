@@ -29,8 +29,8 @@ public interface EngineAbility {
     }
 
     /**
-     * Returns whether the engine computes a vertex without layer and parameters in a precision. Otherwise DL4J does, in
-     * whatever type its inputs have.
+     * Returns whether the engine computes a vertex without a layer in a precision. Otherwise DL4J does, in whatever
+     * type its inputs have, or in FP32 if it has parameters.
      */
     default boolean computes(GraphVertex vertex, Precision precision) {
         return false;

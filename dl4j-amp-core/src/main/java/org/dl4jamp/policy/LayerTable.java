@@ -67,7 +67,7 @@ public final class LayerTable {
                     each(SHAPE, DuplicateToTimeSeriesVertex.class, LastTimeStepVertex.class),
                     each(SHAPE, ReverseTimeSeriesVertex.class),
                     each(STATISTICS, L2Vertex.class, L2NormalizeVertex.class),
-                    each(FIXED_TYPE, AttentionVertex.class))
+                    each(PRODUCTS, AttentionVertex.class))
             .flatMap(entries -> entries)
             .collect(Collectors.toUnmodifiableMap(Map.Entry::getKey, Map.Entry::getValue));
 

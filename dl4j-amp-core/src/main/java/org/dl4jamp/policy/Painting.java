@@ -75,7 +75,7 @@ final class Painting {
             if (node.networkOutput()) {
                 return Optional.of("network outputs are FP32");
             }
-            return node.isLayer() || role == LayerKind.FOLLOW
+            return node.isLayer() || role != LayerKind.FULL
                     ? Optional.empty()
                     : Optional.of("\"" + node.name() + "\" computes in FP32 only");
         }

@@ -179,6 +179,9 @@ public final class PrecisionPlanner {
 
     // An output layer that the level keeps in FP32 goes along with the layers before it.
     private boolean hasProducts(Node node) {
+        if (!node.isLayer()) {
+            return true;
+        }
         LayerFamily family = LayerKinds.family(node.layer());
         return family == LayerFamily.PRODUCTS
                 || (family == LayerFamily.OUTPUT
@@ -190,10 +193,7 @@ public final class PrecisionPlanner {
             return new Choice(node, LayerKind.FULL, "network input");
         }
         if (!node.isLayer()) {
-            LayerKinds.Verdict verdict = LayerKinds.verdict(node.vertex());
-            LayerKind kind = verdict.kind() == LayerKind.FOLLOW ? LayerKind.FOLLOW : LayerKind.FULL;
-            boolean wantsHalf = verdict.kind() == LayerKind.LOWER;
-            return new Choice(node, kind, wantsHalf ? LayerFamily.FIXED_TYPE.reason() : verdict.reason());
+            return chooseVertex(node);
         }
         Optional<PrecisionRule> rule = rules.ruleFor(node);
         boolean byRule = rule.isPresent();
@@ -211,6 +211,20 @@ public final class PrecisionPlanner {
             reason = byRule ? how + ", " + reason : how;
         }
         return new Choice(node, kind, kind, reason, byRule);
+    }
+
+    private Choice chooseVertex(Node node) {
+        LayerKinds.Verdict verdict = LayerKinds.verdict(node.vertex());
+        if (verdict.kind() != LayerKind.LOWER) {
+            return new Choice(node, verdict.kind(), verdict.reason());
+        }
+        if (!ability.computes(node.vertex(), precision)) {
+            return new Choice(node, LayerKind.FULL, LayerFamily.FIXED_TYPE.reason());
+        }
+        Optional<PrecisionRule> rule = rules.ruleFor(node);
+        LayerKind kind = rule.map(PrecisionRule::kind).orElse(LayerKind.LOWER);
+        String reason = rule.map(PrecisionPlanner::reason).orElse(verdict.reason());
+        return new Choice(node, kind, kind, reason, rule.isPresent());
     }
 
     // What has to be FP32 in an output layer is its loss.

@@ -9,8 +9,12 @@ import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.config.PrecisionRule;
 import org.dl4jamp.policy.NetworkGraph.Node;
 import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.precision.LayerKind;
 
-/** The user's rules for one network: every one of them is about at least one of its layers. */
+/**
+ * The user's rules for one network: every one of them is about at least one of its layers. Those by name are about
+ * vertices that may compute in lower precision, too.
+ */
 final class RuleBook {
     private final List<PrecisionRule> rules;
 
@@ -18,7 +22,7 @@ final class RuleBook {
     RuleBook(List<PrecisionRule> rules, NetworkGraph graph) {
         this.rules = List.copyOf(rules);
         for (PrecisionRule rule : rules) {
-            if (graph.layers().stream().noneMatch(node -> match(rule, node).isPresent())) {
+            if (graph.nodes().stream().noneMatch(node -> match(rule, node).isPresent())) {
                 throw new AmpException(matchesNothing(rule, graph));
             }
         }
@@ -50,6 +54,12 @@ final class RuleBook {
     }
 
     private static Optional<Match> match(PrecisionRule rule, Node node) {
+        if (!node.isLayer() && !node.networkInput()) {
+            boolean lowered = LayerKinds.verdict(node.vertex()).kind() == LayerKind.LOWER;
+            return lowered && rule instanceof PrecisionRule.ByName && rule.matches(node.name(), null)
+                    ? Optional.of(new Match(rule, 0, 0, 0))
+                    : Optional.empty();
+        }
         List<Layer> layers = node.layers();
         for (int depth = 0; depth < layers.size(); depth++) {
             Layer layer = layers.get(depth);

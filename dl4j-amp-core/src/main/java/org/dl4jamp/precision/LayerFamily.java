@@ -18,7 +18,7 @@ public enum LayerFamily {
     STATISTICS(LayerKind.FULL, "sums over many values in FP32"),
     /** Layers that carry a loss of their own for layerwise pretraining, with logarithms and exponentials in it. */
     PRETRAINED(LayerKind.FULL, "its own loss for pretraining in FP32"),
-    /** SameDiff vertices: their placeholders have the network's type, so they take nothing else. */
+    /** SameDiff vertices that DL4J computes: their placeholders have the network's type, so they take nothing else. */
     FIXED_TYPE(LayerKind.FULL, "DL4J computes it in the network's type only"),
     /** Maximum or average of a few neighbours. */
     POOLING(LayerKind.FOLLOW, "follows its input"),

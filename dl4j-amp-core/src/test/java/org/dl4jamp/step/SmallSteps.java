@@ -80,8 +80,8 @@ public final class SmallSteps {
     /** Puts in the place of a graph's only vertex with parameters what takes a loss scale out of their gradients. */
     public static UnscalingVertex unscale(ComputationGraph graph) {
         Place<GraphVertex> place = AmpNetwork.of(graph).vertices().get(0);
-        UnscalingVertex vertex =
-                new UnscalingVertex(place.current().get(), new GradientScale(() -> 1, () -> false, false, false));
+        UnscalingVertex vertex = new UnscalingVertex(
+                place.current().get(), place.current().get(), new GradientScale(() -> 1, () -> false, false, false));
         place.replace().accept(vertex);
         return vertex;
     }

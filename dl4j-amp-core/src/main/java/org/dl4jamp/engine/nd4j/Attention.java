@@ -1,6 +1,10 @@
 package org.dl4jamp.engine.nd4j;
 
+import static org.dl4jamp.engine.nd4j.Products.transposed;
+
 import java.util.Map;
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.dl4j.ExternalErrors;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -46,6 +50,7 @@ final class Attention {
      * @param keys half {@code [minibatch, size, keys]}
      * @param values half {@code [minibatch, size, keys]}
      * @param mask {@code [minibatch, keys]}; null if there is none
+     * @param type what enters a product is rounded to: half, or FLOAT with products that cast
      */
     Attention(
             Map<String, INDArray> weights,
@@ -53,17 +58,17 @@ final class Attention {
             INDArray keys,
             INDArray values,
             INDArray mask,
+            DataType type,
             Products products,
             WorkingMemory memory) {
         this.weights = weights;
         this.products = products;
         this.memory = memory;
-        this.type = queries.dataType();
+        this.type = type;
         this.keys = side("Wk", keys, rows(keys));
         this.values = side("Wv", values, values == keys ? this.keys.rows() : rows(values));
         this.queries = side("Wq", queries, queries == keys ? this.keys.rows() : rows(queries));
-        softmax = product(this.queries.heads(), Products.transposed(this.keys.heads()))
-                .divi(scale());
+        softmax = product(this.queries.heads(), transposed(this.keys.heads())).divi(scale());
         if (mask != null) {
             INDArray added = memory.create(DataType.FLOAT, 'c', mask.shape()).assign(mask);
             softmax.addi(added.subi(1).muli(MASKED).reshape(mask.size(0), 1, 1, mask.size(1)));
@@ -76,48 +81,49 @@ final class Attention {
     /** Returns FLOAT {@code [minibatch, nOut, queries]}, in another order in memory. */
     INDArray output() {
         INDArray rows = weights.containsKey("Wo") ? product(joined(context, type), weights.get("Wo")) : joined(context);
-        return rows.reshape('c', context.size(0), context.size(2), rows.size(1)).permute(0, 2, 1);
+        return sequences(rows, context);
     }
 
     /**
-     * Runs backward. Gradients of queries, keys and values are FLOAT {@code [minibatch * time, size]}; those given as
-     * one array are added up in it. All gradients are multiples of the true ones, as DL4J's own are.
+     * Runs backward. Returns the gradients of queries, keys and values, FLOAT {@code [minibatch, size, time]} each, in
+     * another order in memory. All gradients are multiples of the true ones, as DL4J's own are.
      *
      * @param epsilon half {@code [minibatch, nOut, queries]}
      * @param gradients FLOAT gradients of the weights, to be overwritten
      */
-    void backward(
-            INDArray epsilon, Map<String, INDArray> gradients, INDArray ofQueries, INDArray ofKeys, INDArray ofValues) {
+    INDArray[] backward(INDArray epsilon, Map<String, INDArray> gradients) {
         INDArray delta = rows(epsilon).muli(ExternalErrors.factor());
         if (weights.containsKey("Wo")) {
             products.multiply(joined(context, type).transpose(), delta, gradients.get("Wo"), 0, memory);
             delta = memory.cast(product(delta, weights.get("Wo").transpose()), type);
         }
         INDArray ofContext = heads(delta, epsilon);
-        backward(values, product(Products.transposed(rounded), ofContext), gradients, ofValues, false);
-
-        INDArray ofSoftmax = product(ofContext, Products.transposed(values.heads()));
+        INDArray ofSoftmax = product(ofContext, transposed(values.heads()));
         INDArray weighted = memory.create(DataType.FLOAT, 'c', ofSoftmax.shape());
         ofSoftmax.muli(softmax, weighted);
         INDArray sums = memory.create(DataType.FLOAT, 'c', withLast(weighted, 1));
         weighted.sum(sums, true, 3);
         INDArray ofScores = memory.cast(ofSoftmax.subi(sums).muli(softmax).divi(scale()), type);
-        backward(keys, product(Products.transposed(ofScores), queries.heads()), gradients, ofKeys, ofKeys == ofValues);
-        boolean added = ofQueries == ofKeys || ofQueries == ofValues;
-        backward(queries, product(ofScores, keys.heads()), gradients, ofQueries, added);
+        return new INDArray[] {
+            backward(queries, product(ofScores, keys.heads()), gradients),
+            backward(keys, product(transposed(ofScores), queries.heads()), gradients),
+            backward(values, product(transposed(rounded), ofContext), gradients)
+        };
     }
 
     /** Runs backward from the gradient of the heads, FLOAT, to that of what they were projected from. */
-    private void backward(
-            Side side, INDArray ofHeads, Map<String, INDArray> gradients, INDArray result, boolean added) {
+    private INDArray backward(Side side, INDArray ofHeads, Map<String, INDArray> gradients) {
         if (!weights.containsKey(side.weight())) {
-            INDArray rows = joined(ofHeads);
-            INDArray ignored = added ? result.addi(rows) : result.assign(rows);
-            return;
+            return sequences(joined(ofHeads), ofHeads);
         }
         INDArray delta = joined(ofHeads, type);
         products.multiply(delta.transpose(), side.rows(), matrix(gradients.get(side.weight())), 0, memory);
-        products.multiply(delta, matrix(weights.get(side.weight())), result, added ? 1 : 0, memory);
+        return sequences(product(delta, matrix(weights.get(side.weight()))), ofHeads);
+    }
+
+    /** Returns an array in C order for the next layer. */
+    static INDArray result(INDArray array, DataType type, ArrayType place, LayerWorkspaceMgr workspaceMgr) {
+        return workspaceMgr.createUninitialized(place, type, array.shape(), 'c').assign(array);
     }
 
     private double scale() {
@@ -137,6 +143,11 @@ final class Attention {
         return memory.create(type, 'c', sequences.size(0), sequences.size(2), sequences.size(1))
                 .assign(sequences.permute(0, 2, 1))
                 .reshape('c', sequences.size(0) * sequences.size(2), sequences.size(1));
+    }
+
+    /** Returns a view of rows as {@code [minibatch, size, time]}, with minibatch and time of the heads. */
+    private static INDArray sequences(INDArray rows, INDArray heads) {
+        return rows.reshape('c', heads.size(0), heads.size(2), rows.size(1)).permute(0, 2, 1);
     }
 
     /** Returns a view of rows as {@code [minibatch, heads, time, headSize]}. */

@@ -39,42 +39,30 @@ final class AttentionTwin extends SameDiffLayer {
         INDArray queries = learned == null
                 ? input
                 : learned.broadcast(memory.create(DataType.HALF, 'c', input.size(0), nIn, learned.size(2)));
-        return new Attention(paramTable, queries, input, input, maskArray, products, memory);
+        return new Attention(paramTable, queries, input, input, maskArray, DataType.HALF, products, memory);
     }
 
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
-        return rounded(attention(WorkingMemory.forward(workspaceMgr)).output(), ArrayType.ACTIVATIONS, workspaceMgr);
+        INDArray output = attention(WorkingMemory.forward(workspaceMgr)).output();
+        return Attention.result(output, DataType.HALF, ArrayType.ACTIVATIONS, workspaceMgr);
     }
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
-        WorkingMemory memory = WorkingMemory.backward(workspaceMgr);
-        long[] steps = {input.size(0), input.size(2), input.size(1)};
-        INDArray ofInput = memory.create(DataType.FLOAT, 'c', steps[0] * steps[1], steps[2]);
         Map<String, INDArray> gradients = gradTable == null ? Map.of() : gradTable;
-        INDArray learned = gradients.get(LEARNED);
-        long queries = learned == null ? 0 : learned.size(2);
-        INDArray ofQueries =
-                learned == null ? ofInput : memory.create(DataType.FLOAT, 'c', steps[0] * queries, steps[2]);
-        attention(memory).backward(epsilon, gradients, ofQueries, ofInput, ofInput);
-        if (learned != null) {
+        INDArray[] of = attention(WorkingMemory.backward(workspaceMgr)).backward(epsilon, gradients);
+        INDArray ofInput = of[1].addi(of[2]);
+        if (gradients.containsKey(LEARNED)) {
             // Each example has the same queries.
-            INDArray sum = memory.create(DataType.FLOAT, 'c', queries, steps[2]);
-            ofQueries.reshape('c', steps[0], queries, steps[2]).sum(sum, 0);
-            learned.assign(sum.transpose().reshape(1, steps[2], queries));
+            of[0].sum(gradients.get(LEARNED), true, 0);
+        } else {
+            ofInput.addi(of[0]);
         }
         Gradient gradient = new DefaultGradient();
         gradients.forEach(gradient::setGradientFor);
-        INDArray next = ofInput.reshape('c', steps).permute(0, 2, 1);
-        return new Pair<>(gradient, rounded(next, ArrayType.ACTIVATION_GRAD, workspaceMgr));
-    }
-
-    private static INDArray rounded(INDArray array, ArrayType place, LayerWorkspaceMgr workspaceMgr) {
-        return workspaceMgr
-                .createUninitialized(place, DataType.HALF, array.shape(), 'c')
-                .assign(array);
+        return new Pair<>(gradient, Attention.result(ofInput, DataType.HALF, ArrayType.ACTIVATION_GRAD, workspaceMgr));
     }
 }

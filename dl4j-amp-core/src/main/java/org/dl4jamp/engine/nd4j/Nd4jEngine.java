@@ -3,6 +3,8 @@ package org.dl4jamp.engine.nd4j;
 import java.util.Optional;
 import java.util.function.Supplier;
 import org.deeplearning4j.nn.conf.RNNFormat;
+import org.deeplearning4j.nn.conf.graph.AttentionVertex;
+import org.deeplearning4j.nn.conf.graph.GraphVertex;
 import org.deeplearning4j.nn.conf.layers.BaseRecurrentLayer;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.Layer;
@@ -46,6 +48,11 @@ public final class Nd4jEngine implements ComputeEngine {
                         && recurrent.getRnnDataFormat() == RNNFormat.NWC
                 ? Optional.of("DL4J finds the time steps to mask by the class of the layer, if features come last")
                 : Optional.empty();
+    }
+
+    @Override
+    public boolean computes(GraphVertex vertex, Precision precision) {
+        return precision.isHalf() && vertex.getClass() == AttentionVertex.class;
     }
 
     @Override

@@ -21,9 +21,11 @@ import org.deeplearning4j.nn.conf.layers.LearnedSelfAttentionLayer;
 import org.deeplearning4j.nn.conf.layers.SelfAttentionLayer;
 import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
+import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.TwinRequest;
+import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.twin.Casting;
 import org.dl4jamp.twin.Twin;
@@ -86,6 +88,12 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
         boolean takesWholeNumbers = twin.compute() == request.master()
                 || BackwardNeeds.isEmbedding(request.master().conf().getLayer());
         return takesWholeNumbers ? twin.with(new Casting.OfRowNumbers(twin.casting())) : twin;
+    }
+
+    @Override
+    public GraphVertex vertex(VertexRequest request) {
+        boolean fast = request.storage() == DataType.HALF && halfProducts.isPresent();
+        return new AttentionVertexTwin(request, fast ? halfProducts.get() : Products.CAST);
     }
 
     private Twin castingTwin(TwinRequest request) {
@@ -225,7 +233,7 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
         return scratch.get(NDArrayIndex.interval(0, parameters.length())).reshape(parameters.shape());
     }
 
-    private static INDArray uninitialized(DataType type, long... shape) {
+    static INDArray uninitialized(DataType type, long... shape) {
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             return Nd4j.createUninitialized(type, shape);
         }

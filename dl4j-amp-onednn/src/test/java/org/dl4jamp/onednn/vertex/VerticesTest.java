@@ -100,7 +100,15 @@ class VerticesTest {
         for (DataType type : Types.here()) {
             try (EngineSession session = new OneDnnEngine().session(1, true)) {
                 GraphVertex twin = session.vertex(new VertexRequest(
-                        "v", dl4j(conf, inputs.length, type), conf, type, Chain.CONTEXT, Optional.empty(), new Gate()));
+                        "v",
+                        dl4j(conf, inputs.length, type),
+                        conf,
+                        type,
+                        type,
+                        at -> at,
+                        Chain.CONTEXT,
+                        Optional.empty(),
+                        new Gate()));
                 assertInstanceOf(VertexTwin.class, twin);
                 twin.setInputs(as(type, channelsLast, inputs));
                 Agreement.assertRoundedOnce(type + " output", expected, twin.doForward(true, NONE));
@@ -216,6 +224,8 @@ class VerticesTest {
                     dl4j(new MergeVertex(), 2, DataType.FLOAT),
                     new MergeVertex(),
                     DataType.FLOAT,
+                    DataType.FLOAT,
+                    type -> type,
                     Chain.CONTEXT,
                     Optional.empty(),
                     new Gate()));
