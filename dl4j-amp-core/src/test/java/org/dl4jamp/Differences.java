@@ -37,7 +37,7 @@ final class Differences {
             This command writes the page from `Differences.java` beside that test:
 
             ```
-            mvn -Plong -pl dl4j-amp-core test -Dtest=TransparencyTableTest -Ddl4jamp.transparency.write=true
+            mvn -Plong -pl dl4j-amp-core -am test -Dtest=TransparencyTableTest -Ddl4jamp.transparency.write=true
             ```
             """;
 

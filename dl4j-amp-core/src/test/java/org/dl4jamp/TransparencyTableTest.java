@@ -31,7 +31,7 @@ import org.nd4j.linalg.factory.Nd4j;
  * returns or throws and what the network is afterwards: parameters, updater state, score, counters, output, and how it
  * goes on training. What differs has to be in {@link Differences}, and what is there has to differ.
  *
- * <p>{@code docs/transparency.md} is the table of it. To write it anew: {@code mvn -Plong -pl dl4j-amp-core test
+ * <p>{@code docs/transparency.md} is the table of it. To write it anew: {@code mvn -Plong -pl dl4j-amp-core -am test
  * -Dtest=TransparencyTableTest -Ddl4jamp.transparency.write=true}.
  */
 @Tag("long")

@@ -40,8 +40,13 @@ class SnippetsTest {
             static StatsStorage storage;
             """;
 
-    private static final List<String> MODULES =
-            List.of("dl4j-amp-core", "dl4j-amp-inspect", "dl4j-amp-listeners", "dl4j-amp-parallel", "dl4j-amp-ui");
+    private static final List<String> MODULES = List.of(
+            "dl4j-amp-core",
+            "dl4j-amp-inspect",
+            "dl4j-amp-listeners",
+            "dl4j-amp-parallel",
+            "dl4j-amp-scale",
+            "dl4j-amp-ui");
 
     private static final List<String> IMPORTS_OF_DL4J = List.of(
             "java.io.File",

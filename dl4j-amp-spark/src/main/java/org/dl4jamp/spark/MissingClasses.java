@@ -45,11 +45,13 @@ final class MissingClasses extends SparkListener {
     }
 
     private static String artifact(String className) {
-        for (String module : new String[] {"spark", "listeners", "onednn"}) {
+        for (String module : new String[] {"scale", "spark", "listeners", "onednn"}) {
             if (className.startsWith("org.dl4jamp." + module + ".")) {
                 return "org.dl4jamp:dl4j-amp-" + module;
             }
         }
-        return "org.dl4jamp:dl4j-amp-core";
+        return className.startsWith("org.dl4jamp.precision.")
+                ? "org.dl4jamp:dl4j-amp-scale"
+                : "org.dl4jamp:dl4j-amp-core";
     }
 }

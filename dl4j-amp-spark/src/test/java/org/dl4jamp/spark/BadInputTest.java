@@ -125,6 +125,7 @@ class BadInputTest {
             {"java.lang.ClassNotFoundException: org.dl4jamp.spark.AmpTrainingHook\n\tat x", "dl4j-amp-spark"},
             {"Caused by: java.lang.NoClassDefFoundError: org/dl4jamp/MixedPrecision\n", "dl4j-amp-core"},
             {"java.lang.ClassNotFoundException: org.dl4jamp.listeners.AmpListener", "dl4j-amp-listeners"},
+            {"java.lang.ClassNotFoundException: org.dl4jamp.precision.Precision", "dl4j-amp-scale"},
         }) {
             String advice = MissingClasses.advice(each[0], "host-3").orElseThrow();
             assertTrue(advice.contains("host-3 lack org.dl4jamp:" + each[1] + ":"), advice);
