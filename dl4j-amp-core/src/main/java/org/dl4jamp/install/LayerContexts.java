@@ -19,6 +19,7 @@ import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.RnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.recurrent.LastTimeStep;
+import org.deeplearning4j.nn.conf.layers.recurrent.TimeDistributed;
 import org.deeplearning4j.nn.conf.ocnn.OCNNOutputLayer;
 import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.engine.ComputeEngine;
@@ -126,6 +127,7 @@ final class LayerContexts {
         }
         boolean dropped = node.preProcessor() == null
                 && !shared
+                && node.layers().stream().noneMatch(TimeDistributed.class::isInstance)
                 && node.inputs().size() == 1
                 && graph.node(node.inputs().get(0)).networkInput();
         return dropped ? LayerContext.InputGradient.DROPPED : LayerContext.InputGradient.HANDED_ON;

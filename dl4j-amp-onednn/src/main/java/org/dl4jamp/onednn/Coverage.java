@@ -7,13 +7,15 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.RNNFormat;
+import org.deeplearning4j.nn.conf.layers.BaseRecurrentLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
+import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.recurrent.LastTimeStep;
+import org.deeplearning4j.nn.conf.layers.recurrent.TimeDistributed;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.deeplearning4j.nn.conf.layers.wrapper.BaseWrapperLayer;
-import org.deeplearning4j.util.TimeSeriesUtils;
 import org.dl4jamp.onednn.embedding.EmbeddingLayers;
 import org.dl4jamp.onednn.linear.ProductLayers;
 import org.dl4jamp.onednn.normalization.NormalizationLayers;
@@ -52,20 +54,34 @@ final class Coverage {
      */
     static Optional<String> without(Layer layer, Precision precision) {
         Class<?> type = layer.getClass();
-        if (type == LastTimeStep.class || type == FrozenLayerWithBackprop.class) {
+        if (type == LastTimeStep.class || type == FrozenLayerWithBackprop.class || type == TimeDistributed.class) {
             return without(((BaseWrapperLayer) layer).getUnderlying(), precision);
         }
         if (type == FrozenLayer.class) {
             return without(((FrozenLayer) layer).getLayer(), precision);
         }
         if (type == MaskZeroLayer.class) {
-            MaskZeroLayer mask = (MaskZeroLayer) layer;
-            return TimeSeriesUtils.getFormatFromRnnLayer(mask) == RNNFormat.NWC
-                    ? Optional.of("DL4J finds the time steps to mask by the class of the layer, if features come last")
-                    : without(mask.getUnderlying(), precision);
+            Layer inner = ((MaskZeroLayer) layer).getUnderlying();
+            return !(inner instanceof BaseRecurrentLayer) && hasFeaturesLast(inner)
+                    ? Optional.of("DL4J takes features for time steps when it masks "
+                            + inner.getClass().getSimpleName() + " in format NWC")
+                    : without(inner, precision);
         }
         return of(layer)
                 .map(kernels -> kernels.without(layer, precision))
                 .orElseGet(() -> LayerKernels.because(layer.getClass().getSimpleName()));
+    }
+
+    private static boolean hasFeaturesLast(Layer layer) {
+        if (layer instanceof BaseRecurrentLayer recurrent) {
+            return recurrent.getRnnDataFormat() == RNNFormat.NWC;
+        }
+        if (layer instanceof BaseWrapperLayer wrapper) {
+            return hasFeaturesLast(wrapper.getUnderlying());
+        }
+        if (layer instanceof FrozenLayer frozen) {
+            return hasFeaturesLast(frozen.getLayer());
+        }
+        return layer instanceof Bidirectional both && hasFeaturesLast(both.getFwd());
     }
 }

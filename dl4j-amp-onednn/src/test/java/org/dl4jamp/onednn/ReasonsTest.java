@@ -12,7 +12,6 @@ import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.CapsuleLayer;
 import org.deeplearning4j.nn.conf.layers.Convolution1DLayer;
-import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
 import org.deeplearning4j.nn.conf.layers.Deconvolution3D;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
@@ -32,6 +31,7 @@ import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.recurrent.LastTimeStep;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
+import org.deeplearning4j.nn.conf.layers.recurrent.TimeDistributed;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.deeplearning4j.nn.conf.weightnoise.DropConnect;
 import org.dl4jamp.precision.Precision;
@@ -63,18 +63,9 @@ class ReasonsTest {
         return Stream.of(
                         both(dense().weightNoise(new DropConnect(0.5)).build(), "weight noise"),
                         both(
-                                dense().activation(Activation.SOFTMAX).build(),
-                                "activation function softmax after products"),
-                        both(
                                 new FrozenLayer(dense().weightNoise(new DropConnect(0.5))
                                         .build()),
                                 "weight noise"),
-                        both(
-                                new ConvolutionLayer.Builder(3, 3)
-                                        .nOut(4)
-                                        .activation(Activation.SOFTMAX)
-                                        .build(),
-                                "activation function softmax after products"),
                         both(
                                 new Convolution1DLayer.Builder(3)
                                         .nOut(4)
@@ -136,10 +127,12 @@ class ReasonsTest {
                         Stream.of(Precision.BFLOAT16, Precision.FLOAT)
                                 .map(precision -> new Refusal(
                                         new MaskZeroLayer(
-                                                lstm().dataFormat(RNNFormat.NWC).build(), 0),
+                                                new Bidirectional(lstm().dataFormat(RNNFormat.NWC)
+                                                        .build()),
+                                                0),
                                         precision,
-                                        "DL4J finds the time steps to mask by the class of the layer, if"
-                                                + " features come last")))
+                                        "DL4J takes features for time steps when it masks Bidirectional in format"
+                                                + " NWC")))
                 .flatMap(refusals -> refusals);
     }
 
@@ -178,14 +171,6 @@ class ReasonsTest {
                         both(
                                 new LocalResponseNormalization.Builder().n(7).build(),
                                 "local response normalization over n = 7, only 2 to 5"),
-                        both(new ActivationLayer(Activation.SOFTMAX), "activation function softmax"),
-                        both(
-                                new EmbeddingLayer.Builder()
-                                        .nIn(9)
-                                        .nOut(4)
-                                        .activation(Activation.SOFTMAX)
-                                        .build(),
-                                "activation function softmax of an embedding"),
                         both(
                                 new OutputLayer.Builder()
                                         .nOut(4)
@@ -216,6 +201,10 @@ class ReasonsTest {
         OneDnnEngine engine = new OneDnnEngine();
         for (Layer layer : new Layer[] {
             dense().build(),
+            dense().activation(Activation.SOFTMAX).build(),
+            new ActivationLayer(Activation.SOFTMAX),
+            new TimeDistributed(dense().build()),
+            new MaskZeroLayer(lstm().dataFormat(RNNFormat.NWC).build(), 0),
             lstm().build(),
             new BatchNormalization(),
             new OutputLayer.Builder().nOut(4).build(),

@@ -1,6 +1,7 @@
 package org.dl4jamp.randomized;
 
 import java.util.List;
+import org.dl4jamp.onednn.activation.UsersFunctions;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.activations.impl.ActivationLReLU;
@@ -40,7 +41,8 @@ final class Functions {
         }
         return switch (draw.between(0, 19)) {
             case 0 -> new ActivationLReLU(draw.real(0.05, 0.4));
-            // Of one slope: others are drawn in each pass, at other places of the random numbers than stock DL4J's.
+            // Of one slope: others are drawn in each pass, of which stock DL4J has fewer where micro-batches make a
+            // step.
             case 1 -> {
                 double slope = draw.real(0.1, 0.4);
                 yield new ActivationRReLU(slope, slope);
@@ -49,9 +51,12 @@ final class Functions {
         };
     }
 
-    /** Returns any function that a layer of vectors may have. */
-    static IActivation ofVectors(Draw draw) {
-        return draw.chance(0.08) ? Activation.SOFTMAX.getActivationFunction() : any(draw);
+    /** Returns any function of a whole array, or of one value: softmax, a user's, or one of the others. */
+    static IActivation ofArrays(Draw draw) {
+        if (draw.chance(0.08)) {
+            return Activation.SOFTMAX.getActivationFunction();
+        }
+        return draw.chance(0.08) ? new UsersFunctions.Scaled(draw.real(0.5, 1.5), draw.real(0.5, 1.5)) : any(draw);
     }
 
     static IActivation bounded(Draw draw) {

@@ -61,7 +61,7 @@ final class LayersOfImages {
         builder.convolutionMode(mode);
         builder.dilation(draw.chance(0.8) ? new int[] {1, 1} : pair(draw, 1, 2));
         builder.hasBias(draw.chance(0.7));
-        builder.activation(Functions.any(draw));
+        builder.activation(Functions.ofArrays(draw));
         return builder.nOut(draw.between(1, 5));
     }
 

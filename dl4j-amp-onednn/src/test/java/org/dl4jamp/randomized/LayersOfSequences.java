@@ -125,7 +125,7 @@ final class LayersOfSequences {
     private static TimeDistributed timeDistributed(Draw draw, InputType type) {
         return new TimeDistributed(new DenseLayer.Builder()
                 .nOut(draw.between(2, 5))
-                .activation(Functions.any(draw))
+                .activation(Functions.ofArrays(draw))
                 .build());
     }
 
@@ -135,7 +135,9 @@ final class LayersOfSequences {
         builder.dilation(draw.chance(0.8) ? 1 : 2);
         builder.convolutionMode(draw.of(ConvolutionMode.Same, ConvolutionMode.Truncate, ConvolutionMode.Causal));
         builder.hasBias(draw.chance(0.8));
-        return builder.nOut(draw.between(1, 4)).activation(Functions.any(draw)).build();
+        return builder.nOut(draw.between(1, 4))
+                .activation(Functions.ofArrays(draw))
+                .build();
     }
 
     private static Subsampling1DLayer subsampling(Draw draw, InputType type) {

@@ -55,13 +55,12 @@ final class LayersOfVectors {
                 .nOut(draw.between(2, 6))
                 .hasBias(draw.chance(0.8))
                 .hasLayerNorm(draw.chance(0.15))
-                .activation(Functions.ofVectors(draw))
+                .activation(Functions.ofArrays(draw))
                 .build();
     }
 
     private static ActivationLayer activation(Draw draw, InputType type) {
-        boolean vectors = type.getType() == InputType.Type.FF;
-        return new ActivationLayer(vectors ? Functions.ofVectors(draw) : Functions.any(draw));
+        return new ActivationLayer(Functions.ofArrays(draw));
     }
 
     private static DropoutLayer dropout(Draw draw, InputType type) {
@@ -122,7 +121,7 @@ final class LayersOfVectors {
                 .nIn(ROWS)
                 .nOut(draw.between(2, 5))
                 .hasBias(draw.chance(0.5))
-                .activation(Functions.any(draw))
+                .activation(Functions.ofArrays(draw))
                 .build();
     }
 
@@ -132,7 +131,7 @@ final class LayersOfVectors {
                 .nOut(draw.between(2, 5))
                 .inputLength(NetworkAssembly.STEPS)
                 .hasBias(draw.chance(0.5))
-                .activation(Functions.any(draw))
+                .activation(Functions.ofArrays(draw))
                 .build();
     }
 }

@@ -47,7 +47,9 @@ final class LayersOfVolumes {
                 new Convolution3D.Builder(triple(draw, 1, 3), stride(draw)).dataFormat(format(type));
         builder.convolutionMode(mode(draw));
         builder.hasBias(draw.chance(0.7));
-        return builder.nOut(draw.between(1, 3)).activation(Functions.any(draw)).build();
+        return builder.nOut(draw.between(1, 3))
+                .activation(Functions.ofArrays(draw))
+                .build();
     }
 
     private static Deconvolution3D deconvolution(Draw draw, InputType type) {
@@ -57,7 +59,9 @@ final class LayersOfVolumes {
                 .dataFormat(format(type));
         builder.convolutionMode(mode(draw));
         builder.hasBias(draw.chance(0.7));
-        return builder.nOut(draw.between(1, 3)).activation(Functions.any(draw)).build();
+        return builder.nOut(draw.between(1, 3))
+                .activation(Functions.ofArrays(draw))
+                .build();
     }
 
     private static Subsampling3DLayer subsampling(Draw draw, InputType type) {

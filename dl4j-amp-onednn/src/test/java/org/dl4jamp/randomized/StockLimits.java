@@ -15,7 +15,6 @@ final class StockLimits {
             "cropping1d",
             "subsampling1d",
             "locallyConnected1d",
-            "timeDistributed",
             "selfAttention",
             "recurrentAttention");
 

@@ -1,47 +1,52 @@
 package org.dl4jamp.onednn.activation;
 
+import java.util.function.Function;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.host.Magnitudes;
+import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.linalg.activations.IActivation;
-import org.nd4j.linalg.activations.impl.ActivationIdentity;
-import org.nd4j.linalg.activations.impl.ActivationPReLU;
-import org.nd4j.linalg.activations.impl.ActivationSoftmax;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** The activation function of a layer: oneDNN's where it has the function, else ND4J's in FP32, rounded once. */
+/**
+ * The activation function of a layer: oneDNN's where it has the function, else that of its own class in FP32, rounded
+ * once.
+ */
 public final class ActivationFunction implements AutoCloseable {
     private final OneDnnContext context;
     private final IActivation activation;
     private final Eltwise eltwise;
+    private final WholeArrayFunction whole;
     private final KernelCache<Layout, EltwiseKernels> kernels = new KernelCache<>(KernelCache.SHAPES);
 
     public ActivationFunction(OneDnnContext context, IActivation activation) {
         this.context = context;
         this.activation = activation;
         this.eltwise = Eltwise.of(activation).orElse(null);
+        this.whole = WholeArrayFunction.isOne(activation) ? new WholeArrayFunction(context, activation) : null;
     }
 
-    /**
-     * Returns whether a function is one of ND4J's elementwise functions. A user's own may compute anything, and PReLU
-     * has a slope for each place in DL4J's order of axes.
-     */
+    /** Returns whether a function is one of ND4J's that make each value of one sum, without random numbers. */
     public static boolean isElementWise(IActivation activation) {
-        return activation.getClass().getPackage() == ActivationIdentity.class.getPackage()
-                && !(activation instanceof ActivationSoftmax || activation instanceof ActivationPReLU);
+        return !WholeArrayFunction.isOne(activation);
     }
 
     /** Returns oneDNN's counterpart; null if there is none. */
     public Eltwise eltwise() {
         return eltwise;
+    }
+
+    /** Returns the function of whole arrays; null if each value is made of one sum. */
+    public WholeArrayFunction whole() {
+        return whole;
     }
 
     public boolean isIdentity() {
@@ -54,7 +59,56 @@ public final class ActivationFunction implements AutoCloseable {
     }
 
     /**
-     * Applies it.
+     * Applies it to arrays of any function's.
+     *
+     * @param sums FP32, channels-last; lost
+     * @param channels the axis that holds the channels in the arrays of DL4J's layer
+     * @param outputs makes the place of the output for its shape, which a user's function may choose
+     * @return the output, its channels as the second axis
+     */
+    public INDArray forward(
+            String layer,
+            INDArray sums,
+            ChannelAxis channels,
+            boolean training,
+            LayerWorkspaceMgr workspaceMgr,
+            Function<long[], INDArray> outputs) {
+        if (whole == null) {
+            INDArray output = outputs.apply(sums.shape());
+            forward(layer, sums, training, output);
+            return output;
+        }
+        INDArray values = channels.toSecond(whole.values(channels.fromSecond(sums), training, workspaceMgr));
+        INDArray output = outputs.apply(values.shape());
+        context.copies().copyOrAssign(values, output);
+        return output;
+    }
+
+    /**
+     * Multiplies by the derivative of any function.
+     *
+     * @param sums FP32, channels-last; lost
+     * @param epsilon the gradient of the output, of any type and order; stays as it is
+     * @param channels the axis that holds the channels in the arrays of DL4J's backward pass
+     * @param delta the gradient of the sums, of any type
+     */
+    public void backward(
+            String layer,
+            INDArray sums,
+            INDArray epsilon,
+            ChannelAxis channels,
+            INDArray delta,
+            LayerWorkspaceMgr workspaceMgr) {
+        if (whole == null) {
+            backward(layer, sums, epsilon, delta, workspaceMgr);
+            return;
+        }
+        INDArray gradient = whole.gradient(channels.fromSecond(sums), channels.fromSecond(epsilon), workspaceMgr);
+        context.copies().copyOrAssign(channels.toSecond(gradient), delta);
+    }
+
+    /**
+     * Applies it, unless it's one of whole arrays.
      *
      * @param sums FP32, channels-last; lost
      * @param output of any type
@@ -74,7 +128,7 @@ public final class ActivationFunction implements AutoCloseable {
     }
 
     /**
-     * Multiplies by its derivative.
+     * Multiplies by its derivative, unless it's one of whole arrays.
      *
      * @param sums FP32, channels-last; lost
      * @param epsilon the gradient of the output, of any type and order; stays as it is

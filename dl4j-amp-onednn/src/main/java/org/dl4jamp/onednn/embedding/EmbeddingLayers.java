@@ -1,8 +1,6 @@
 package org.dl4jamp.onednn.embedding;
 
 import java.util.List;
-import java.util.Optional;
-import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.EmbeddingLayer;
 import org.deeplearning4j.nn.conf.layers.EmbeddingSequenceLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
@@ -15,13 +13,9 @@ public final class EmbeddingLayers {
 
     public static List<LayerKernels<?>> kernels() {
         return List.of(
-                new LayerKernels<>(EmbeddingLayer.class, EmbeddingLayers::without, EmbeddingTwin::new, false)
+                new LayerKernels<>(EmbeddingLayer.class, EmbeddingTwin::new, false)
                         .with(LayerKernels.ArrayTypes.IN_FLOAT),
-                new LayerKernels<>(
-                                EmbeddingSequenceLayer.class,
-                                EmbeddingLayers::without,
-                                EmbeddingSequenceTwin::new,
-                                false)
+                new LayerKernels<>(EmbeddingSequenceLayer.class, EmbeddingSequenceTwin::new, false)
                         .with(LayerKernels.ArrayTypes.IN_FLOAT));
     }
 
@@ -33,9 +27,5 @@ public final class EmbeddingLayers {
         return precision == Precision.FLOAT
                 ? "looks FP32 rows up, column by column"
                 : "looks FP32 rows up, rounded once";
-    }
-
-    private static Optional<String> without(BaseLayer layer, Precision precision) {
-        return LayerKernels.activation(layer.getActivationFn(), " of an embedding");
     }
 }

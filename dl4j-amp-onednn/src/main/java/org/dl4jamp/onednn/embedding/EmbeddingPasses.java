@@ -2,6 +2,7 @@ package org.dl4jamp.onednn.embedding;
 
 import java.util.Map;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.params.DefaultParamInitializer;
@@ -22,32 +23,64 @@ final class EmbeddingPasses implements AutoCloseable {
     private final OneDnnContext context;
     private final ActivationFunction function;
     private final Supplier<String> layer;
+    private final UnaryOperator<INDArray> view;
 
-    EmbeddingPasses(OneDnnContext context, IActivation activation, Supplier<String> layer) {
+    /**
+     * Makes the passes of a layer.
+     *
+     * @param view returns a view, with the axes of DL4J's layer, of an array {@code [nOut, rows]}
+     */
+    EmbeddingPasses(
+            OneDnnContext context, IActivation activation, Supplier<String> layer, UnaryOperator<INDArray> view) {
         this.context = context;
         this.function = new ActivationFunction(context, activation);
         this.layer = layer;
+        this.view = view;
+    }
+
+    /** Returns whether the function takes whole arrays, and checks their shapes itself. */
+    boolean takesWholeArrays() {
+        return function.whole() != null;
     }
 
     /**
      * Runs the forward pass.
      *
-     * @return FLOAT {@code [nOut, rows]}
+     * @return FLOAT, with the axes of DL4J's layer
      */
     INDArray forward(
             EmbeddingRows rows, Map<String, INDArray> parameters, boolean training, LayerWorkspaceMgr workspaceMgr) {
         long columns = parameters.get(TABLE).size(1);
-        INDArray output = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATIONS, DataType.FLOAT, columns, rows.count());
         if (function.isIdentity()) {
+            INDArray output = columns(rows, columns, workspaceMgr, ArrayType.ACTIVATIONS);
             read(rows, parameters, output);
-        } else {
-            INDArray sums =
-                    Workspaces.dense(workspaceMgr, ArrayType.FF_WORKING_MEM, DataType.FLOAT, columns, rows.count());
-            read(rows, parameters, sums);
-            function.forward(layer.get(), sums, training, output);
+            return masked(rows, output);
         }
-        rows.mask(output);
+        INDArray sums = columns(rows, columns, workspaceMgr, ArrayType.FF_WORKING_MEM);
+        read(rows, parameters, sums);
+        if (!takesWholeArrays()) {
+            INDArray output = columns(rows, columns, workspaceMgr, ArrayType.ACTIVATIONS);
+            function.forward(layer.get(), sums, training, output);
+            return masked(rows, output);
+        }
+        INDArray values = function.whole().values(view.apply(sums), training, workspaceMgr);
+        if (rows.isMasked()) {
+            INDArray output = columns(rows, values.length() / rows.count(), workspaceMgr, ArrayType.ACTIVATIONS);
+            context.copies().copyOrAssign(values, view.apply(output));
+            return masked(rows, output);
+        }
+        INDArray output = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATIONS, DataType.FLOAT, values.shape());
+        context.copies().copyOrAssign(values, output);
         return output;
+    }
+
+    private static INDArray columns(EmbeddingRows rows, long number, LayerWorkspaceMgr workspaceMgr, ArrayType place) {
+        return Workspaces.dense(workspaceMgr, place, DataType.FLOAT, number, rows.count());
+    }
+
+    private INDArray masked(EmbeddingRows rows, INDArray output) {
+        rows.mask(output);
+        return view.apply(output);
     }
 
     private static void read(EmbeddingRows rows, Map<String, INDArray> parameters, INDArray target) {
@@ -57,7 +90,7 @@ final class EmbeddingPasses implements AutoCloseable {
     /**
      * Runs the backward pass.
      *
-     * @param epsilon {@code [nOut, rows]}, or the same with the rows on more than one axis
+     * @param epsilon with the axes of DL4J's layer
      * @param views where their gradients go
      */
     Gradient backward(
@@ -66,9 +99,7 @@ final class EmbeddingPasses implements AutoCloseable {
             Map<String, INDArray> parameters,
             Map<String, INDArray> views,
             LayerWorkspaceMgr workspaceMgr) {
-        INDArray columns = Workspaces.dense(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, epsilon.shape());
-        context.copies().copy(epsilon, columns);
-        INDArray delta = delta(rows, columns.reshape('c', epsilon.size(0), rows.count()), parameters, workspaceMgr);
+        INDArray delta = delta(rows, epsilon, parameters, workspaceMgr);
         rows.mask(delta);
         Gradient gradient = new DefaultGradient();
         rows.addUp(delta, views.get(TABLE));
@@ -82,13 +113,22 @@ final class EmbeddingPasses implements AutoCloseable {
 
     private INDArray delta(
             EmbeddingRows rows, INDArray epsilon, Map<String, INDArray> parameters, LayerWorkspaceMgr workspaceMgr) {
+        long columns = parameters.get(TABLE).size(1);
+        INDArray delta = columns(rows, columns, workspaceMgr, ArrayType.BP_WORKING_MEM);
         if (function.isIdentity()) {
-            return epsilon;
+            context.copies().copy(epsilon, view.apply(delta));
+            return delta;
         }
-        INDArray sums = Workspaces.dense(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, epsilon.shape());
+        INDArray sums = columns(rows, columns, workspaceMgr, ArrayType.BP_WORKING_MEM);
         read(rows, parameters, sums);
-        INDArray delta = Workspaces.dense(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, epsilon.shape());
-        function.backward(layer.get(), sums, epsilon, delta, workspaceMgr);
+        if (takesWholeArrays()) {
+            INDArray gradient = function.whole().gradient(view.apply(sums), epsilon, workspaceMgr);
+            context.copies().copyOrAssign(gradient, view.apply(delta));
+        } else {
+            INDArray above = columns(rows, columns, workspaceMgr, ArrayType.BP_WORKING_MEM);
+            context.copies().copy(epsilon, view.apply(above));
+            function.backward(layer.get(), sums, above, delta, workspaceMgr);
+        }
         return delta;
     }
 

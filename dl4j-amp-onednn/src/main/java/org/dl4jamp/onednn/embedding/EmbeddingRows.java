@@ -70,6 +70,10 @@ final class EmbeddingRows {
         return FloatIndexer.create(pointer.capacity(length).limit(length));
     }
 
+    boolean isMasked() {
+        return mask != null;
+    }
+
     int count() {
         return rows.length;
     }

@@ -20,7 +20,7 @@ final class EmbeddingSequenceTwin extends EmbeddingSequenceLayer implements OneD
 
     EmbeddingSequenceTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
-        this.passes = new EmbeddingPasses(context, layerConf().getActivationFn(), this::layerId);
+        this.passes = new EmbeddingPasses(context, layerConf().getActivationFn(), this::layerId, this::view);
     }
 
     private INDArray featuresFirst(INDArray array) {
@@ -53,7 +53,10 @@ final class EmbeddingSequenceTwin extends EmbeddingSequenceLayer implements OneD
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         EmbeddingRows rows = rows(workspaceMgr);
-        INDArray columns = passes.forward(rows, params, training, workspaceMgr);
+        return passes.forward(rows, params, training, workspaceMgr);
+    }
+
+    private INDArray view(INDArray columns) {
         return featuresFirst(
                 columns.reshape('c', columns.size(0), input.size(0), steps()).permute(1, 0, 2));
     }
@@ -61,10 +64,15 @@ final class EmbeddingSequenceTwin extends EmbeddingSequenceLayer implements OneD
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         EmbeddingRows rows = rows(workspaceMgr);
-        Rejection.ofEpsilon(
-                layerId(), featuresFirst(epsilon), input.size(0), layerConf().getNOut(), steps());
-        INDArray columns = featuresFirst(epsilon).permute(1, 0, 2);
-        return new Pair<>(passes.backward(rows, columns, params, gradientViews, workspaceMgr), null);
+        if (!passes.takesWholeArrays()) {
+            Rejection.ofEpsilon(
+                    layerId(),
+                    featuresFirst(epsilon),
+                    input.size(0),
+                    layerConf().getNOut(),
+                    steps());
+        }
+        return new Pair<>(passes.backward(rows, epsilon, params, gradientViews, workspaceMgr), null);
     }
 
     @Override

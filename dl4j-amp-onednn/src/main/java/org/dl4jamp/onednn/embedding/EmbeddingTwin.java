@@ -19,7 +19,7 @@ final class EmbeddingTwin extends EmbeddingLayer implements OneDnnTwin {
 
     EmbeddingTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
-        this.passes = new EmbeddingPasses(context, layerConf().getActivationFn(), this::layerId);
+        this.passes = new EmbeddingPasses(context, layerConf().getActivationFn(), this::layerId, INDArray::transpose);
     }
 
     private EmbeddingRows rows(LayerWorkspaceMgr workspaceMgr) {
@@ -38,15 +38,16 @@ final class EmbeddingTwin extends EmbeddingLayer implements OneDnnTwin {
 
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
-        return passes.forward(rows(workspaceMgr), params, training, workspaceMgr)
-                .transpose();
+        return passes.forward(rows(workspaceMgr), params, training, workspaceMgr);
     }
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         EmbeddingRows rows = rows(workspaceMgr);
-        Rejection.ofEpsilon(layerId(), epsilon, rows.count(), layerConf().getNOut());
-        Gradient gradient = passes.backward(rows, epsilon.transpose(), params, gradientViews, workspaceMgr);
+        if (!passes.takesWholeArrays()) {
+            Rejection.ofEpsilon(layerId(), epsilon, rows.count(), layerConf().getNOut());
+        }
+        Gradient gradient = passes.backward(rows, epsilon, params, gradientViews, workspaceMgr);
         return new Pair<>(gradient, null);
     }
 

@@ -3,9 +3,11 @@ package org.dl4jamp.onednn.linear;
 import org.deeplearning4j.nn.api.MaskState;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.Convolution1DLayer;
+import org.deeplearning4j.nn.conf.layers.Convolution2D;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.dl4jamp.onednn.linear.ProductKernels.Parameters;
+import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.primitive.Eltwise;
@@ -61,8 +63,17 @@ class ConvolutionTwin extends ProductTwin<ConvolutionLayer> {
     }
 
     @Override
-    void maskDelta(INDArray delta) {
-        // DL4J's layers leave it as it is.
+    void maskSums(INDArray sums) {
+        // DL4J's layers leave them as they are.
+    }
+
+    /**
+     * DL4J's convolution of images has its channels second there, whatever the format: softmax isn't of the channels.
+     */
+    @Override
+    ChannelAxis channelsOfDerivative() {
+        Class<?> type = layerConf().getClass();
+        return type == ConvolutionLayer.class || type == Convolution2D.class ? ChannelAxis.SECOND : form.channels();
     }
 
     @Override

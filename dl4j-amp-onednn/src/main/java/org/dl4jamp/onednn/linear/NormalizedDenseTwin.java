@@ -8,6 +8,7 @@ import org.deeplearning4j.nn.params.DefaultParamInitializer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.activation.ActivationFunction;
+import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.memory.Views;
@@ -91,21 +92,27 @@ final class NormalizedDenseTwin extends DenseLayer implements OneDnnTwin {
         INDArray x = context.copies().channelsLast(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
         INDArray sums = sums(kernels, x, training, ArrayType.FF_WORKING_MEM, workspaceMgr);
         INDArray normalized = normalized(sums, ArrayType.FF_WORKING_MEM, workspaceMgr);
-        INDArray output = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATIONS, dataType, sums.shape());
-        function.forward(layerId(), normalized, training, output);
-        return masked(output);
+        return masked(function.forward(
+                layerId(),
+                normalized,
+                ChannelAxis.SECOND,
+                training,
+                workspaceMgr,
+                shape -> Workspaces.dense(workspaceMgr, ArrayType.ACTIVATIONS, dataType, shape)));
     }
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
         ProductKernels kernels = products();
-        Rejection.ofEpsilon(layerId(), epsilon, kernels.outputShape());
+        if (function.whole() == null) {
+            Rejection.ofEpsilon(layerId(), epsilon, kernels.outputShape());
+        }
         INDArray x = context.copies().channelsLast(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
         INDArray sums = sums(kernels, x, true, ArrayType.BP_WORKING_MEM, workspaceMgr);
         INDArray normalized = normalized(sums, ArrayType.BP_WORKING_MEM, workspaceMgr);
         INDArray delta = floats(sums, ArrayType.BP_WORKING_MEM, workspaceMgr);
-        function.backward(layerId(), normalized, epsilon, delta, workspaceMgr);
+        function.backward(layerId(), normalized, epsilon, ChannelAxis.SECOND, delta, workspaceMgr);
         masked(delta);
         Gradient gradient = new DefaultGradient();
         INDArray biasGradient = hasBias() ? gradientViews.get(BIAS) : null;

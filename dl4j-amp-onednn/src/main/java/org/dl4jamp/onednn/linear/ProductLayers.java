@@ -95,8 +95,6 @@ public final class ProductLayers {
     }
 
     private static Optional<String> product(BaseLayer layer, Precision precision) {
-        return layer.getWeightNoise() == null
-                ? LayerKernels.activation(layer.getActivationFn(), " after products")
-                : LayerKernels.because("weight noise");
+        return layer.getWeightNoise() == null ? LayerKernels.COVERED : LayerKernels.because("weight noise");
     }
 }

@@ -13,7 +13,6 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.activation.ActivationFunction;
 import org.dl4jamp.onednn.linear.ProductKernels.Parameters;
 import org.dl4jamp.onednn.memory.ChannelAxis;
-import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.LentGradients;
 import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.memory.Workspaces;
@@ -28,8 +27,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * A layer that multiplies by weights: product, bias, activation function. It rounds the FP32 master weights itself, and
- * gradients of the parameters are FP32. A function that oneDNN has is fused into its product. Any other is ND4J's, on
- * the sums in FP32, rounded once.
+ * gradients of the parameters are FP32. A function that oneDNN has is fused into its product. Any other is computed by
+ * its own class, on the sums in FP32, and rounded once.
  *
  * @param <C> the layer's configuration
  */
@@ -45,13 +44,12 @@ public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<
     private final transient ChannelAxis channels;
     private final transient ActivationFunction function;
     private final transient LentGradients.OfInput inputGradient;
+    private final transient LedGroup group;
     /** The output of the last forward pass; null if the backward pass has to compute it again. */
     transient INDArray keptOutput;
 
     private transient boolean outputStays;
     private transient boolean inputGradientUnwanted;
-    private transient GroupSum sum;
-    private transient Integer place;
 
     ProductTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context, ChannelAxis channels) {
         super(conf, type);
@@ -60,6 +58,7 @@ public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<
         this.channels = channels;
         this.function = new ActivationFunction(context, layerConf().getActivationFn());
         this.inputGradient = context.lentGradients().ofInput();
+        this.group = new LedGroup(context, type, channels);
     }
 
     /** Returns the kernels for the input that has been set. */
@@ -74,8 +73,14 @@ public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<
         applyMask(output);
     }
 
-    void maskDelta(INDArray delta) {
-        applyMask(delta);
+    /** Masks the sums before a function of whole arrays, or their gradient. */
+    void maskSums(INDArray sums) {
+        applyMask(sums);
+    }
+
+    /** Returns the axis of the channels in the arrays of which DL4J's layer computes the function's derivative. */
+    ChannelAxis channelsOfDerivative() {
+        return channels;
     }
 
     /** Returns the gradients of the parameters, as DL4J's layer does. */
@@ -109,7 +114,7 @@ public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<
         INDArray x = ready(ArrayType.BP_WORKING_MEM, workspaceMgr);
         INDArray delta = delta(ours, x, parameters, epsilon, workspaceMgr);
         if (maskArray != null) {
-            maskDelta(delta);
+            maskSums(delta);
         }
         INDArray next = backward(ours, x, delta, parameters, inOrder(gradientViews), workspaceMgr);
         return new Pair<>(gradients(), next);
@@ -117,7 +122,7 @@ public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<
 
     /** Returns whether the product's kernels are to add something. */
     final boolean addsASum() {
-        return sum != null;
+        return group.adds();
     }
 
     /** Returns the activation function that the product's kernels are to apply; null if they aren't to. */
@@ -143,38 +148,33 @@ public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<
             LayerWorkspaceMgr workspaceMgr) {
         keptOutput = null;
         kernels.takeWeights(parameters.weights(), training);
-        INDArray output = output(kernels.outputShape(), workspaceMgr);
-        if (sum != null) {
-            forwardBeforeSum(kernels, x, parameters.bias(), output, workspaceMgr);
-        } else if (function.eltwise() != null) {
+        if (function.eltwise() == null) {
+            INDArray z = sums(kernels, x, parameters, ArrayType.FF_WORKING_MEM, workspaceMgr);
+            return channels.fromSecond(function.forward(
+                    kernels.layer(), z, channels, training, workspaceMgr, shape -> group.output(shape, workspaceMgr)));
+        }
+        INDArray output = group.output(kernels.outputShape(), workspaceMgr);
+        if (group.adds()) {
+            group.forward(kernels, x, parameters.bias(), output, workspaceMgr);
+        } else {
             kernels.forward(x, parameters.bias(), output);
             keptOutput = training && canKeep(workspaceMgr) ? output : null;
-        } else {
-            INDArray z = Workspaces.channelsLast(
-                    workspaceMgr, ArrayType.FF_WORKING_MEM, DataType.FLOAT, kernels.outputShape());
-            kernels.forwardInFloat(x, parameters.bias(), z);
-            function.forward(kernels.layer(), z, training, output);
         }
         return channels.fromSecond(output);
     }
 
-    private INDArray output(long[] shape, LayerWorkspaceMgr workspaceMgr) {
-        return place == null
-                ? Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, shape)
-                : context.activationMemory().array(place, Layout.channelsLast(dataType, shape), workspaceMgr);
-    }
-
-    private void forwardBeforeSum(
-            ProductKernels kernels, INDArray x, INDArray bias, INDArray output, LayerWorkspaceMgr workspaceMgr) {
-        INDArray summand = sum.other(channels.fromSecond(output).shape());
-        if (summand == null) {
-            kernels.forwardPlain(x, bias, output);
-            return;
+    private INDArray sums(
+            ProductKernels kernels,
+            INDArray x,
+            Parameters parameters,
+            ArrayType working,
+            LayerWorkspaceMgr workspaceMgr) {
+        INDArray sums = Workspaces.channelsLast(workspaceMgr, working, DataType.FLOAT, kernels.outputShape());
+        kernels.forwardInFloat(x, parameters.bias(), sums);
+        if (maskArray != null && function.whole() != null) {
+            maskSums(sums);
         }
-        INDArray added = context.copies()
-                .channelsLast(channels.toSecond(summand), dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
-        kernels.forwardAdding(x, bias, added, output);
-        sum.made();
+        return sums;
     }
 
     /**
@@ -199,11 +199,14 @@ public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<
             INDArray epsilon,
             LayerWorkspaceMgr workspaceMgr) {
         INDArray given = channels.toSecond(epsilon);
-        Rejection.ofEpsilon(kernels.layer(), given, kernels.outputShape());
+        if (function.whole() == null) {
+            Rejection.ofEpsilon(kernels.layer(), given, kernels.outputShape());
+        }
         if (function.isIdentity()) {
             return context.copies().channelsLast(given, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
         }
-        INDArray delta = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, dataType, given.shape());
+        INDArray delta =
+                Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, dataType, kernels.outputShape());
         if (keptOutput != null) {
             INDArray above = context.copies().channelsLast(given, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
             // ReLU is positive where its input was.
@@ -211,10 +214,9 @@ public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<
             keptOutput = null;
             return delta;
         }
-        INDArray z = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, given.shape());
         kernels.takeWeights(parameters.weights(), true);
-        kernels.forwardInFloat(x, parameters.bias(), z);
-        function.backward(kernels.layer(), z, given, delta, workspaceMgr);
+        INDArray z = sums(kernels, x, parameters, ArrayType.BP_WORKING_MEM, workspaceMgr);
+        function.backward(kernels.layer(), z, given, channelsOfDerivative(), delta, workspaceMgr);
         return delta;
     }
 
@@ -261,8 +263,7 @@ public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<
      * @param output number of the memory where the result may go
      */
     public void lead(GroupSum added, Optional<Integer> output) {
-        sum = added;
-        place = output.orElse(null);
+        group.lead(added, output.orElse(null));
     }
 
     @Override

@@ -7,6 +7,7 @@ import org.deeplearning4j.nn.layers.ActivationLayer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.activation.ActivationFunction;
+import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -15,8 +16,8 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * An element-wise activation function of an array of any rank, computed in FP32 and rounded once. Functions that oneDNN
- * hasn't are ND4J's.
+ * An activation function of an array of any rank, computed in FP32 and rounded once. Functions that oneDNN hasn't are
+ * computed by their own class.
  */
 final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner, OneDnnTwin {
     private static final long serialVersionUID = 1L;
@@ -49,6 +50,9 @@ final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner,
         if (fused != null && fused.takes(input)) {
             return handedOn(workspaceMgr);
         }
+        if (function.whole() != null) {
+            return copy(function.whole().values(input, training, workspaceMgr), workspaceMgr, ArrayType.ACTIVATIONS);
+        }
         if (function.eltwise() == null) {
             INDArray values = unrounded(workspaceMgr, ArrayType.FF_WORKING_MEM);
             INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, dataType, values.shape());
@@ -73,6 +77,16 @@ final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner,
         return copy;
     }
 
+    /** Returns a copy of what a function of whole arrays returned, in the order of the input. */
+    private INDArray copy(INDArray result, LayerWorkspaceMgr workspaceMgr, ArrayType place) {
+        boolean dense = Layout.dense(input.dataType(), input.shape()).isThatOf(input);
+        INDArray copy = dense
+                ? Workspaces.dense(workspaceMgr, place, dataType, result.shape())
+                : Workspaces.channelsLast(workspaceMgr, place, dataType, result.shape());
+        context.copies().copyOrAssign(result, copy);
+        return copy;
+    }
+
     /** Returns a copy of the input that ND4J's functions may overwrite. */
     private INDArray unrounded(LayerWorkspaceMgr workspaceMgr, ArrayType working) {
         INDArray copy = Workspaces.channelsLast(workspaceMgr, working, DataType.FLOAT, input.shape());
@@ -83,6 +97,10 @@ final class ActivationTwin extends ActivationLayer implements FusedRelu.Partner,
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
+        if (function.whole() != null) {
+            INDArray gradient = function.whole().gradient(input, epsilon, workspaceMgr);
+            return new Pair<>(new DefaultGradient(), copy(gradient, workspaceMgr, ArrayType.ACTIVATION_GRAD));
+        }
         Rejection.ofEpsilon(layerId(), epsilon, input.shape());
         if (fused != null && fused.takesDerivative() && context.lentGradients().contain(epsilon)) {
             return new Pair<>(new DefaultGradient(), epsilon);

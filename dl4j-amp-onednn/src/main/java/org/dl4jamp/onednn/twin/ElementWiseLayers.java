@@ -4,17 +4,13 @@ import java.util.List;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.DropoutLayer;
 
-/** Layers that make one value of one value. */
+/** Layers that apply an activation function or dropout. */
 public final class ElementWiseLayers {
     private ElementWiseLayers() {}
 
     public static List<LayerKernels<?>> kernels() {
         return List.of(
-                new LayerKernels<>(
-                        ActivationLayer.class,
-                        (layer, precision) -> LayerKernels.activation(layer.getActivationFn(), ""),
-                        ActivationTwin::new,
-                        false),
+                new LayerKernels<>(ActivationLayer.class, ActivationTwin::new, false),
                 new LayerKernels<>(DropoutLayer.class, DropoutTwin::new, true));
     }
 }

@@ -4,11 +4,9 @@ import java.util.Optional;
 import java.util.function.Function;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.dl4jamp.onednn.activation.ActivationFunction;
 import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.precision.Precision;
-import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**
@@ -84,13 +82,6 @@ public record LayerKernels<L extends Layer>(
 
     public ChannelAxis channelsOf(Layer layer) {
         return channels.apply(type.cast(layer));
-    }
-
-    /** Returns the reason for the lack of a kernel for an activation function; empty for an elementwise one. */
-    public static Optional<String> activation(IActivation activation, String where) {
-        return ActivationFunction.isElementWise(activation)
-                ? COVERED
-                : because("activation function " + activation + where);
     }
 
     /** Returns the reason for the lack of a kernel for something. */

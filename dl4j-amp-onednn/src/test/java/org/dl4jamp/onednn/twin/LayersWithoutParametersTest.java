@@ -16,7 +16,6 @@ import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.dropout.GaussianDropout;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
-import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.DropoutLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
@@ -38,9 +37,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.nd4j.linalg.activations.Activation;
-import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.activations.impl.ActivationELU;
-import org.nd4j.linalg.activations.impl.ActivationPReLU;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
@@ -262,26 +259,6 @@ class LayersWithoutParametersTest {
         assertFalse(new OneDnnEngine()
                 .cannot(new ActivationLayer(Activation.TANH), Precision.BFLOAT16)
                 .isPresent());
-        assertEquals(
-                "it has no kernel for activation function softmax",
-                new OneDnnEngine()
-                        .cannot(new ActivationLayer(Activation.SOFTMAX), Precision.BFLOAT16)
-                        .orElseThrow());
-        IActivation prelu = new ActivationPReLU(Nd4j.ones(1, 3, 1, 1), new long[] {2, 3});
-        assertEquals(
-                "it has no kernel for activation function prelu",
-                new OneDnnEngine()
-                        .cannot(new ActivationLayer(prelu), Precision.BFLOAT16)
-                        .orElseThrow());
-        assertEquals(
-                "it has no kernel for activation function prelu after products",
-                new OneDnnEngine()
-                        .cannot(
-                                new ConvolutionLayer.Builder(3, 3)
-                                        .activation(prelu)
-                                        .build(),
-                                Precision.BFLOAT16)
-                        .orElseThrow());
         assertEquals(
                 "it has no kernel for PNORM pooling",
                 new OneDnnEngine()

@@ -1,0 +1,63 @@
+package org.dl4jamp.onednn.linear;
+
+import org.deeplearning4j.nn.workspace.ArrayType;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.memory.ChannelAxis;
+import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.memory.Workspaces;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.twin.GroupSum;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** The group of layers that the forward pass of a product layer computes in inference; of that layer alone at first. */
+final class LedGroup {
+    private final OneDnnContext context;
+    private final DataType type;
+    private final ChannelAxis channels;
+    private GroupSum sum;
+    private Integer place;
+
+    /** @param channels the axis of the layer's arrays that holds the channels */
+    LedGroup(OneDnnContext context, DataType type, ChannelAxis channels) {
+        this.context = context;
+        this.type = type;
+        this.channels = channels;
+    }
+
+    /**
+     * Sets what the layer leads.
+     *
+     * @param added the summand before the activation function; null for none
+     * @param output number of the memory where the result may go; null for none
+     */
+    void lead(GroupSum added, Integer output) {
+        sum = added;
+        place = output;
+    }
+
+    /** Returns whether the product's kernels are to add something. */
+    boolean adds() {
+        return sum != null;
+    }
+
+    /** Returns the place of the output, its channels as the second axis and last in memory. */
+    INDArray output(long[] shape, LayerWorkspaceMgr workspaceMgr) {
+        return place == null
+                ? Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, type, shape)
+                : context.activationMemory().array(place, Layout.channelsLast(type, shape), workspaceMgr);
+    }
+
+    /** Runs the forward pass up to the sum, with it if the other summand is there. */
+    void forward(ProductKernels kernels, INDArray x, INDArray bias, INDArray output, LayerWorkspaceMgr workspaceMgr) {
+        INDArray summand = sum.other(channels.fromSecond(output).shape());
+        if (summand == null) {
+            kernels.forwardPlain(x, bias, output);
+            return;
+        }
+        INDArray added =
+                context.copies().channelsLast(channels.toSecond(summand), type, workspaceMgr, ArrayType.FF_WORKING_MEM);
+        kernels.forwardAdding(x, bias, added, output);
+        sum.made();
+    }
+}
