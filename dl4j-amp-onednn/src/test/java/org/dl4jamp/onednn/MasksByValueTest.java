@@ -23,6 +23,7 @@ import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.precision.Precision;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -118,6 +119,7 @@ class MasksByValueTest {
         Agreement.assertWithin("closed", stock.output(features(3)), network.output(features(3)), 1e-5);
     }
 
+    @Tag("long")
     @ParameterizedTest
     @MethodSource("layers")
     void trainToTheLossOfStock(Layer layer) {

@@ -28,6 +28,7 @@ import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.precision.Precision;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -168,6 +169,7 @@ class TimeDistributedTest {
                 ERROR);
     }
 
+    @Tag("long")
     @ParameterizedTest
     @MethodSource("networks")
     void trainsToTheLossOfStock(String name, MultiLayerConfiguration conf) {

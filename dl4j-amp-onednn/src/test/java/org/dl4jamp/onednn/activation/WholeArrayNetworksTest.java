@@ -31,6 +31,7 @@ import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.onednn.Types;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.precision.Precision;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -147,6 +148,7 @@ class WholeArrayNetworksTest {
         });
     }
 
+    @Tag("long")
     @ParameterizedTest
     @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void trainToTheLossOfStock(Precision precision) {
