@@ -19,7 +19,6 @@ import org.deeplearning4j.nn.conf.layers.EmbeddingLayer;
 import org.deeplearning4j.nn.conf.layers.EmbeddingSequenceLayer;
 import org.deeplearning4j.nn.conf.layers.FeedForwardLayer;
 import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
-import org.deeplearning4j.nn.conf.layers.GravesLSTM;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
@@ -118,11 +117,6 @@ class ReasonsTest {
                                         .hasLayerNorm(true)
                                         .build(),
                                 "layer normalization"),
-                        both(new GravesLSTM.Builder().nIn(4).nOut(4).build(), "GravesLSTM"),
-                        both(
-                                new Bidirectional(
-                                        new GravesLSTM.Builder().nIn(4).nOut(4).build()),
-                                "a bidirectional GravesLSTM"),
                         both(new Bidirectional(lstm().dropOut(0.5).build()), "dropout of each direction by itself"),
                         Stream.of(Precision.BFLOAT16, Precision.FLOAT)
                                 .map(precision -> new Refusal(

@@ -16,6 +16,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 public final class TimeStepKernels implements AutoCloseable {
     private final Kernel multiply;
     private final Kernel multiplyAdd;
+    private final Kernel multiplyRowsAdd;
     private final Kernel mask;
     private final Kernel round;
     private final Kernel roundDeltas;
@@ -33,6 +34,7 @@ public final class TimeStepKernels implements AutoCloseable {
         Layout step = Layout.dense(DataType.FLOAT, minibatch, units);
         multiply = multiply(context, what, step, step, false);
         multiplyAdd = multiply(context, what, step, step, true);
+        multiplyRowsAdd = multiply(context, what, step, Layout.dense(DataType.FLOAT, 1, units), true);
         mask = multiply(context, what, step, Layout.dense(DataType.FLOAT, minibatch, 1), false);
         Copies copies = context.copies();
         round = copies.make(
@@ -71,6 +73,15 @@ public final class TimeStepKernels implements AutoCloseable {
     }
 
     /**
+     * Computes {@code sum += rows * factors}.
+     *
+     * @param factors one for each column
+     */
+    public void multiplyRowsAdd(Slab rows, Slab factors, Slab sum) {
+        run(multiplyRowsAdd, rows, factors, sum);
+    }
+
+    /**
      * Multiplies in place.
      *
      * @param factors one for each row
@@ -103,6 +114,8 @@ public final class TimeStepKernels implements AutoCloseable {
 
     @Override
     public void close() {
-        Stream.of(multiply, multiplyAdd, mask, round, roundDeltas).distinct().forEach(Resources::close);
+        Stream.of(multiply, multiplyAdd, multiplyRowsAdd, mask, round, roundDeltas)
+                .distinct()
+                .forEach(Resources::close);
     }
 }

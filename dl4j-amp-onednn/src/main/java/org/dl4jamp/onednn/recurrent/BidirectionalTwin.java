@@ -6,6 +6,7 @@ import static org.nd4j.linalg.indexing.NDArrayIndex.interval;
 import java.lang.ref.Reference;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 import org.bytedeco.javacpp.Pointer;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.RNNFormat;
@@ -33,7 +34,7 @@ import org.nd4j.linalg.factory.Nd4j;
  * Two recurrent twins, one of which reads its sequences reversed. Their outputs are rounded before they're merged, and
  * a sum or product of them is rounded again.
  */
-final class BidirectionalTwin extends BidirectionalLayer implements OneDnnTwin {
+class BidirectionalTwin extends BidirectionalLayer implements OneDnnTwin {
     private static final long serialVersionUID = 1L;
 
     private final transient Bidirectional layer;
@@ -44,14 +45,14 @@ final class BidirectionalTwin extends BidirectionalLayer implements OneDnnTwin {
     private transient INDArray parameters;
     private transient INDArray given;
 
-    static BidirectionalTwin make(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
-        Bidirectional layer = (Bidirectional) conf.getLayer();
-        return new BidirectionalTwin(
+    /** @param conf of a {@link Bidirectional} with two layers that have twins */
+    BidirectionalTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
+        this(
                 conf,
                 type,
                 context,
-                direction(conf, layer.getFwd(), type, context),
-                direction(conf, layer.getBwd(), type, context));
+                direction(conf, ((Bidirectional) conf.getLayer()).getFwd(), type, context),
+                direction(conf, ((Bidirectional) conf.getLayer()).getBwd(), type, context));
     }
 
     private static RecurrentTwin direction(
@@ -242,17 +243,25 @@ final class BidirectionalTwin extends BidirectionalLayer implements OneDnnTwin {
     @Override
     public Gradient gradient() {
         Gradient gradient = new DefaultGradient(getGradientsViewArray());
-        put(forwards, BidirectionalParamInitializer.FORWARD_PREFIX, gradient);
-        put(backwards, BidirectionalParamInitializer.BACKWARD_PREFIX, gradient);
+        put(forwards, name -> nameOf(name, true), gradient);
+        put(backwards, name -> nameOf(name, false), gradient);
         return gradient;
     }
 
-    private static void put(RecurrentTwin direction, String prefix, Gradient gradient) {
+    private static void put(RecurrentTwin direction, UnaryOperator<String> names, Gradient gradient) {
         direction
                 .gradients()
                 .asGradient()
                 .gradientForVariable()
-                .forEach((name, array) -> gradient.setGradientFor(prefix + name, array));
+                .forEach((name, array) -> gradient.setGradientFor(names.apply(name), array));
+    }
+
+    /** Returns the network's name of a direction's parameter. */
+    String nameOf(String parameter, boolean ofForwards) {
+        return (ofForwards
+                        ? BidirectionalParamInitializer.FORWARD_PREFIX
+                        : BidirectionalParamInitializer.BACKWARD_PREFIX)
+                + parameter;
     }
 
     @Override

@@ -1,6 +1,7 @@
 package org.dl4jamp.onednn.recurrent;
 
 import java.lang.ref.Reference;
+import java.util.Optional;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.lstm_forward;
 import org.bytedeco.dnnl.memory;
@@ -32,6 +33,7 @@ final class InferringLstm implements AutoCloseable {
     private final GateWeights inputWeights;
     private final GateWeights recurrentWeights;
     private final GateWeights bias;
+    private final Optional<GateWeights> peepholes;
     private final Handle handle = new Handle();
 
     static InferringLstm make(
@@ -46,7 +48,7 @@ final class InferringLstm implements AutoCloseable {
         this.context = context;
         this.shape = shape;
         long units = shape.units();
-        LstmDescription lstm = new LstmDescription(type, shape);
+        LstmDescription lstm = new LstmDescription(type, shape, weights.hasPeepholes());
         lstm_forward.primitive_desc description = lstm.forward(dnnl.prop_kind.forward_inference);
         memory.desc ofInput = description.weights_layer_desc();
         memory.desc ofOutput = description.weights_iter_desc();
@@ -58,6 +60,7 @@ final class InferringLstm implements AutoCloseable {
         inputWeights = GateWeights.kept(context, what, shape.nIn(), units, ofInput, weights.input());
         recurrentWeights = GateWeights.kept(context, what, units, units, ofOutput, weights.recurrent());
         bias = GateWeights.kept(context, what, 1, units, row, weights.bias());
+        peepholes = weights.peepholes().map(copies -> GateWeights.keptPeepholes(context, what, units, copies));
         context.staging().reserve(4 * stateBytes());
     }
 
@@ -81,6 +84,8 @@ final class InferringLstm implements AutoCloseable {
         RecurrentState after = lastState == null ? null : lastState.room().orElseGet(this::state);
         Place memoryAfter = after == null ? Place.kept(last + stateBytes()) : Place.of(after.memory());
         begin(initial, before, memoryBefore);
+        peepholes.ifPresent(
+                weights -> forward.bind(dnnl.DNNL_ARG_WEIGHTS_PEEPHOLE, weights.taken(parameters.recurrentWeights())));
         forward.bind(dnnl.DNNL_ARG_SRC_LAYER, x)
                 .bind(dnnl.DNNL_ARG_SRC_ITER, Place.kept(before))
                 .bind(dnnl.DNNL_ARG_SRC_ITER_C, Place.kept(memoryBefore))
@@ -140,5 +145,6 @@ final class InferringLstm implements AutoCloseable {
         inputWeights.close();
         recurrentWeights.close();
         bias.close();
+        peepholes.ifPresent(GateWeights::close);
     }
 }

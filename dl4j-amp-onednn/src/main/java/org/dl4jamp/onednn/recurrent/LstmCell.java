@@ -1,6 +1,9 @@
 package org.dl4jamp.onednn.recurrent;
 
-import org.deeplearning4j.nn.conf.layers.LSTM;
+import java.util.Optional;
+import org.deeplearning4j.nn.conf.layers.AbstractLSTM;
+import org.deeplearning4j.nn.conf.layers.GravesLSTM;
+import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.onednn.activation.CellFunction;
 import org.dl4jamp.onednn.memory.Slab;
 import org.nd4j.linalg.activations.impl.ActivationSigmoid;
@@ -9,14 +12,17 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * An LSTM without peepholes. Of the gates it keeps the sums: derivatives from rounded values would be wrong where a
- * function is flat.
+ * An LSTM, with or without peepholes. Of the gates it keeps the sums: derivatives from rounded values would be wrong
+ * where a function is flat.
  *
  * <pre>
  * a = activation(x W_a + h[t-1] R_a + b_a)        likewise f, o and g, with the gates' function
  * c[t] = f * c[t-1] + g * a
  * h[t] = o * activation(c[t])
  * </pre>
+ *
+ * <p>Peepholes add {@code c[t-1] * P_f} to the forget gate's sum, {@code c[t-1] * P_g} to the input gate's and
+ * {@code c[t] * P_o} to the output gate's (Graves, https://arxiv.org/abs/1308.0850).
  *
  * <p>The gates' order is DL4J's.
  */
@@ -29,15 +35,23 @@ final class LstmCell extends RecurrentCell {
 
     private final CellFunction gate;
     private final WholeLstm whole;
+    private final Optional<Peepholes> peepholes;
 
-    LstmCell(Setup setup, LSTM conf) {
+    LstmCell(Setup setup, AbstractLSTM conf) {
         super(setup, conf);
         this.gate = CellFunction.of(conf.getGateActivationFn(), setup.context(), setup.layer(), shape);
-        this.whole = type == DataType.FLOAT && isUsual(conf) ? WholeLstm.make(setup) : null;
+        boolean hasPeepholes = hasPeepholes(conf);
+        boolean isWhole = type == DataType.FLOAT && isUsual(conf) && !hasPeepholes;
+        this.whole = isWhole ? WholeLstm.make(setup) : null;
+        this.peepholes = hasPeepholes ? Optional.of(Peepholes.make(setup, steps)) : Optional.empty();
+    }
+
+    static boolean hasPeepholes(Layer conf) {
+        return conf instanceof GravesLSTM;
     }
 
     /** Returns whether the functions are oneDNN's, tanh and sigmoid. Subclasses of these may compute anything. */
-    static boolean isUsual(LSTM conf) {
+    static boolean isUsual(AbstractLSTM conf) {
         return conf.getActivationFn().getClass() == ActivationTanH.class
                 && conf.getGateActivationFn().getClass() == ActivationSigmoid.class;
     }
@@ -75,14 +89,22 @@ final class LstmCell extends RecurrentCell {
     }
 
     @Override
-    Slab step(StepTrace trace, long time, boolean training) {
-        activation.forward(trace.sum(INPUT, time), trace.value(INPUT, time), training);
-        for (int which = FORGET; which <= INPUT_GATE; which++) {
-            gate.forward(trace.sum(which, time), trace.value(which, time), training);
-        }
+    Slab step(StepTrace trace, long time, Forward pass) {
+        boolean training = pass.training();
+        INDArray recurrentWeights = pass.parameters().recurrentWeights();
         Slab memory = trace.memory(time + 1);
+        peepholes.ifPresent(weights -> {
+            weights.add(Peepholes.Of.FORGET_GATE, trace.memory(time), recurrentWeights, trace.sum(FORGET, time));
+            weights.add(Peepholes.Of.INPUT_GATE, trace.memory(time), recurrentWeights, trace.sum(INPUT_GATE, time));
+        });
+        activation.forward(trace.sum(INPUT, time), trace.value(INPUT, time), training);
+        gate.forward(trace.sum(FORGET, time), trace.value(FORGET, time), training);
+        gate.forward(trace.sum(INPUT_GATE, time), trace.value(INPUT_GATE, time), training);
         steps.multiply(trace.value(INPUT_GATE, time), trace.value(INPUT, time), memory);
         steps.multiplyAdd(trace.value(FORGET, time), trace.memory(time), memory);
+        peepholes.ifPresent(
+                weights -> weights.add(Peepholes.Of.OUTPUT_GATE, memory, recurrentWeights, trace.sum(OUTPUT, time)));
+        gate.forward(trace.sum(OUTPUT, time), trace.value(OUTPUT, time), training);
         Slab activated = trace.activatedMemory(time);
         activation.forward(memory, activated, training);
         Slab output = Slab.of(trace.output());
@@ -111,26 +133,77 @@ final class LstmCell extends RecurrentCell {
 
     @Override
     Deltas deltas(StepTrace kept, Backward pass) {
-        // DL4J's LSTM doesn't mask gradients.
-        SequenceMemory memory = pass.memory();
-        StepTrace trace = kept.values() == null ? withValues(kept, memory) : kept;
-        Factors factors = factors(trace, memory);
-        long block = shape.block();
-        Slab memoryError = Slab.of(memory.create(DataType.FLOAT, 1, block));
-        Slab delta = Slab.of(memory.create(DataType.FLOAT, GATES, block));
-        return (time, error) -> {
+        StepTrace trace = kept.values() == null ? withValues(kept, pass.memory()) : kept;
+        return new Errors(trace, pass);
+    }
+
+    /** The backward pass. DL4J masks the gradients of an LSTM with peepholes, but not those of one without. */
+    private final class Errors implements Deltas {
+        private final StepTrace trace;
+        private final Backward pass;
+        private final Factors factors;
+        private final Slab memoryError;
+        private final Slab delta;
+        private final Slab products;
+
+        Errors(StepTrace trace, Backward pass) {
+            this.trace = trace;
+            this.pass = pass;
+            this.factors = factors(trace, pass.memory());
+            this.memoryError = Slab.of(pass.memory().create(DataType.FLOAT, 1, shape.block()));
+            this.delta = Slab.of(pass.memory().create(DataType.FLOAT, GATES, shape.block()));
+            this.products =
+                    peepholes.map(weights -> weights.noProducts(pass.memory())).orElse(null);
+        }
+
+        private Slab delta(int gate) {
+            return delta.plus(gate * shape.block());
+        }
+
+        private void add(Peepholes.Of gate, int number) {
+            peepholes.ifPresent(weights ->
+                    weights.add(gate, delta(number), pass.parameters().recurrentWeights(), memoryError));
+        }
+
+        @Override
+        public Slab of(long time, Slab error) {
+            long at = time * shape.block();
+            steps.multiply(error, factors.output().plus(at), delta(OUTPUT));
             if (time == shape.steps() - 1) {
-                steps.multiply(error, factors.memory().plus(time * block), memoryError);
+                steps.multiply(error, factors.memory().plus(at), memoryError);
             } else {
-                steps.multiplyAdd(error, factors.memory().plus(time * block), memoryError);
+                steps.multiplyAdd(error, factors.memory().plus(at), memoryError);
             }
-            steps.multiply(memoryError, factors.input().plus(time * block), delta.plus(INPUT * block));
-            steps.multiply(memoryError, factors.forget().plus(time * block), delta.plus(FORGET * block));
-            steps.multiply(error, factors.output().plus(time * block), delta.plus(OUTPUT * block));
-            steps.multiply(memoryError, factors.inputGate().plus(time * block), delta.plus(INPUT_GATE * block));
+            add(Peepholes.Of.OUTPUT_GATE, OUTPUT);
+            steps.multiply(memoryError, factors.input().plus(at), delta(INPUT));
+            steps.multiply(memoryError, factors.forget().plus(at), delta(FORGET));
+            steps.multiply(memoryError, factors.inputGate().plus(at), delta(INPUT_GATE));
             steps.multiply(memoryError, trace.value(FORGET, time), memoryError);
+            peepholes.ifPresent(weights -> {
+                mask(time);
+                weights.addProducts(Peepholes.Of.FORGET_GATE, delta(FORGET), trace.memory(time), products);
+                weights.addProducts(Peepholes.Of.INPUT_GATE, delta(INPUT_GATE), trace.memory(time), products);
+                weights.addProducts(Peepholes.Of.OUTPUT_GATE, delta(OUTPUT), trace.memory(time + 1), products);
+            });
+            add(Peepholes.Of.FORGET_GATE, FORGET);
+            add(Peepholes.Of.INPUT_GATE, INPUT_GATE);
             return delta;
-        };
+        }
+
+        private void mask(long time) {
+            if (pass.mask() != null) {
+                Slab mask = Slab.of(pass.mask()).plus(time * shape.minibatch());
+                for (int number = 0; number < GATES; number++) {
+                    steps.mask(delta(number), mask);
+                }
+            }
+        }
+
+        @Override
+        public void finish() {
+            peepholes.ifPresent(
+                    weights -> weights.gradients(products, pass.gradients().recurrentWeights()));
+        }
     }
 
     /**
@@ -139,21 +212,22 @@ final class LstmCell extends RecurrentCell {
      */
     private record Factors(Slab memory, Slab output, Slab forget, Slab input, Slab inputGate) {}
 
-    /** Computes the factors in place, in the trace. */
+    /** Computes the factors in place, in the trace. Gradients of peepholes need the memories. */
     private Factors factors(StepTrace trace, SequenceMemory memory) {
         Slab memories = trace.memory(0);
         Slab output = trace.activatedMemory(0);
         Slab outputGate = trace.value(OUTPUT, 0);
         Slab input = trace.value(INPUT, 0);
         Slab inputGate = trace.value(INPUT_GATE, 0);
+        Slab forget = peepholes.isPresent() ? Slab.of(memory.create(DataType.FLOAT, 1, shape.gate())) : memories;
         Slab ofInputGate = Slab.of(memory.create(DataType.FLOAT, 1, shape.gate()));
 
         gate.backward(kept(gate, trace, OUTPUT), output, output);
         activation.backwardFromArguments(trace.memory(1), outputGate, outputGate);
-        gate.backward(kept(gate, trace, FORGET), memories, memories);
+        gate.backward(kept(gate, trace, FORGET), memories, forget);
         gate.backward(kept(gate, trace, INPUT_GATE), input, ofInputGate);
         activation.backward(kept(activation, trace, INPUT), inputGate, inputGate);
-        return new Factors(outputGate, output, memories, inputGate, ofInputGate);
+        return new Factors(outputGate, output, forget, inputGate, ofInputGate);
     }
 
     private static Slab kept(CellFunction function, StepTrace trace, int which) {
@@ -167,5 +241,6 @@ final class LstmCell extends RecurrentCell {
         if (whole != null) {
             whole.close();
         }
+        peepholes.ifPresent(Peepholes::close);
     }
 }

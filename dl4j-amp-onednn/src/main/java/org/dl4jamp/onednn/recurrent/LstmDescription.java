@@ -8,6 +8,7 @@ import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.Work;
+import org.dl4jamp.onednn.weights.GateWeights;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**
@@ -26,8 +27,10 @@ final class LstmDescription {
     private final memory.desc biases;
     private final memory.desc ofInput;
     private final memory.desc ofOutput;
+    private final memory.desc ofMemories;
 
-    LstmDescription(DataType type, SequenceShape shape) {
+    /** @param peepholes whether there are weights between memory cells and gates, in FP32 */
+    LstmDescription(DataType type, SequenceShape shape, boolean peepholes) {
         long units = shape.units();
         input = Layout.dense(type, shape.steps(), shape.minibatch(), shape.nIn())
                 .descriptor();
@@ -37,6 +40,7 @@ final class LstmDescription {
         biases = Layout.dense(DataType.FLOAT, 1, 1, shape.gates(), units).descriptor();
         ofInput = Layout.any(type, 1, 1, shape.nIn(), shape.gates(), units);
         ofOutput = Layout.any(type, 1, 1, units, shape.gates(), units);
+        ofMemories = peepholes ? GateWeights.peepholes(units) : new memory.desc();
     }
 
     /** Returns the work of one time step, after which its threads wait for one another. */
@@ -54,6 +58,7 @@ final class LstmDescription {
                 memories,
                 ofInput,
                 ofOutput,
+                ofMemories,
                 biases,
                 outputs,
                 output,
@@ -72,6 +77,7 @@ final class LstmDescription {
                 memories,
                 ofInput,
                 ofOutput,
+                ofMemories,
                 biases,
                 outputs,
                 output,
@@ -81,6 +87,7 @@ final class LstmDescription {
                 memories,
                 ofInput,
                 ofOutput,
+                ofMemories,
                 biases,
                 outputs,
                 output,

@@ -3,7 +3,7 @@ package org.dl4jamp.onednn.recurrent;
 import java.util.Optional;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
-import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.deeplearning4j.nn.conf.layers.AbstractLSTM;
 import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -22,19 +22,32 @@ final class LstmInference implements Twin.Weights, AutoCloseable {
     private final Supplier<String> layer;
     private final DataType type;
     private final KernelCache<SequenceShape, InferringLstm> primitives = new KernelCache<>(RecurrentPasses.SHAPES);
-    private final Weights weights = new Weights(new WeightCopies(true), new WeightCopies(true), new WeightCopies(true));
+    private final Weights weights;
 
     /** Copies of weights and biases: one for each order that primitives read, whatever the number of shapes. */
-    record Weights(WeightCopies input, WeightCopies recurrent, WeightCopies bias) {
+    record Weights(WeightCopies input, WeightCopies recurrent, WeightCopies bias, Optional<WeightCopies> peepholes) {
+        private static Weights make(boolean hasPeepholes) {
+            return new Weights(
+                    new WeightCopies(true),
+                    new WeightCopies(true),
+                    new WeightCopies(true),
+                    hasPeepholes ? Optional.of(new WeightCopies(true)) : Optional.empty());
+        }
+
+        boolean hasPeepholes() {
+            return peepholes.isPresent();
+        }
+
         private Stream<WeightCopies> all() {
-            return Stream.of(input, recurrent, bias);
+            return Stream.concat(Stream.of(input, recurrent, bias), peepholes.stream());
         }
     }
 
-    private LstmInference(OneDnnContext context, Supplier<String> layer, DataType type) {
+    private LstmInference(OneDnnContext context, Supplier<String> layer, DataType type, boolean hasPeepholes) {
         this.context = context;
         this.layer = layer;
         this.type = type;
+        this.weights = Weights.make(hasPeepholes);
     }
 
     /**
@@ -42,9 +55,9 @@ final class LstmInference implements Twin.Weights, AutoCloseable {
      *
      * @return empty in training, and if oneDNN has none
      */
-    static Optional<LstmInference> of(OneDnnContext context, Supplier<String> layer, DataType type, LSTM conf) {
+    static Optional<LstmInference> of(OneDnnContext context, Supplier<String> layer, DataType type, AbstractLSTM conf) {
         return context.infers() && LstmCell.isUsual(conf) && isThereFor(type)
-                ? Optional.of(new LstmInference(context, layer, type))
+                ? Optional.of(new LstmInference(context, layer, type, LstmCell.hasPeepholes(conf)))
                 : Optional.empty();
     }
 

@@ -108,6 +108,9 @@ abstract class RecurrentCell implements AutoCloseable {
     interface Deltas {
         /** Returns them, FLOAT {@code [gates, minibatch, units]}, for the error of that time step's outputs. */
         Slab of(long time, Slab error);
+
+        /** Writes gradients that only some cells have, once all time steps are done. */
+        default void finish() {}
     }
 
     /**
@@ -121,7 +124,7 @@ abstract class RecurrentCell implements AutoCloseable {
     abstract StepTrace begin(Forward pass, INDArray sums, INDArray outputs, boolean rounds, SequenceMemory memory);
 
     /** Computes a time step from its sums, and returns its outputs in FP32. */
-    abstract Slab step(StepTrace trace, long time, boolean training);
+    abstract Slab step(StepTrace trace, long time, Forward pass);
 
     /**
      * Prepares a backward pass. Derivatives don't depend on the error, so they're computed for all time steps at once.
@@ -147,7 +150,7 @@ abstract class RecurrentCell implements AutoCloseable {
                 products.recurrent(
                         Slab.of(outputs).plus(time * block), Slab.of(sums).plus(time * block));
             }
-            now = step(trace, time, pass.training());
+            now = step(trace, time, pass);
             if (pass.mask() != null) {
                 Slab mask = Slab.of(pass.mask()).plus(time * shape.minibatch());
                 steps.mask(now, mask);
@@ -194,6 +197,7 @@ abstract class RecurrentCell implements AutoCloseable {
             steps.roundDeltas(ofStep.of(time, error), Slab.of(deltas).plus(time * block));
         }
         products.weightGradients(pass.x(), Slab.of(trace.outputs()), deltas, pass.gradients());
+        ofStep.finish();
         if (pass.inputGradient() != null) {
             products.inputGradient(deltas, pass.inputGradient());
         }

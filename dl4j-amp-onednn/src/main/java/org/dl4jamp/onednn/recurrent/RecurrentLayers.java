@@ -4,8 +4,11 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.BiFunction;
 import java.util.stream.Stream;
+import org.deeplearning4j.nn.conf.layers.AbstractLSTM;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.BaseRecurrentLayer;
+import org.deeplearning4j.nn.conf.layers.GravesBidirectionalLSTM;
+import org.deeplearning4j.nn.conf.layers.GravesLSTM;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
@@ -20,6 +23,10 @@ import org.nd4j.linalg.activations.impl.ActivationRReLU;
 public final class RecurrentLayers {
     private static final LayerKernels<LSTM> LSTMS =
             kernels(LSTM.class, RecurrentLayers::lstm, LstmCell.GATES, LstmCell::new);
+
+    private static final LayerKernels<GravesLSTM> GRAVES_LSTMS =
+            kernels(GravesLSTM.class, RecurrentLayers::lstm, LstmCell.GATES, LstmCell::new);
+
     private static final LayerKernels<SimpleRnn> SIMPLE_RNNS =
             kernels(SimpleRnn.class, RecurrentLayers::simpleRnn, SimpleRnnCell.GATES, SimpleRnnCell::new);
 
@@ -38,34 +45,40 @@ public final class RecurrentLayers {
     public static List<LayerKernels<?>> kernels() {
         return List.of(
                 LSTMS,
+                GRAVES_LSTMS,
                 SIMPLE_RNNS,
+                new LayerKernels<>(Bidirectional.class, RecurrentLayers::bidirectional, BidirectionalTwin::new, false),
                 new LayerKernels<>(
-                        Bidirectional.class, RecurrentLayers::bidirectional, BidirectionalTwin::make, false));
+                        GravesBidirectionalLSTM.class,
+                        RecurrentLayers::gravesBidirectional,
+                        GravesBidirectionalTwin::new,
+                        false));
     }
 
     /**
      * Returns the kernels for a direction of a bidirectional layer. Subclasses may compute anything, and have nothing.
      */
     static Optional<LayerKernels<?>> direction(Layer layer) {
-        return Stream.<LayerKernels<?>>of(LSTMS, SIMPLE_RNNS)
+        return Stream.<LayerKernels<?>>of(LSTMS, GRAVES_LSTMS, SIMPLE_RNNS)
                 .filter(kernels -> kernels.type() == layer.getClass())
                 .findFirst();
     }
 
     private static Optional<String> bidirectional(Bidirectional layer, Precision precision) {
-        if (!(layer.getFwd() instanceof LSTM || layer.getFwd() instanceof SimpleRnn)) {
-            return LayerKernels.because(
-                    "a bidirectional " + layer.getFwd().getClass().getSimpleName());
-        }
         if (layer.getFwd().getIDropout() != null) {
             return LayerKernels.because("dropout of each direction by itself");
         }
         return direction(layer.getFwd())
                 .map(kernels -> kernels.without(layer.getFwd(), precision))
-                .orElseGet(() -> LayerKernels.because(layer.getFwd().getClass().getSimpleName()));
+                .orElseGet(() -> LayerKernels.because(
+                        "a bidirectional " + layer.getFwd().getClass().getSimpleName()));
     }
 
-    private static Optional<String> lstm(LSTM layer, Precision precision) {
+    private static Optional<String> gravesBidirectional(GravesBidirectionalLSTM layer, Precision precision) {
+        return without(layer, layer.getActivationFn()).or(() -> without(layer, layer.getGateActivationFn()));
+    }
+
+    private static Optional<String> lstm(AbstractLSTM layer, Precision precision) {
         return without(layer, layer.getActivationFn()).or(() -> without(layer, layer.getGateActivationFn()));
     }
 

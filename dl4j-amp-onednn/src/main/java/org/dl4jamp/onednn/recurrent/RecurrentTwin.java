@@ -6,7 +6,6 @@ import java.util.function.Function;
 import org.deeplearning4j.nn.api.MaskState;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.AbstractLSTM;
-import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
 import org.deeplearning4j.nn.workspace.ArrayType;
@@ -30,6 +29,7 @@ final class RecurrentTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.
     private final transient RecurrentPasses passes;
     private final transient TimeStepState betweenTimeSteps = new TimeStepState(() -> stateMap);
     private final boolean isLstm;
+    private final boolean hasPeepholes;
 
     /** @param gates how many numbers a unit computes of its input */
     RecurrentTwin(
@@ -40,12 +40,13 @@ final class RecurrentTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.
             Function<RecurrentCell.Setup, RecurrentCell> cells) {
         super(conf, type);
         this.isLstm = layerConf() instanceof AbstractLSTM;
+        this.hasPeepholes = LstmCell.hasPeepholes(layerConf());
         this.passes = new RecurrentPasses(
                 context,
                 type,
                 gates,
                 (shape, weights) -> cells.apply(new RecurrentCell.Setup(context, layerId(), type, shape, weights)),
-                layerConf() instanceof LSTM lstm
+                layerConf() instanceof AbstractLSTM lstm
                         ? LstmInference.of(context, this::layerId, type, lstm)
                         : Optional.empty());
     }
@@ -107,12 +108,14 @@ final class RecurrentTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.
         return super.rnnGetPreviousState();
     }
 
+    /** Begins with the state that DL4J's layer begins with: with peepholes, with that of {@link #rnnTimeStep}. */
     @Override
     public INDArray rnnActivateUsingStoredState(
             INDArray input, boolean training, boolean storeLastForTBPTT, LayerWorkspaceMgr workspaceMgr) {
         setInput(input, workspaceMgr);
         LastState after = last -> last.putInto(tBpttStateMap);
-        return forward(tBpttStateMap, training, storeLastForTBPTT ? after : null, workspaceMgr);
+        Map<String, INDArray> before = hasPeepholes ? stateMap : tBpttStateMap;
+        return forward(before, training, storeLastForTBPTT ? after : null, workspaceMgr);
     }
 
     @Override

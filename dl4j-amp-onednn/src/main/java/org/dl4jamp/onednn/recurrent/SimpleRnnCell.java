@@ -32,8 +32,8 @@ final class SimpleRnnCell extends RecurrentCell {
     }
 
     @Override
-    Slab step(StepTrace trace, long time, boolean training) {
-        activation.forward(trace.sum(0, time), trace.value(0, time), training);
+    Slab step(StepTrace trace, long time, Forward pass) {
+        activation.forward(trace.sum(0, time), trace.value(0, time), pass.training());
         return trace.value(0, time);
     }
 

@@ -19,7 +19,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * oneDNN's LSTM, which computes all time steps of a layer in one primitive, in FP32. It has hyperbolic tangent and
- * sigmoid as functions, no masks, and gradients that flow back to the first time step.
+ * sigmoid as functions, no masks, and gradients that flow back to the first time step. With peepholes it takes as long
+ * as step by step, so it has none here.
  */
 final class WholeLstm implements AutoCloseable {
     private final SequenceShape shape;
@@ -63,7 +64,7 @@ final class WholeLstm implements AutoCloseable {
         this.shape = shape;
         this.weights = weights;
         long units = shape.units();
-        LstmDescription lstm = new LstmDescription(DataType.FLOAT, shape);
+        LstmDescription lstm = new LstmDescription(DataType.FLOAT, shape, false);
         lstm_forward.primitive_desc first = lstm.forward(dnnl.prop_kind.forward_training);
         lstm_backward.primitive_desc second = lstm.backward(first);
         forward = new Kernel(context, what, first);

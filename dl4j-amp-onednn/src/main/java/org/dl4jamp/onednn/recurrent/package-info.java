@@ -1,7 +1,7 @@
 /**
- * LSTM, simple RNN and their bidirectional layers. Sequences {@code [minibatch, size, time]}, masks, the state between
- * sequences and FP32 parameters come in; outputs, in memory time step by time step, gradients and the next state go
- * out. Begin reading with {@link org.dl4jamp.onednn.recurrent.RecurrentPasses}, then
+ * LSTM, with or without peepholes, simple RNN and their bidirectional layers. Sequences {@code [minibatch, size,
+ * time]}, masks, the state between sequences and FP32 parameters come in; outputs, in memory time step by time step,
+ * gradients and the next state go out. Begin reading with {@link org.dl4jamp.onednn.recurrent.RecurrentPasses}, then
  * {@link org.dl4jamp.onednn.recurrent.RecurrentCell} and one of its subclasses.
  *
  * <p>Internal: it may change with any version.

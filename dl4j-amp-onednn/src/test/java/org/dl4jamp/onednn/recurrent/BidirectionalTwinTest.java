@@ -13,11 +13,8 @@ import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.RNNFormat;
-import org.deeplearning4j.nn.conf.layers.BaseRecurrentLayer;
-import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.RnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
-import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.Networks;
 import org.dl4jamp.SingleLayer;
@@ -40,7 +37,7 @@ class BidirectionalTwinTest {
     void inFp32ItAgreesWithDl4jsLayer(
             @ForAll long seed,
             @ForAll Bidirectional.Mode mode,
-            @ForAll boolean lstm,
+            @ForAll Cell cell,
             @ForAll boolean nwc,
             @ForAll boolean masked,
             @ForAll @IntRange(min = 1, max = 20) int nIn,
@@ -49,7 +46,7 @@ class BidirectionalTwinTest {
             @ForAll @IntRange(min = 1, max = 6) int steps) {
         Random random = new Random(seed);
         RNNFormat format = nwc ? RNNFormat.NWC : RNNFormat.NCW;
-        Bidirectional conf = new Bidirectional(mode, direction(lstm, nIn, units, format));
+        Bidirectional conf = new Bidirectional(mode, cell.layer(nIn, units, format));
         INDArray params = gaussian(random, 0.3, conf.initializer().numParams(conf));
         long nOut = conf.getNOut();
         INDArray input = nwc ? gaussian(random, 1, minibatch, steps, nIn) : gaussian(random, 1, minibatch, nIn, steps);
@@ -85,21 +82,21 @@ class BidirectionalTwinTest {
     void inBfloat16ItRoundsWhatItsDirectionsRoundAndWhatItMerges(
             @ForAll long seed,
             @ForAll Bidirectional.Mode mode,
-            @ForAll boolean lstm,
+            @ForAll Cell cell,
             @ForAll @IntRange(min = 1, max = 20) int nIn,
             @ForAll @IntRange(min = 1, max = 20) int units,
             @ForAll @IntRange(min = 1, max = 4) int minibatch,
             @ForAll @IntRange(min = 1, max = 6) int steps) {
         DataType type = Types.half();
         Random random = new Random(seed);
-        Bidirectional conf = new Bidirectional(mode, direction(lstm, nIn, units, RNNFormat.NCW));
+        Bidirectional conf = new Bidirectional(mode, cell.layer(nIn, units, RNNFormat.NCW));
         INDArray params = gaussian(random, 0.3, conf.initializer().numParams(conf));
         INDArray input = gaussian(random, 1, minibatch, nIn, steps);
         INDArray epsilon = gaussian(random, 1, minibatch, conf.getNOut(), steps);
         long half = params.length() / 2;
-        RecurrentReference forwards = new RecurrentReference(type, lstm, params.get(interval(0, half)), nIn, units);
+        RecurrentReference forwards = new RecurrentReference(type, cell, params.get(interval(0, half)), nIn, units);
         RecurrentReference backwards =
-                new RecurrentReference(type, lstm, params.get(interval(half, 2 * half)), nIn, units);
+                new RecurrentReference(type, cell, params.get(interval(half, 2 * half)), nIn, units);
         INDArray nothing = Nd4j.zeros(DataType.FLOAT, minibatch, units, steps);
         INDArray one = forwards.run(input, nothing).output();
         INDArray other = reversed(backwards.run(reversed(input), nothing).output());
@@ -165,22 +162,6 @@ class BidirectionalTwinTest {
             reversed.get(all(), all(), point(steps - 1 - t)).assign(sequences.get(all(), all(), point(t)));
         }
         return reversed;
-    }
-
-    private static BaseRecurrentLayer direction(boolean lstm, int nIn, int units, RNNFormat format) {
-        return lstm
-                ? new LSTM.Builder()
-                        .nIn(nIn)
-                        .nOut(units)
-                        .dataFormat(format)
-                        .activation(Activation.TANH)
-                        .build()
-                : new SimpleRnn.Builder()
-                        .nIn(nIn)
-                        .nOut(units)
-                        .dataFormat(format)
-                        .activation(Activation.TANH)
-                        .build();
     }
 
     /** In a network, which has the views of its arrays for such a layer. */

@@ -16,7 +16,7 @@ import net.jqwik.api.constraints.IntRange;
 import org.deeplearning4j.exception.DL4JInvalidInputException;
 import org.deeplearning4j.nn.api.layers.RecurrentLayer;
 import org.deeplearning4j.nn.conf.RNNFormat;
-import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.deeplearning4j.nn.conf.layers.BaseRecurrentLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
@@ -28,7 +28,8 @@ import org.dl4jamp.onednn.Passes;
 import org.dl4jamp.onednn.Types;
 import org.dl4jamp.onednn.memory.AlignedMemory;
 import org.junit.jupiter.api.Test;
-import org.nd4j.linalg.activations.Activation;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
@@ -39,17 +40,12 @@ class LstmInferenceTest {
     private static final double FLOAT_ERROR = 1e-5;
     private static final String WHOLE = "LSTM in inference";
 
-    private static LSTM lstm(int nIn, int units, RNNFormat format) {
-        return new LSTM.Builder()
-                .nIn(nIn)
-                .nOut(units)
-                .dataFormat(format)
-                .activation(Activation.TANH)
-                .build();
+    private static INDArray params(Random random, BaseRecurrentLayer conf) {
+        return gaussian(random, 0.3, conf.initializer().numParams(conf));
     }
 
-    private static INDArray params(Random random, LSTM conf) {
-        return gaussian(random, 0.3, conf.initializer().numParams(conf));
+    private static Cell cell(boolean peepholes) {
+        return peepholes ? Cell.GRAVES_LSTM : Cell.LSTM;
     }
 
     private static EngineSession session() {
@@ -63,13 +59,14 @@ class LstmInferenceTest {
     @Property(tries = 40)
     void inFp32ItGivesDl4jsNumbers(
             @ForAll long seed,
+            @ForAll boolean peepholes,
             @ForAll boolean nwc,
             @ForAll @IntRange(min = 1, max = 70) int nIn,
             @ForAll @IntRange(min = 1, max = 70) int units,
             @ForAll @IntRange(min = 1, max = 20) int minibatch,
             @ForAll @IntRange(min = 1, max = 7) int steps) {
         Random random = new Random(seed);
-        LSTM conf = lstm(nIn, units, nwc ? RNNFormat.NWC : RNNFormat.NCW);
+        BaseRecurrentLayer conf = cell(peepholes).layer(nIn, units, nwc ? RNNFormat.NWC : RNNFormat.NCW);
         INDArray params = params(random, conf);
         INDArray input = nwc ? gaussian(random, 1, minibatch, steps, nIn) : gaussian(random, 1, minibatch, nIn, steps);
         INDArray expected = SingleLayer.dl4j(conf, params).activate(input, false, NONE);
@@ -84,16 +81,18 @@ class LstmInferenceTest {
     @Property(tries = 40)
     void inBfloat16ItRoundsWhatEntersProductsAndNothingElse(
             @ForAll long seed,
+            @ForAll boolean peepholes,
             @ForAll @IntRange(min = 1, max = 70) int nIn,
             @ForAll @IntRange(min = 1, max = 70) int units,
             @ForAll @IntRange(min = 1, max = 20) int minibatch,
             @ForAll @IntRange(min = 1, max = 7) int steps) {
         DataType type = Types.half();
         Random random = new Random(seed);
-        LSTM conf = lstm(nIn, units, RNNFormat.NCW);
+        BaseRecurrentLayer conf = cell(peepholes).layer(nIn, units, RNNFormat.NCW);
         INDArray params = params(random, conf);
         INDArray input = gaussian(random, 1, minibatch, nIn, steps);
-        INDArray expected = new RecurrentReference(type, true, RecurrentReference.Function.TANH, params, nIn, units)
+        INDArray expected = new RecurrentReference(
+                        type, cell(peepholes), RecurrentReference.Function.TANH, params, nIn, units)
                 .run(input, gaussian(random, 1, minibatch, units, steps), null)
                 .output();
         try (EngineSession session = session()) {
@@ -103,10 +102,13 @@ class LstmInferenceTest {
         }
     }
 
-    @Test
-    void timeStepsCarryTheStateAsDl4jDoes() {
+    @ParameterizedTest
+    @EnumSource(
+            value = Cell.class,
+            names = {"LSTM", "GRAVES_LSTM"})
+    void timeStepsCarryTheStateAsDl4jDoes(Cell cell) {
         Random random = new Random(3);
-        LSTM conf = lstm(9, 21, RNNFormat.NCW);
+        BaseRecurrentLayer conf = cell.layer(9, 21, RNNFormat.NCW);
         INDArray params = params(random, conf);
         INDArray input = gaussian(random, 1, 5, 9, 8);
         for (DataType type : Types.here()) {
@@ -141,10 +143,13 @@ class LstmInferenceTest {
         }
     }
 
-    @Test
-    void aMaskIsAppliedStepByStepAsByDl4j() {
+    @ParameterizedTest
+    @EnumSource(
+            value = Cell.class,
+            names = {"LSTM", "GRAVES_LSTM"})
+    void aMaskIsAppliedStepByStepAsByDl4j(Cell cell) {
         Random random = new Random(4);
-        LSTM conf = lstm(6, 10, RNNFormat.NCW);
+        BaseRecurrentLayer conf = cell.layer(6, 10, RNNFormat.NCW);
         INDArray params = params(random, conf);
         INDArray input = gaussian(random, 1, 3, 6, 4);
         INDArray mask = Nd4j.createFromArray(new float[][] {{1, 1, 1, 1}, {1, 1, 0, 0}, {1, 0, 0, 0}});
@@ -164,10 +169,13 @@ class LstmInferenceTest {
         }
     }
 
-    @Test
-    void allTimeStepsAreOnePassWhereverOneDnnHasOne() {
+    @ParameterizedTest
+    @EnumSource(
+            value = Cell.class,
+            names = {"LSTM", "GRAVES_LSTM"})
+    void allTimeStepsAreOnePassWhereverOneDnnHasOne(Cell cell) {
         Random random = new Random(5);
-        LSTM conf = lstm(6, 10, RNNFormat.NCW);
+        BaseRecurrentLayer conf = cell.layer(6, 10, RNNFormat.NCW);
         INDArray params = params(random, conf);
         for (DataType type : Types.here()) {
             boolean whole = LstmInference.isThereFor(type);
@@ -185,7 +193,7 @@ class LstmInferenceTest {
     @Test
     void allShapesShareOneCopyOfTheWeightsForEachOrder() {
         Random random = new Random(6);
-        LSTM conf = lstm(256, 256, RNNFormat.NCW);
+        BaseRecurrentLayer conf = Cell.LSTM.layer(256, 256, RNNFormat.NCW);
         INDArray params = params(random, conf);
         for (DataType type : Types.here()) {
             long before = AlignedMemory.held();
@@ -208,7 +216,7 @@ class LstmInferenceTest {
 
     @Test
     void aBadShapeIsAnsweredAsByDl4j() {
-        LSTM conf = lstm(5, 3, RNNFormat.NCW);
+        BaseRecurrentLayer conf = Cell.LSTM.layer(5, 3, RNNFormat.NCW);
         INDArray params = params(new Random(1), conf);
         try (EngineSession session = session()) {
             TwinLayer twin = Layers.twin(session, conf, params, DataType.FLOAT);

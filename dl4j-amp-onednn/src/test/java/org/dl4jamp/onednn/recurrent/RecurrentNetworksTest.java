@@ -14,6 +14,8 @@ import org.deeplearning4j.nn.conf.graph.UnstackVertex;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.EmbeddingSequenceLayer;
+import org.deeplearning4j.nn.conf.layers.GravesBidirectionalLSTM;
+import org.deeplearning4j.nn.conf.layers.GravesLSTM;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
@@ -196,6 +198,24 @@ class RecurrentNetworksTest {
                 text(1, 9, true));
     }
 
+    @ParameterizedTest
+    @MethodSource("org.dl4jamp.onednn.Types#precisions")
+    void lstmsWithPeepholesLearnCharactersInOneAndBothDirections(Precision precision) {
+        assertTrainsToFp32sLoss(
+                characters(
+                        graves(32),
+                        new GravesBidirectionalLSTM.Builder().nOut(24).build()),
+                precision,
+                40,
+                text(12, STEPS, true),
+                text(5, STEPS, false),
+                text(1, 9, true));
+    }
+
+    private static Layer graves(int units) {
+        return new GravesLSTM.Builder().nOut(units).build();
+    }
+
     private static MultiLayerConfiguration truncated(int backLength, Layer... layers) {
         MultiLayerConfiguration configuration = characters(layers);
         configuration.setBackpropType(BackpropType.TruncatedBPTT);
@@ -208,6 +228,12 @@ class RecurrentNetworksTest {
     @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void truncatedBpttOfLstmsCarriesTheState(Precision precision) {
         assertTrainsToFp32sLoss(truncated(7, lstm(40), lstm(32)), precision, 20, text(8, 27, true));
+    }
+
+    @ParameterizedTest
+    @MethodSource("org.dl4jamp.onednn.Types#precisions")
+    void truncatedBpttOfLstmsWithPeepholesCarriesTheState(Precision precision) {
+        assertTrainsToFp32sLoss(truncated(7, graves(40), graves(32)), precision, 40, text(8, 27, true));
     }
 
     /** At the first forward pass it's unknown that the backward pass ends within the sequence. */
@@ -234,7 +260,8 @@ class RecurrentNetworksTest {
 
     @Test
     void timeStepsOneByOneGiveWhatTheWholeSequenceGives() {
-        MultiLayerNetwork network = network(characters(lstm(24), lstm(24)));
+        MultiLayerNetwork network = network(characters(lstm(24), graves(24)));
+        train(network, 3, text(3, STEPS, false));
         INDArray sequences = text(3, STEPS, false).getFeatures();
         try (MixedPrecision amp = MixedPrecision.enable(network, onOneDnn(Types.halfPrecision()))) {
             INDArray whole = network.output(sequences);

@@ -7,9 +7,9 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * An LSTM with sigmoid gates, or a simple RNN, in double precision, one number at a time. It rounds to a type as the
- * twins do: outputs, gradients that are factors of products, and the trace of the forward pass. Arrays are
- * {@code [minibatch, size, time]}.
+ * An LSTM with sigmoid gates, with or without peepholes, or a simple RNN, in double precision, one number at a time. It
+ * rounds to a type as the twins do: outputs, gradients that are factors of products, and the trace of the forward pass.
+ * Arrays are {@code [minibatch, size, time]}.
  */
 final class RecurrentReference {
     /**
@@ -27,18 +27,21 @@ final class RecurrentReference {
     }
 
     private final DataType type;
-    private final boolean lstm;
+    private final Cell cell;
     private final Function activation;
     private final double[][] inputWeights;
     private final double[][] recurrentWeights;
     private final double[] bias;
+    /** Those of forget gate, output gate and input gate. */
+    private final double[][] peepholes;
+
     private final int nIn;
     private final int units;
     private final int columns;
 
     /** With tanh, and parameters in DL4J's order. */
-    RecurrentReference(DataType type, boolean lstm, INDArray params, int nIn, int units) {
-        this(type, lstm, Function.TANH, params, nIn, units);
+    RecurrentReference(DataType type, Cell cell, INDArray params, int nIn, int units) {
+        this(type, cell, Function.TANH, params, nIn, units);
     }
 
     /**
@@ -46,16 +49,17 @@ final class RecurrentReference {
      *
      * @param type BFLOAT16, or FLOAT, to which nothing is rounded here
      */
-    RecurrentReference(DataType type, boolean lstm, Function activation, INDArray params, int nIn, int units) {
+    RecurrentReference(DataType type, Cell cell, Function activation, INDArray params, int nIn, int units) {
         this.type = type;
-        this.lstm = lstm;
+        this.cell = cell;
         this.activation = activation;
         this.nIn = nIn;
         this.units = units;
-        this.columns = lstm ? 4 * units : units;
+        this.columns = cell.isLstm() ? 4 * units : units;
         this.inputWeights = new double[nIn][columns];
         this.recurrentWeights = new double[units][columns];
         this.bias = new double[columns];
+        this.peepholes = new double[cell.hasPeepholes() ? 3 : 0][units];
         long at = 0;
         for (int c = 0; c < columns; c++) {
             for (int i = 0; i < nIn; i++) {
@@ -65,6 +69,11 @@ final class RecurrentReference {
         for (int c = 0; c < columns; c++) {
             for (int u = 0; u < units; u++) {
                 recurrentWeights[u][c] = params.getDouble(at++);
+            }
+        }
+        for (double[] ofGate : peepholes) {
+            for (int u = 0; u < units; u++) {
+                ofGate[u] = params.getDouble(at++);
             }
         }
         for (int c = 0; c < columns; c++) {
@@ -90,7 +99,7 @@ final class RecurrentReference {
         int steps = (int) input.size(2);
         INDArray output = Nd4j.create(DataType.DOUBLE, minibatch, units, steps);
         INDArray inputGradient = Nd4j.create(DataType.DOUBLE, minibatch, nIn, steps);
-        double[] gradient = new double[(nIn + units + 1) * columns];
+        double[] gradient = new double[(nIn + units + 1) * columns + peepholes.length * units];
         for (int n = 0; n < minibatch; n++) {
             sequence(n, steps, input, epsilon, mask, output, inputGradient, gradient);
         }
@@ -114,6 +123,10 @@ final class RecurrentReference {
         return function(column).derivative().applyAsDouble(sums[column]);
     }
 
+    private double peephole(int which, int unit) {
+        return cell.hasPeepholes() ? peepholes[which][unit] : 0;
+    }
+
     private static double passes(INDArray mask, int n, int t) {
         return mask == null ? 1 : mask.getDouble(n, t);
     }
@@ -133,6 +146,7 @@ final class RecurrentReference {
         double[][] memory = new double[steps + 1][units];
         double[][] h = new double[steps + 1][units];
         for (int t = 0; t < steps; t++) {
+            double[] sums = new double[columns];
             for (int c = 0; c < columns; c++) {
                 double sum = bias[c];
                 for (int i = 0; i < nIn; i++) {
@@ -141,12 +155,19 @@ final class RecurrentReference {
                 for (int u = 0; u < units; u++) {
                     sum += h[t][u] * recurrentWeights[u][c];
                 }
+                if (c >= units && c < 2 * units) {
+                    sum += peephole(0, c - units) * memory[t][c - units];
+                } else if (c >= 3 * units) {
+                    sum += peephole(2, c - 3 * units) * memory[t][c - 3 * units];
+                }
+                sums[c] = sum;
                 values[t][c] = function(c).value().applyAsDouble(sum);
-                keptSums[t][c] = round(sum);
             }
             for (int u = 0; u < units; u++) {
-                if (lstm) {
+                if (cell.isLstm()) {
                     double c = values[t][units + u] * memory[t][u] + values[t][3 * units + u] * values[t][u];
+                    sums[2 * units + u] += peephole(1, u) * c;
+                    values[t][2 * units + u] = Function.SIGMOID.value().applyAsDouble(sums[2 * units + u]);
                     activated[t][u] = activation.value().applyAsDouble(c);
                     memory[t + 1][u] = passes(mask, n, t) * c;
                     h[t + 1][u] = round(passes(mask, n, t) * values[t][2 * units + u] * activated[t][u]);
@@ -154,6 +175,9 @@ final class RecurrentReference {
                     h[t + 1][u] = round(passes(mask, n, t) * values[t][u]);
                 }
                 output.putScalar(n, u, t, h[t + 1][u]);
+            }
+            for (int c = 0; c < columns; c++) {
+                keptSums[t][c] = round(sums[c]);
             }
         }
         double[] carried = new double[units];
@@ -165,21 +189,31 @@ final class RecurrentReference {
                 for (int c = 0; c < columns; c++) {
                     error += after[c] * recurrentWeights[u][c];
                 }
-                if (lstm) {
+                if (cell.isLstm()) {
+                    // DL4J masks the gradients of an LSTM with peepholes, but not those of one without.
+                    double passes = cell.hasPeepholes() ? passes(mask, n, t) : 1;
                     double f = kept(keptSums[t], units + u);
                     double o = kept(keptSums[t], 2 * units + u);
                     double g = kept(keptSums[t], 3 * units + u);
                     double ofMemory = activation.derivative().applyAsDouble(round(memory[t + 1][u]));
-                    // DL4J's LSTM doesn't mask what flows back.
-                    double memoryError = error * o * ofMemory + carried[u];
-                    delta[u] = memoryError * g * slope(keptSums[t], u);
-                    delta[units + u] = memoryError * round(memory[t][u]) * slope(keptSums[t], units + u);
-                    delta[2 * units + u] = error * round(activated[t][u]) * slope(keptSums[t], 2 * units + u);
-                    delta[3 * units + u] = memoryError * kept(keptSums[t], u) * slope(keptSums[t], 3 * units + u);
-                    carried[u] = memoryError * f;
+                    double ofOutput = error * round(activated[t][u]) * slope(keptSums[t], 2 * units + u);
+                    double memoryError = error * o * ofMemory + ofOutput * peephole(1, u) + carried[u];
+                    delta[u] = passes * memoryError * g * slope(keptSums[t], u);
+                    delta[units + u] = passes * memoryError * round(memory[t][u]) * slope(keptSums[t], units + u);
+                    delta[2 * units + u] = passes * ofOutput;
+                    delta[3 * units + u] =
+                            passes * memoryError * kept(keptSums[t], u) * slope(keptSums[t], 3 * units + u);
+                    carried[u] =
+                            memoryError * f + delta[units + u] * peephole(0, u) + delta[3 * units + u] * peephole(2, u);
                 } else {
                     delta[u] = passes(mask, n, t) * error * slope(keptSums[t], u);
                 }
+            }
+            for (int u = 0; u < units && cell.hasPeepholes(); u++) {
+                int at = columns * (nIn + units) + u;
+                gradient[at] += delta[units + u] * round(memory[t][u]);
+                gradient[at + units] += delta[2 * units + u] * round(memory[t + 1][u]);
+                gradient[at + 2 * units] += delta[3 * units + u] * round(memory[t][u]);
             }
             for (int c = 0; c < columns; c++) {
                 delta[c] = round(delta[c]);
@@ -190,7 +224,7 @@ final class RecurrentReference {
                 for (int u = 0; u < units; u++) {
                     gradient[columns * nIn + c * units + u] += h[t][u] * delta[c];
                 }
-                gradient[columns * (nIn + units) + c] += delta[c];
+                gradient[columns * (nIn + units) + peepholes.length * units + c] += delta[c];
             }
             after = delta;
         }

@@ -22,7 +22,6 @@ import org.deeplearning4j.nn.api.layers.RecurrentLayer;
 import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.layers.BaseRecurrentLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
-import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.SingleLayer;
@@ -41,7 +40,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** LSTM and simple RNN. */
+/** LSTM with and without peepholes, and simple RNN. */
 class RecurrentTwinTest {
     private static final LayerWorkspaceMgr NONE = LayerWorkspaceMgr.noWorkspaces();
     private static final List<Activation> ACTIVATIONS =
@@ -52,26 +51,6 @@ class RecurrentTwinTest {
             Activation.SOFTSIGN, RecurrentReference.Function.SOFTSIGN,
             Activation.IDENTITY, RecurrentReference.Function.IDENTITY);
     private static final double FLOAT_ERROR = 1e-5;
-
-    private static BaseRecurrentLayer lstm(
-            int nIn, int units, RNNFormat format, Activation activation, Activation gate) {
-        return new LSTM.Builder()
-                .nIn(nIn)
-                .nOut(units)
-                .dataFormat(format)
-                .activation(activation)
-                .gateActivationFunction(gate)
-                .build();
-    }
-
-    private static BaseRecurrentLayer simpleRnn(int nIn, int units, RNNFormat format, Activation activation) {
-        return new SimpleRnn.Builder()
-                .nIn(nIn)
-                .nOut(units)
-                .dataFormat(format)
-                .activation(activation)
-                .build();
-    }
 
     private static INDArray params(Random random, BaseRecurrentLayer conf) {
         return gaussian(random, 0.3, conf.initializer().numParams(conf));
@@ -98,10 +77,10 @@ class RecurrentTwinTest {
                 FLOAT_ERROR);
     }
 
-    @Property(tries = 40)
+    @Property(tries = 60)
     void inFp32TheyAgreeWithDl4jsLayers(
             @ForAll long seed,
-            @ForAll boolean lstm,
+            @ForAll Cell cell,
             @ForAll boolean nwc,
             @ForAll boolean masked,
             @ForAll @IntRange(max = 3) int activation,
@@ -112,9 +91,7 @@ class RecurrentTwinTest {
             @ForAll @IntRange(min = 1, max = 7) int steps) {
         Random random = new Random(seed);
         RNNFormat format = nwc ? RNNFormat.NWC : RNNFormat.NCW;
-        BaseRecurrentLayer conf = lstm
-                ? lstm(nIn, units, format, ACTIVATIONS.get(activation), GATES.get(gate))
-                : simpleRnn(nIn, units, format, ACTIVATIONS.get(activation));
+        BaseRecurrentLayer conf = cell.layer(nIn, units, format, ACTIVATIONS.get(activation), GATES.get(gate));
         INDArray params = params(random, conf);
         INDArray input = nwc ? gaussian(random, 1, minibatch, steps, nIn) : gaussian(random, 1, minibatch, nIn, steps);
         INDArray epsilon =
@@ -143,10 +120,10 @@ class RecurrentTwinTest {
     }
 
     /** Rounding may go the other way where FP32 sums differ: a fraction of one rounding is left to that. */
-    @Property(tries = 30)
+    @Property(tries = 45)
     void inBfloat16TheyRoundOutputsDeltasAndWhatTheyKeepOnceAndNothingElse(
             @ForAll long seed,
-            @ForAll boolean lstm,
+            @ForAll Cell cell,
             @ForAll boolean masked,
             @ForAll @From("smooth") Activation activation,
             @ForAll @IntRange(min = 1, max = 35) int nIn,
@@ -155,15 +132,13 @@ class RecurrentTwinTest {
             @ForAll @IntRange(min = 1, max = 7) int steps) {
         DataType type = Types.half();
         Random random = new Random(seed);
-        BaseRecurrentLayer conf = lstm
-                ? lstm(nIn, units, RNNFormat.NCW, activation, Activation.SIGMOID)
-                : simpleRnn(nIn, units, RNNFormat.NCW, activation);
+        BaseRecurrentLayer conf = cell.layer(nIn, units, RNNFormat.NCW, activation, Activation.SIGMOID);
         INDArray params = params(random, conf);
         INDArray input = gaussian(random, 1, minibatch, nIn, steps);
         INDArray epsilon = gaussian(random, 1, minibatch, units, steps);
         INDArray mask = masked ? mask(random, minibatch, steps) : null;
         RecurrentReference.Result expected = new RecurrentReference(
-                        type, lstm, SMOOTH.get(activation), params, nIn, units)
+                        type, cell, SMOOTH.get(activation), params, nIn, units)
                 .run(input, epsilon, mask);
         org.deeplearning4j.nn.api.Layer dl4j = SingleLayer.dl4j(conf, params);
         dl4j.setMaskArray(mask);
@@ -184,19 +159,17 @@ class RecurrentTwinTest {
         }
     }
 
-    @Property(tries = 15)
+    @Property(tries = 25)
     void carryTheirStateAsDl4jDoes(
             @ForAll long seed,
-            @ForAll boolean lstm,
+            @ForAll Cell cell,
             @ForAll @IntRange(min = 1, max = 20) int nIn,
             @ForAll @IntRange(min = 1, max = 20) int units,
             @ForAll @IntRange(min = 1, max = 4) int minibatch,
             @ForAll @IntRange(min = 1, max = 5) int steps,
             @ForAll @IntRange(min = 1, max = 6) int back) {
         Random random = new Random(seed);
-        BaseRecurrentLayer conf = lstm
-                ? lstm(nIn, units, RNNFormat.NCW, Activation.TANH, Activation.SIGMOID)
-                : simpleRnn(nIn, units, RNNFormat.NCW, Activation.TANH);
+        BaseRecurrentLayer conf = cell.layer(nIn, units, RNNFormat.NCW);
         INDArray params = params(random, conf);
         RecurrentLayer dl4j = (RecurrentLayer) SingleLayer.dl4j(conf, params);
         try (EngineSession session = new OneDnnEngine().session(params.length(), true)) {
@@ -215,7 +188,7 @@ class RecurrentTwinTest {
                 SingleLayer.Result expected = segment(dl4j, input, epsilon, back);
                 SingleLayer.Result actual = segment(twin, input, epsilon, back);
                 Agreement.assertWithin("output", expected.output(), actual.output(), FLOAT_ERROR);
-                if (lstm || back >= steps) {
+                if (cell.isLstm() || back >= steps) {
                     // DL4J's simple RNN leaves the gradients of earlier inputs as it finds them in memory.
                     Agreement.assertWithin(
                             "input gradient", expected.inputGradient(), actual.inputGradient(), FLOAT_ERROR);
@@ -239,7 +212,7 @@ class RecurrentTwinTest {
 
     @Test
     void makePrimitivesOnceForEachShape() {
-        LSTM conf = (LSTM) lstm(12, 8, RNNFormat.NCW, Activation.TANH, Activation.SIGMOID);
+        LSTM conf = (LSTM) Cell.LSTM.layer(12, 8, RNNFormat.NCW);
         Random random = new Random(1);
         RecurrentParameters parameters = new RecurrentParameters(
                 gaussian(random, 0.3, 12, 32).dup('f'),
@@ -267,7 +240,7 @@ class RecurrentTwinTest {
 
     @Test
     void answerABadShapeAsDl4jDoes() {
-        BaseRecurrentLayer conf = lstm(5, 3, RNNFormat.NCW, Activation.TANH, Activation.SIGMOID);
+        BaseRecurrentLayer conf = Cell.LSTM.layer(5, 3, RNNFormat.NCW);
         INDArray params = params(new Random(1), conf);
         INDArray input = gaussian(new Random(2), 1, 2, 4, 3);
         try (EngineSession session = new OneDnnEngine().session(1, true)) {

@@ -8,6 +8,8 @@ import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.DropoutLayer;
+import org.deeplearning4j.nn.conf.layers.GravesBidirectionalLSTM;
+import org.deeplearning4j.nn.conf.layers.GravesLSTM;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
@@ -47,6 +49,15 @@ class SequenceDropoutTest {
         Layer added = new Bidirectional(Bidirectional.Mode.ADD, lstm.clone());
         Layer averaged = new Bidirectional(Bidirectional.Mode.AVERAGE, lstm.clone());
         Layer concatenated = new Bidirectional(Bidirectional.Mode.CONCAT, lstm.clone());
+        GravesLSTM graves = new GravesLSTM.Builder().nOut(6).dataFormat(format).build();
+        GravesLSTM gravesDropping =
+                new GravesLSTM.Builder().nOut(5).dropOut(0.5).dataFormat(format).build();
+        // DL4J's layer ignores its dropout.
+        Layer both = new GravesBidirectionalLSTM.Builder()
+                .nOut(5)
+                .dropOut(0.5)
+                .dataFormat(format)
+                .build();
         DropoutLayer layer = new DropoutLayer(0.5);
         return Stream.of(4, 1)
                 .flatMap(examples -> Stream.of(
@@ -54,11 +65,15 @@ class SequenceDropoutTest {
                         Arguments.of("LSTM, dropout", format, examples, lstm, layer),
                         Arguments.of("SimpleRnn, SimpleRnn", format, examples, simple, simpleDropping),
                         Arguments.of("LSTM, SimpleRnn", format, examples, lstm, simpleDropping),
+                        Arguments.of("GravesLSTM, GravesLSTM", format, examples, graves, gravesDropping),
+                        Arguments.of("LSTM, GravesLSTM", format, examples, lstm, gravesDropping),
+                        Arguments.of("both directions, LSTM", format, examples, both, dropping),
                         Arguments.of("concatenated, LSTM", format, examples, concatenated, dropping),
                         Arguments.of("added, LSTM", format, examples, added, dropping),
                         Arguments.of("averaged, dropout", format, examples, averaged, layer)))
-                // There DL4J's SimpleRnn multiplies arrays of different shapes, and throws.
-                .filter(arguments -> format == RNNFormat.NCW || arguments.get()[4] != simpleDropping);
+                // There DL4J's other layers multiply arrays of different shapes, and throw.
+                .filter(arguments -> format == RNNFormat.NCW
+                        || (arguments.get()[4] != simpleDropping && arguments.get()[4] != gravesDropping));
     }
 
     @ParameterizedTest
