@@ -98,7 +98,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         NeuralNetConfiguration conf = request.master().conf().clone();
         conf.setCacheMode(CacheMode.NONE);
         // The same object, not the configuration's copy: it may count, or be changed while training runs.
-        IDropout dropout = kernels.dropsInput() ? layer.getIDropout() : null;
+        IDropout dropout = kernels.dropoutOf(layer, context);
         conf.getLayer().setIDropout(null);
         boolean rounds = type == DataType.BFLOAT16;
         org.deeplearning4j.nn.api.Layer compute = kernels.maker().make(conf, type, context);

@@ -117,7 +117,11 @@ class ReasonsTest {
                                         .hasLayerNorm(true)
                                         .build(),
                                 "layer normalization"),
-                        both(new Bidirectional(lstm().dropOut(0.5).build()), "dropout of each direction by itself"),
+                        both(
+                                new Bidirectional(lstm().dropOut(0.5)
+                                        .dataFormat(RNNFormat.NWC)
+                                        .build()),
+                                "dropout of each direction by itself in format NWC"),
                         Stream.of(Precision.BFLOAT16, Precision.FLOAT)
                                 .map(precision -> new Refusal(
                                         new MaskZeroLayer(

@@ -95,6 +95,7 @@ final class LayersOfSequences {
     private static GravesBidirectionalLSTM gravesBidirectional(Draw draw, InputType type) {
         return new GravesBidirectionalLSTM.Builder()
                 .nOut(draw.between(2, 4))
+                .gateActivationFunction(Functions.gate(draw))
                 .activation(Functions.bounded(draw))
                 .build();
     }

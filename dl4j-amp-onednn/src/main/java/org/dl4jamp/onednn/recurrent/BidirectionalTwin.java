@@ -1,13 +1,10 @@
 package org.dl4jamp.onednn.recurrent;
 
-import static org.nd4j.linalg.indexing.NDArrayIndex.all;
 import static org.nd4j.linalg.indexing.NDArrayIndex.interval;
 
-import java.lang.ref.Reference;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.UnaryOperator;
-import org.bytedeco.javacpp.Pointer;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.layers.Layer;
@@ -18,7 +15,6 @@ import org.deeplearning4j.nn.layers.recurrent.BidirectionalLayer;
 import org.deeplearning4j.nn.params.BidirectionalParamInitializer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.onednn.memory.Handle;
 import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -39,6 +35,7 @@ class BidirectionalTwin extends BidirectionalLayer implements OneDnnTwin {
 
     private final transient Bidirectional layer;
     private final DataType type;
+    private final transient OneDnnContext context;
     private final transient RecurrentTwin forwards;
     private final transient RecurrentTwin backwards;
     private final transient DirectionMerge merge;
@@ -73,6 +70,7 @@ class BidirectionalTwin extends BidirectionalLayer implements OneDnnTwin {
         this.layer = (Bidirectional) conf.getLayer();
         this.merge = new DirectionMerge(layer.getMode(), type, context);
         this.type = type;
+        this.context = context;
         this.forwards = forwards;
         this.backwards = backwards;
     }
@@ -139,27 +137,27 @@ class BidirectionalTwin extends BidirectionalLayer implements OneDnnTwin {
     /** Returns sequences reversed, {@code [minibatch, size, time]}. */
     private INDArray reversed(INDArray sequences, SequenceMemory memory) {
         INDArray from = forwards.passes().timeFirst(sequences, type, memory);
-        return reverse(from, memory.create(type, from.shape())).permute(1, 2, 0);
+        return TimeReversal.reverse(from, memory.create(type, from.shape())).permute(1, 2, 0);
     }
 
-    /** Copies {@code [time, ...]}. */
-    private static INDArray reverse(INDArray from, INDArray to) {
-        long steps = from.size(0);
-        long bytes = from.length() / steps * from.dataType().width();
-        Handle source = new Handle();
-        Handle target = new Handle();
-        try {
-            for (long time = 0; time < steps; time++) {
-                Pointer.memcpy(
-                        target.at(Workspaces.address(to) + (steps - 1 - time) * bytes),
-                        source.at(Workspaces.address(from) + time * bytes),
-                        bytes);
-            }
-        } finally {
-            Reference.reachabilityFence(from);
-            Reference.reachabilityFence(to);
+    /**
+     * The inputs of the two directions, {@code [minibatch, nIn, time]}.
+     *
+     * @param backwards in the order in which that direction reads them
+     */
+    private record Inputs(INDArray forwards, INDArray backwards) {}
+
+    /** Returns whether the wrapper has dropped out of each direction's input by itself. */
+    private boolean isDropped() {
+        return given.rank() == 4 && DirectionDropout.isIn(layer);
+    }
+
+    private Inputs inputs(SequenceMemory memory) {
+        if (isDropped()) {
+            return new Inputs(DirectionDropout.direction(given, 0), DirectionDropout.direction(given, 1));
         }
-        return to;
+        INDArray sequences = sequences();
+        return new Inputs(sequences, reversed(sequences, memory));
     }
 
     /** Returns the outputs of one direction, {@code [time, minibatch, units]}. */
@@ -169,18 +167,16 @@ class BidirectionalTwin extends BidirectionalLayer implements OneDnnTwin {
     }
 
     /** Returns the outputs of the backward direction, in the order of the input. */
-    private INDArray outputsOfBackwards(
-            INDArray sequences, boolean training, SequenceMemory memory, LayerWorkspaceMgr workspaceMgr) {
-        INDArray turned = outputs(backwards, reversed(sequences, memory), training, workspaceMgr);
-        return reverse(turned, memory.create(type, turned.shape()));
+    private INDArray onward(INDArray turned, SequenceMemory memory) {
+        return TimeReversal.reverse(turned, memory.create(type, turned.shape()));
     }
 
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         SequenceMemory memory = new SequenceMemory(workspaceMgr, ArrayType.FF_WORKING_MEM);
-        INDArray sequences = sequences();
-        INDArray one = outputs(forwards, sequences, training, workspaceMgr);
-        INDArray other = outputsOfBackwards(sequences, training, memory, workspaceMgr);
+        Inputs inputs = inputs(memory);
+        INDArray one = outputs(forwards, inputs.forwards(), training, workspaceMgr);
+        INDArray other = onward(outputs(backwards, inputs.backwards(), training, workspaceMgr), memory);
         return featuresFirst(merge.forward(one, other, training, workspaceMgr).permute(1, 2, 0));
     }
 
@@ -188,42 +184,47 @@ class BidirectionalTwin extends BidirectionalLayer implements OneDnnTwin {
      * A backward pass may follow a forward pass that wasn't for training: that of a frozen layer through which
      * gradients flow isn't.
      */
-    private void prepareBackward(INDArray sequences, SequenceMemory memory, LayerWorkspaceMgr workspaceMgr) {
+    private void prepareBackward(Inputs inputs, SequenceMemory memory, LayerWorkspaceMgr workspaceMgr) {
         if (!merge.isReadyForBackward()) {
-            INDArray one = forwards.passes().outputsAgain(of(sequences, forwards), workspaceMgr);
-            INDArray turned = backwards.passes().outputsAgain(of(reversed(sequences, memory), backwards), workspaceMgr);
-            merge.keep(one, reverse(turned, memory.create(type, turned.shape())));
+            INDArray one = forwards.passes().outputsAgain(of(inputs.forwards(), forwards), workspaceMgr);
+            INDArray turned = backwards.passes().outputsAgain(of(inputs.backwards(), backwards), workspaceMgr);
+            merge.keep(one, onward(turned, memory));
         }
     }
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         SequenceMemory memory = new SequenceMemory(workspaceMgr, ArrayType.BP_WORKING_MEM);
-        INDArray sequences = sequences();
+        Inputs inputs = inputs(memory);
         long units = forwards.parameters().recurrentWeights().size(0);
         Rejection.ofEpsilon(
                 "of a bidirectional layer",
                 featuresFirst(epsilon),
-                sequences.size(0),
+                inputs.forwards().size(0),
                 layer.getMode() == Bidirectional.Mode.CONCAT ? 2 * units : units,
-                sequences.size(2));
-        prepareBackward(sequences, memory, workspaceMgr);
+                inputs.forwards().size(2));
+        prepareBackward(inputs, memory, workspaceMgr);
         INDArray error = forwards.passes().timeFirst(featuresFirst(epsilon), type, memory);
         DirectionMerge.Errors errors = merge.backward(error, memory);
-        INDArray next = backward(forwards, sequences, errors.forwards().permute(1, 2, 0), workspaceMgr);
+        INDArray next = backward(forwards, inputs.forwards(), errors.forwards().permute(1, 2, 0), workspaceMgr);
         INDArray turned = backward(
-                backwards,
-                reversed(sequences, memory),
-                reversed(errors.backwards().permute(1, 2, 0), memory),
-                workspaceMgr);
-        INDArray sum = Workspaces.dense(
-                workspaceMgr,
-                ArrayType.ACTIVATION_GRAD,
-                type,
-                turned.permute(2, 0, 1).shape());
+                backwards, inputs.backwards(), reversed(errors.backwards().permute(1, 2, 0), memory), workspaceMgr);
+        return new Pair<>(gradient(), inputGradient(next, turned, memory));
+    }
+
+    /** Returns the gradient of the input, or those of the directions' inputs, which the wrapper adds up. */
+    private INDArray inputGradient(INDArray next, INDArray turned, SequenceMemory memory) {
+        LayerWorkspaceMgr workspaceMgr = memory.workspaceMgr();
+        if (isDropped()) {
+            INDArray both = DirectionDropout.room(workspaceMgr, ArrayType.ACTIVATION_GRAD, type, next.shape());
+            context.copies().copy(next, DirectionDropout.direction(both, 0));
+            context.copies().copy(turned, DirectionDropout.direction(both, 1));
+            return both;
+        }
         INDArray nextTimeFirst = next.permute(2, 0, 1);
+        INDArray sum = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATION_GRAD, type, nextTimeFirst.shape());
         merge.add(nextTimeFirst, reversed(turned, memory).permute(2, 0, 1), sum);
-        return new Pair<>(gradient(), featuresFirst(sum.permute(1, 2, 0)));
+        return featuresFirst(sum.permute(1, 2, 0));
     }
 
     private static INDArray backward(

@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.BiFunction;
 import java.util.stream.Stream;
+import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.layers.AbstractLSTM;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.BaseRecurrentLayer;
@@ -47,7 +48,8 @@ public final class RecurrentLayers {
                 LSTMS,
                 GRAVES_LSTMS,
                 SIMPLE_RNNS,
-                new LayerKernels<>(Bidirectional.class, RecurrentLayers::bidirectional, BidirectionalTwin::new, false),
+                new LayerKernels<>(Bidirectional.class, RecurrentLayers::bidirectional, BidirectionalTwin::new, false)
+                        .dropping(DirectionDropout::of),
                 new LayerKernels<>(
                         GravesBidirectionalLSTM.class,
                         RecurrentLayers::gravesBidirectional,
@@ -65,8 +67,8 @@ public final class RecurrentLayers {
     }
 
     private static Optional<String> bidirectional(Bidirectional layer, Precision precision) {
-        if (layer.getFwd().getIDropout() != null) {
-            return LayerKernels.because("dropout of each direction by itself");
+        if (DirectionDropout.isIn(layer) && layer.getRNNDataFormat() == RNNFormat.NWC) {
+            return LayerKernels.because("dropout of each direction by itself in format NWC");
         }
         return direction(layer.getFwd())
                 .map(kernels -> kernels.without(layer.getFwd(), precision))

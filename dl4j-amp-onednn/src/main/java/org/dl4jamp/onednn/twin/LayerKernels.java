@@ -1,8 +1,10 @@
 package org.dl4jamp.onednn.twin;
 
 import java.util.Optional;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.dropout.IDropout;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -13,14 +15,14 @@ import org.nd4j.linalg.api.buffer.DataType;
  * This engine's kernels for one of DL4J's layer classes.
  *
  * @param limits why a layer of the class has no twin
- * @param dropsInput whether DL4J's layer applies input dropout; the wrapper applies it for the twin
+ * @param dropout the input dropout that DL4J's layer applies, null for none; the wrapper applies it for the twin
  * @param channels the axis of a layer's arrays that holds the channels
  */
 public record LayerKernels<L extends Layer>(
         Class<L> type,
         Limits<L> limits,
         Maker maker,
-        boolean dropsInput,
+        BiFunction<L, OneDnnContext, IDropout> dropout,
         Function<L, ChannelAxis> channels,
         ArrayTypes arrays) {
     /** The result of {@link Limits} for a layer that has a twin. */
@@ -45,9 +47,19 @@ public record LayerKernels<L extends Layer>(
         }
     }
 
-    /** Makes kernels of layers with the channels as second axis, which compute in the type of their arrays. */
+    /**
+     * Makes kernels of layers with the channels as second axis, which compute in the type of their arrays.
+     *
+     * @param dropsInput whether DL4J's layer applies the layer's input dropout
+     */
     public LayerKernels(Class<L> type, Limits<L> limits, Maker maker, boolean dropsInput) {
-        this(type, limits, maker, dropsInput, layer -> ChannelAxis.SECOND, ArrayTypes.AS_PLANNED);
+        this(
+                type,
+                limits,
+                maker,
+                (layer, context) -> dropsInput ? layer.getIDropout() : null,
+                layer -> ChannelAxis.SECOND,
+                ArrayTypes.AS_PLANNED);
     }
 
     /** Makes kernels of all layers of a class. */
@@ -57,12 +69,17 @@ public record LayerKernels<L extends Layer>(
 
     /** Returns the same for layers that configure the axis of their channels. */
     public LayerKernels<L> in(Function<L, ChannelAxis> ownChannels) {
-        return new LayerKernels<>(type, limits, maker, dropsInput, ownChannels, arrays);
+        return new LayerKernels<>(type, limits, maker, dropout, ownChannels, arrays);
     }
 
     /** Returns the same for arrays of another type. */
     public LayerKernels<L> with(ArrayTypes ownArrays) {
-        return new LayerKernels<>(type, limits, maker, dropsInput, channels, ownArrays);
+        return new LayerKernels<>(type, limits, maker, dropout, channels, ownArrays);
+    }
+
+    /** Returns the same for layers with another input dropout than the layer's own. */
+    public LayerKernels<L> dropping(BiFunction<L, OneDnnContext, IDropout> ownDropout) {
+        return new LayerKernels<>(type, limits, maker, ownDropout, channels, arrays);
     }
 
     /** The reasons for the lack of a twin. */
@@ -78,6 +95,11 @@ public record LayerKernels<L extends Layer>(
 
     public Optional<String> without(Layer layer, Precision precision) {
         return limits.of(type.cast(layer), precision);
+    }
+
+    /** Returns the input dropout that the wrapper applies; null for none. */
+    public IDropout dropoutOf(Layer layer, OneDnnContext context) {
+        return dropout.apply(type.cast(layer), context);
     }
 
     public ChannelAxis channelsOf(Layer layer) {
