@@ -28,6 +28,7 @@ class RoomsTest {
     private static final List<Set<String>> FLOORS = List.of(
             Set.of(ENGINE),
             rooms("recurrent"),
+            rooms("cell"),
             rooms("output"),
             rooms("linear"),
             rooms("normalization", "pooling", "embedding", "shape", "vertex"),

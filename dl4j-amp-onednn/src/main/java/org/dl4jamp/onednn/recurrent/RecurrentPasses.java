@@ -4,6 +4,13 @@ import java.util.Optional;
 import java.util.function.BiFunction;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.cell.LastState;
+import org.dl4jamp.onednn.cell.LstmInference;
+import org.dl4jamp.onednn.cell.RecurrentCell;
+import org.dl4jamp.onednn.cell.RecurrentParameters;
+import org.dl4jamp.onednn.cell.RecurrentState;
+import org.dl4jamp.onednn.cell.SequenceMemory;
+import org.dl4jamp.onednn.cell.Sequences;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.memory.Views;
@@ -23,14 +30,11 @@ import org.nd4j.linalg.factory.Nd4j;
  * step. A training pass is kept for the backward pass if DL4J's workspaces allow it, else computed again.
  */
 final class RecurrentPasses implements AutoCloseable {
-    // More than other layers have: sequences come in many lengths, and all shapes share the memory for the weights.
-    static final int SHAPES = 4 * KernelCache.SHAPES;
-
     private final OneDnnContext context;
     private final DataType type;
     private final int gates;
     private final BiFunction<SequenceShape, WeightCopy, RecurrentCell> maker;
-    private final KernelCache<SequenceShape, RecurrentCell> cells = new KernelCache<>(SHAPES);
+    private final KernelCache<SequenceShape, RecurrentCell> cells = new KernelCache<>(LstmInference.SHAPES);
     private final WeightCopy weights;
     private final Optional<LstmInference> inference;
     private RecurrentCell.Trace kept;

@@ -3,6 +3,8 @@ package org.dl4jamp.onednn.recurrent;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
+import org.dl4jamp.onednn.cell.LastState;
+import org.dl4jamp.onednn.cell.RecurrentState;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**

@@ -26,6 +26,7 @@ import org.dl4jamp.onednn.Layers;
 import org.dl4jamp.onednn.OneDnnEngine;
 import org.dl4jamp.onednn.Passes;
 import org.dl4jamp.onednn.Types;
+import org.dl4jamp.onednn.cell.LstmInference;
 import org.dl4jamp.onednn.memory.AlignedMemory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

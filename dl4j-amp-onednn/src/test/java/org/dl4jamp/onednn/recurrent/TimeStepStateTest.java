@@ -21,6 +21,7 @@ import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.onednn.Layers;
 import org.dl4jamp.onednn.OneDnnEngine;
+import org.dl4jamp.onednn.cell.RecurrentState;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;

@@ -1,4 +1,4 @@
-package org.dl4jamp.onednn.recurrent;
+package org.dl4jamp.onednn.cell;
 
 import java.lang.ref.Reference;
 import java.util.Optional;

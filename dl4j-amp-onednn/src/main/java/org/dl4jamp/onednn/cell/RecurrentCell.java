@@ -1,4 +1,4 @@
-package org.dl4jamp.onednn.recurrent;
+package org.dl4jamp.onednn.cell;
 
 import org.deeplearning4j.nn.conf.layers.FeedForwardLayer;
 import org.dl4jamp.onednn.activation.CellFunction;
@@ -15,7 +15,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * steps are the same for all cells; subclasses add the functions of the gates and their derivatives. Sums and functions
  * are FP32. Factors of products are rounded, and so is what a layer of BFLOAT16 keeps for the backward pass.
  */
-abstract class RecurrentCell implements AutoCloseable {
+public abstract class RecurrentCell implements AutoCloseable {
     final SequenceShape shape;
     final DataType type;
     final TimeStepKernels steps;
@@ -28,7 +28,7 @@ abstract class RecurrentCell implements AutoCloseable {
      *
      * @param weights memory for copies of its weights
      */
-    record Setup(OneDnnContext context, String layer, DataType type, SequenceShape shape, WeightCopy weights) {}
+    public record Setup(OneDnnContext context, String layer, DataType type, SequenceShape shape, WeightCopy weights) {}
 
     RecurrentCell(Setup setup, FeedForwardLayer conf) {
         this.context = setup.context();
@@ -40,7 +40,7 @@ abstract class RecurrentCell implements AutoCloseable {
     }
 
     /** The trace of a forward pass. */
-    interface Trace {
+    public interface Trace {
         /** Returns the outputs: {@code [steps + 1, minibatch, units]}, the state before the first step in front. */
         INDArray outputs();
 
@@ -73,7 +73,7 @@ abstract class RecurrentCell implements AutoCloseable {
      * @param working memory for intermediate results
      * @param lasting memory for the trace
      */
-    record Forward(
+    public record Forward(
             INDArray x,
             RecurrentParameters parameters,
             RecurrentState initial,
@@ -94,7 +94,7 @@ abstract class RecurrentCell implements AutoCloseable {
      * @param inputGradient where that of the input goes, {@code [steps, minibatch, nIn]}; null if unused
      * @param memory memory for intermediate results
      */
-    record Backward(
+    public record Backward(
             INDArray x,
             RecurrentParameters parameters,
             INDArray error,
@@ -133,7 +133,7 @@ abstract class RecurrentCell implements AutoCloseable {
      */
     abstract Deltas deltas(StepTrace trace, Backward pass);
 
-    Trace forward(Forward pass) {
+    public Trace forward(Forward pass) {
         long block = shape.block();
         boolean rounds = pass.keeps() && type != DataType.FLOAT;
         SequenceMemory memory = rounds ? pass.working() : pass.lasting();
@@ -179,7 +179,7 @@ abstract class RecurrentCell implements AutoCloseable {
      *
      * @param kept a trace that kept everything; it's used up
      */
-    void backward(Trace kept, Backward pass) {
+    public void backward(Trace kept, Backward pass) {
         SequenceMemory memory = pass.memory();
         StepTrace trace = ((StepTrace) kept).widened(context, memory);
         long block = shape.columns() * shape.minibatch();

@@ -1,10 +1,10 @@
-package org.dl4jamp.onednn.recurrent;
+package org.dl4jamp.onednn.cell;
 
 import java.util.Optional;
 
 /** The destination of the state after a sequence. */
 @FunctionalInterface
-interface LastState {
+public interface LastState {
     /** Takes it, in arrays outside workspaces. */
     void take(RecurrentState last);
 

@@ -1,4 +1,4 @@
-package org.dl4jamp.onednn.recurrent;
+package org.dl4jamp.onednn.cell;
 
 import java.util.Map;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
@@ -13,15 +13,15 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * @param recurrentWeights {@code [units, gates * units]}, column by column
  * @param bias {@code gates * units} numbers
  */
-record RecurrentParameters(INDArray inputWeights, INDArray recurrentWeights, INDArray bias) {
-    static RecurrentParameters of(Map<String, INDArray> table) {
+public record RecurrentParameters(INDArray inputWeights, INDArray recurrentWeights, INDArray bias) {
+    public static RecurrentParameters of(Map<String, INDArray> table) {
         return new RecurrentParameters(
                 table.get(LSTMParamInitializer.INPUT_WEIGHT_KEY),
                 table.get(LSTMParamInitializer.RECURRENT_WEIGHT_KEY),
                 table.get(LSTMParamInitializer.BIAS_KEY));
     }
 
-    Gradient asGradient() {
+    public Gradient asGradient() {
         Gradient gradient = new DefaultGradient();
         gradient.setGradientFor(LSTMParamInitializer.INPUT_WEIGHT_KEY, inputWeights);
         gradient.setGradientFor(LSTMParamInitializer.RECURRENT_WEIGHT_KEY, recurrentWeights);

@@ -1,4 +1,4 @@
-package org.dl4jamp.onednn.recurrent;
+package org.dl4jamp.onednn.cell;
 
 import java.util.Arrays;
 import org.deeplearning4j.exception.DL4JInvalidInputException;
@@ -14,8 +14,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * @param mask {@code [minibatch, time]}; null for none
  * @param initial the state before, which a program may have set
  */
-record Sequences(INDArray input, INDArray mask, RecurrentState initial, RecurrentParameters parameters) {
-    SequenceShape shape(int gates) {
+public record Sequences(INDArray input, INDArray mask, RecurrentState initial, RecurrentParameters parameters) {
+    public SequenceShape shape(int gates) {
         return new SequenceShape(input.size(0), input.size(2), input.size(1), units(), gates);
     }
 
@@ -24,7 +24,7 @@ record Sequences(INDArray input, INDArray mask, RecurrentState initial, Recurren
     }
 
     /** Checks the shapes of the input, of its mask and of the state before. */
-    void requireFit() {
+    public void requireFit() {
         long nIn = parameters.inputWeights().size(0);
         INDArray lastOutput = initial.output();
         if (input.size(1) != nIn) {
@@ -54,7 +54,7 @@ record Sequences(INDArray input, INDArray mask, RecurrentState initial, Recurren
         }
     }
 
-    void requireFits(INDArray epsilon) {
+    public void requireFits(INDArray epsilon) {
         Rejection.ofEpsilon("of a recurrent layer", epsilon, input.size(0), units(), input.size(2));
     }
 

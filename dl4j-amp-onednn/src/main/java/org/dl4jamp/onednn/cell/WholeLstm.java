@@ -1,4 +1,4 @@
-package org.dl4jamp.onednn.recurrent;
+package org.dl4jamp.onednn.cell;
 
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.lstm_backward;

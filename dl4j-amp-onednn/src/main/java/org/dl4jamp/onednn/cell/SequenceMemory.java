@@ -1,4 +1,4 @@
-package org.dl4jamp.onednn.recurrent;
+package org.dl4jamp.onednn.cell;
 
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
@@ -8,13 +8,13 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** The memory for a recurrent layer's arrays: one of DL4J's workspaces. */
-record SequenceMemory(LayerWorkspaceMgr workspaceMgr, ArrayType place) {
-    INDArray create(DataType type, long... shape) {
+public record SequenceMemory(LayerWorkspaceMgr workspaceMgr, ArrayType place) {
+    public INDArray create(DataType type, long... shape) {
         return Workspaces.dense(workspaceMgr, place, type, shape);
     }
 
     /** Returns a copy, in a type; null of null. */
-    INDArray copy(OneDnnContext context, DataType type, INDArray from) {
+    public INDArray copy(OneDnnContext context, DataType type, INDArray from) {
         if (from == null) {
             return null;
         }
@@ -23,7 +23,7 @@ record SequenceMemory(LayerWorkspaceMgr workspaceMgr, ArrayType place) {
         return to;
     }
 
-    INDArray zeros(DataType type, long... shape) {
+    public INDArray zeros(DataType type, long... shape) {
         return create(type, shape).assign(0);
     }
 }

@@ -1,4 +1,4 @@
-package org.dl4jamp.onednn.recurrent;
+package org.dl4jamp.onednn.cell;
 
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.dl4jamp.onednn.host.Magnitudes;
@@ -9,13 +9,13 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** A simple recurrent network without layer normalization: {@code h[t] = activation(x W + h[t-1] R + b)}. */
-final class SimpleRnnCell extends RecurrentCell {
-    static final int GATES = 1;
+public final class SimpleRnnCell extends RecurrentCell {
+    public static final int GATES = 1;
 
     private final OneDnnContext context;
     private final boolean dropsGradients;
 
-    SimpleRnnCell(Setup setup, SimpleRnn conf) {
+    public SimpleRnnCell(Setup setup, SimpleRnn conf) {
         super(setup, conf);
         this.context = setup.context();
         this.dropsGradients = Eltwise.of(conf.getActivationFn())

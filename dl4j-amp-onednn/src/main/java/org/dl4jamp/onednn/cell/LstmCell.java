@@ -1,4 +1,4 @@
-package org.dl4jamp.onednn.recurrent;
+package org.dl4jamp.onednn.cell;
 
 import java.util.Optional;
 import org.deeplearning4j.nn.conf.layers.AbstractLSTM;
@@ -26,8 +26,8 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  *
  * <p>The gates' order is DL4J's.
  */
-final class LstmCell extends RecurrentCell {
-    static final int GATES = 4;
+public final class LstmCell extends RecurrentCell {
+    public static final int GATES = 4;
     private static final int INPUT = 0;
     private static final int FORGET = 1;
     private static final int OUTPUT = 2;
@@ -37,7 +37,7 @@ final class LstmCell extends RecurrentCell {
     private final WholeLstm whole;
     private final Optional<Peepholes> peepholes;
 
-    LstmCell(Setup setup, AbstractLSTM conf) {
+    public LstmCell(Setup setup, AbstractLSTM conf) {
         super(setup, conf);
         this.gate = CellFunction.of(conf.getGateActivationFn(), setup.context(), setup.layer(), shape);
         boolean hasPeepholes = hasPeepholes(conf);
@@ -46,7 +46,7 @@ final class LstmCell extends RecurrentCell {
         this.peepholes = hasPeepholes ? Optional.of(Peepholes.make(setup, steps)) : Optional.empty();
     }
 
-    static boolean hasPeepholes(Layer conf) {
+    public static boolean hasPeepholes(Layer conf) {
         return conf instanceof GravesLSTM;
     }
 
@@ -57,7 +57,7 @@ final class LstmCell extends RecurrentCell {
     }
 
     @Override
-    Trace forward(Forward pass) {
+    public Trace forward(Forward pass) {
         if (whole == null || !pass.keeps() || pass.truncates() || pass.mask() != null) {
             return super.forward(pass);
         }
@@ -113,7 +113,7 @@ final class LstmCell extends RecurrentCell {
     }
 
     @Override
-    void backward(Trace kept, Backward pass) {
+    public void backward(Trace kept, Backward pass) {
         if (kept instanceof WholeLstm.Trace ours) {
             whole.backward(ours, pass);
         } else {

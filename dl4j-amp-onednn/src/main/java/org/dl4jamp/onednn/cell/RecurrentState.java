@@ -1,4 +1,4 @@
-package org.dl4jamp.onednn.recurrent;
+package org.dl4jamp.onednn.cell;
 
 import java.util.Map;
 import org.deeplearning4j.nn.layers.recurrent.LSTM;
@@ -10,15 +10,15 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * @param output h, {@code [minibatch, units]}; null for zeros
  * @param memory c of an LSTM, {@code [minibatch, units]}; null for zeros
  */
-record RecurrentState(INDArray output, INDArray memory) {
-    static final RecurrentState ZERO = new RecurrentState(null, null);
+public record RecurrentState(INDArray output, INDArray memory) {
+    public static final RecurrentState ZERO = new RecurrentState(null, null);
 
     /** Returns the state in one of the maps of DL4J's layers. */
-    static RecurrentState in(Map<String, INDArray> state) {
+    public static RecurrentState in(Map<String, INDArray> state) {
         return new RecurrentState(state.get(LSTM.STATE_KEY_PREV_ACTIVATION), state.get(LSTM.STATE_KEY_PREV_MEMCELL));
     }
 
-    void putInto(Map<String, INDArray> state) {
+    public void putInto(Map<String, INDArray> state) {
         state.put(LSTM.STATE_KEY_PREV_ACTIVATION, output);
         if (memory != null) {
             state.put(LSTM.STATE_KEY_PREV_MEMCELL, memory);
@@ -26,11 +26,11 @@ record RecurrentState(INDArray output, INDArray memory) {
     }
 
     /** Returns whether it's made of the very same arrays. */
-    boolean isSameAs(RecurrentState other) {
+    public boolean isSameAs(RecurrentState other) {
         return output == other.output && memory == other.memory;
     }
 
-    boolean isZero() {
+    public boolean isZero() {
         return output == null && memory == null;
     }
 }

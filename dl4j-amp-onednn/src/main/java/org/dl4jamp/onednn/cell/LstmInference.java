@@ -1,4 +1,4 @@
-package org.dl4jamp.onednn.recurrent;
+package org.dl4jamp.onednn.cell;
 
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -17,11 +17,14 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * oneDNN's own LSTM for the shapes of a layer's input, in inference mode. Its weights are made once, and nothing is
  * kept for a backward pass. It has no masks.
  */
-final class LstmInference implements Twin.Weights, AutoCloseable {
+public final class LstmInference implements Twin.Weights, AutoCloseable {
+    /** More than other layers have: sequences come in many lengths, and all shapes share the memory for the weights. */
+    public static final int SHAPES = 4 * KernelCache.SHAPES;
+
     private final OneDnnContext context;
     private final Supplier<String> layer;
     private final DataType type;
-    private final KernelCache<SequenceShape, InferringLstm> primitives = new KernelCache<>(RecurrentPasses.SHAPES);
+    private final KernelCache<SequenceShape, InferringLstm> primitives = new KernelCache<>(SHAPES);
     private final Weights weights;
 
     /** Copies of weights and biases: one for each order that primitives read, whatever the number of shapes. */
@@ -55,7 +58,8 @@ final class LstmInference implements Twin.Weights, AutoCloseable {
      *
      * @return empty in training, and if oneDNN has none
      */
-    static Optional<LstmInference> of(OneDnnContext context, Supplier<String> layer, DataType type, AbstractLSTM conf) {
+    public static Optional<LstmInference> of(
+            OneDnnContext context, Supplier<String> layer, DataType type, AbstractLSTM conf) {
         return context.infers() && LstmCell.isUsual(conf) && isThereFor(type)
                 ? Optional.of(new LstmInference(context, layer, type, LstmCell.hasPeepholes(conf)))
                 : Optional.empty();
@@ -65,7 +69,7 @@ final class LstmInference implements Twin.Weights, AutoCloseable {
      * Returns whether oneDNN has it. Without AVX2 it packs weights in an order that can't be filled gate by gate. Where
      * BFLOAT16 is emulated it divides by zero when it shares a product among threads, and takes the process along.
      */
-    static boolean isThereFor(DataType type) {
+    public static boolean isThereFor(DataType type) {
         return type == DataType.FLOAT
                 ? OneDnnLibrary.hasAvx2()
                 : OneDnnLibrary.bfloat16() == OneDnnLibrary.Bfloat16.NATIVE;
@@ -78,7 +82,7 @@ final class LstmInference implements Twin.Weights, AutoCloseable {
      * @param lastState takes the state after it, outside workspaces; null if unused
      * @return {@code [steps, minibatch, units]}
      */
-    INDArray outputs(Sequences sequences, INDArray x, LastState lastState, SequenceMemory place) {
+    public INDArray outputs(Sequences sequences, INDArray x, LastState lastState, SequenceMemory place) {
         SequenceShape shape = sequences.shape(LstmCell.GATES);
         INDArray outputs = place.create(type, shape.steps(), shape.minibatch(), shape.units());
         primitives
