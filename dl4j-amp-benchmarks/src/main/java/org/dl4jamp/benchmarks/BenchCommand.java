@@ -11,8 +11,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
-import org.dl4jamp.benchmarks.dl4j.BenchmarkCase;
-import org.dl4jamp.benchmarks.dl4j.BenchmarkCases;
+import org.dl4jamp.benchmarks.cases.BenchmarkCase;
+import org.dl4jamp.benchmarks.cases.BenchmarkCases;
 import org.dl4jamp.benchmarks.side.Task;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
@@ -51,7 +51,7 @@ public final class BenchCommand implements Callable<Integer> {
             paramLabel = "CASE",
             description =
                     "sine-64, sine-128, sine-256 (or sine-N for another grid), resnet50, mlp, lstm, lenet, or all of"
-                            + " these;"
+                            + " these; or attention, attention-512, textgen, or sequences for these;"
                             + " or iris, mlp-small, lstm-32, lenet-1, the smallest networks, or small for these.")
     private String caseName;
 

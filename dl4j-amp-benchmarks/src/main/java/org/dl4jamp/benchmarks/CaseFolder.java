@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.NeuralNetwork;
 import org.dl4jamp.benchmarks.blueprint.Model;
-import org.dl4jamp.benchmarks.dl4j.BenchmarkCase;
+import org.dl4jamp.benchmarks.cases.BenchmarkCase;
 import org.dl4jamp.benchmarks.dl4j.BlueprintBuilder;
 import org.dl4jamp.benchmarks.dl4j.ParameterChecksum;
 import org.dl4jamp.benchmarks.dl4j.RunningStatistics;

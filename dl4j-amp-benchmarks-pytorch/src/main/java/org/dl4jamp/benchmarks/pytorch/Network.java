@@ -100,13 +100,19 @@ final class Network {
         if (operation instanceof Operation.Flatten) {
             return inputs -> inputs.get(0).flatten(1, -1);
         }
-        if (operation instanceof Operation.Dense) {
+        if (operation instanceof Operation.Dense dense) {
             Tensor weights = parameter(operation, Parameter.WEIGHTS);
+            if (!dense.bias()) {
+                return inputs -> torch.linear(inputs.get(0), weights);
+            }
             TensorOptional bias = new TensorOptional(parameter(operation, Parameter.BIAS));
             return inputs -> torch.linear(inputs.get(0), weights, bias);
         }
-        if (operation instanceof Operation.Lstm) {
-            return lstm(operation);
+        if (operation instanceof Operation.Lstm lstm) {
+            return lstm.peepholes() ? peepholeLstm(operation) : lstm(operation);
+        }
+        if (operation instanceof Operation.Attention attention) {
+            return inputs -> attention(inputs.get(0), attention.heads());
         }
         if (operation instanceof Operation.Add) {
             return inputs -> inputs.get(0).add(inputs.get(1));
@@ -160,6 +166,36 @@ final class Network {
             states.put(operation.name(), new TensorVector(made.get1(), made.get2()));
             return made.get0();
         };
+    }
+
+    private Function peepholeLstm(Operation operation) {
+        Tensor bias = parameter(operation, Parameter.BIAS);
+        PeepholeLstm lstm = new PeepholeLstm(
+                parameter(operation, Parameter.INPUT_WEIGHTS),
+                parameter(operation, Parameter.RECURRENT_WEIGHTS),
+                parameter(operation, Parameter.PEEPHOLES),
+                bias);
+        long hidden = bias.numel() / 4;
+        return inputs -> {
+            TensorVector start = states.computeIfAbsent(operation.name(), name -> {
+                Tensor zeros = Tensors.zeros(inputs.get(0).size(0), hidden).to(type);
+                return new TensorVector(zeros, zeros);
+            });
+            PeepholeLstm.Outputs made = lstm.of(inputs.get(0), start.get(0), start.get(1));
+            states.put(operation.name(), new TensorVector(made.last(), made.cells()));
+            return made.all();
+        };
+    }
+
+    /** @param projections queries, keys and values of all heads, [minibatch, time, 3 * heads * size] */
+    private static Tensor attention(Tensor projections, int heads) {
+        long size = projections.size(2) / 3 / heads;
+        Tensor things = projections
+                .view(projections.size(0), projections.size(1), 3, heads, size)
+                .permute(2, 0, 3, 1, 4);
+        return torch.scaled_dot_product_attention(things.select(0, 0), things.select(0, 1), things.select(0, 2))
+                .transpose(1, 2)
+                .flatten(2, 3);
     }
 
     private Tensor parameter(Operation operation, Parameter parameter) {

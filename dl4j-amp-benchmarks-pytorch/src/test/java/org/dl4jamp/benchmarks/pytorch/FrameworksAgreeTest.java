@@ -11,15 +11,17 @@ import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.NeuralNetwork;
 import org.dl4jamp.benchmarks.blueprint.Model;
 import org.dl4jamp.benchmarks.blueprint.Operation;
-import org.dl4jamp.benchmarks.dl4j.BenchmarkCase;
-import org.dl4jamp.benchmarks.dl4j.BenchmarkCases;
+import org.dl4jamp.benchmarks.cases.AttentionCase;
+import org.dl4jamp.benchmarks.cases.BenchmarkCase;
+import org.dl4jamp.benchmarks.cases.BenchmarkCases;
+import org.dl4jamp.benchmarks.cases.LenetCase;
+import org.dl4jamp.benchmarks.cases.LstmCase;
+import org.dl4jamp.benchmarks.cases.MlpCase;
+import org.dl4jamp.benchmarks.cases.Resnet50Case;
+import org.dl4jamp.benchmarks.cases.SineCase;
+import org.dl4jamp.benchmarks.cases.TextGenerationCase;
 import org.dl4jamp.benchmarks.dl4j.BlueprintBuilder;
 import org.dl4jamp.benchmarks.dl4j.Dl4jTraining;
-import org.dl4jamp.benchmarks.dl4j.LenetCase;
-import org.dl4jamp.benchmarks.dl4j.LstmCase;
-import org.dl4jamp.benchmarks.dl4j.MlpCase;
-import org.dl4jamp.benchmarks.dl4j.Resnet50Case;
-import org.dl4jamp.benchmarks.dl4j.SineCase;
 import org.dl4jamp.benchmarks.side.Schedule;
 import org.dl4jamp.benchmarks.side.Training;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -43,7 +45,9 @@ class FrameworksAgreeTest {
                         new MlpCase("mlp", List.of(20, 30, 30, 7), 5, schedule),
                         new LstmCase("lstm", 2, 9, 6, 4, 5, schedule),
                         new LenetCase("lenet", 3, 1e-3, schedule),
-                        new Resnet50Case(160, 2, 10)),
+                        new Resnet50Case(160, 2, 10),
+                        new AttentionCase("attention", 2, 3, 12, 20, 7, 4, schedule),
+                        new TextGenerationCase(6, 4, 5, schedule)),
                 BenchmarkCases.ofTraining("small").stream());
     }
 

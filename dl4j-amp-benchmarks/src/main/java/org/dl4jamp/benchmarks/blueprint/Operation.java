@@ -14,6 +14,7 @@ import java.util.List;
     @JsonSubTypes.Type(value = Operation.Flatten.class, name = "flatten"),
     @JsonSubTypes.Type(value = Operation.Dense.class, name = "dense"),
     @JsonSubTypes.Type(value = Operation.Lstm.class, name = "lstm"),
+    @JsonSubTypes.Type(value = Operation.Attention.class, name = "attention"),
     @JsonSubTypes.Type(value = Operation.Add.class, name = "add"),
 })
 public sealed interface Operation {
@@ -43,11 +44,31 @@ public sealed interface Operation {
     /** Images as rows: channels, then height, then width. */
     record Flatten(String name, List<String> inputs) implements Operation {}
 
-    /** A product with weights and a bias, on rows or on each step of a sequence. */
-    record Dense(String name, List<String> inputs) implements Operation {}
+    /**
+     * A product with weights, on rows or on each step of a sequence.
+     *
+     * @param bias whether a bias is added
+     */
+    record Dense(String name, List<String> inputs, boolean bias) implements Operation {}
 
-    /** A long short-term memory over a sequence, from a state of zeros, without peepholes. */
-    record Lstm(String name, List<String> inputs) implements Operation {}
+    /**
+     * A long short-term memory over a sequence, from a state of zeros.
+     *
+     * @param peepholes whether gates read the cells: input and forget gate those of the last step, the output gate
+     *     those of its own
+     */
+    record Lstm(String name, List<String> inputs, boolean peepholes) implements Operation {}
+
+    /**
+     * Scaled dot-product attention of the steps of a sequence to one another, without weights of its own. A. Vaswani et
+     * al., Attention Is All You Need, 2017, section 3.2.
+     *
+     * <p>Each step of its input has the queries of all heads, then the keys, then the values: {@code [minibatch, time,
+     * 3 * heads * size]}. Its output is {@code [minibatch, time, heads * size]}.
+     *
+     * @param heads number of heads
+     */
+    record Attention(String name, List<String> inputs, int heads) implements Operation {}
 
     /** The sum of two inputs of the same shape. */
     record Add(String name, List<String> inputs) implements Operation {}

@@ -8,6 +8,10 @@ public enum Parameter {
     INPUT_WEIGHTS,
     /** {@code [4 * out, out]}: what they make of the layer's own last output. */
     RECURRENT_WEIGHTS,
+    /**
+     * {@code [3, out]}: weights of an LSTM's cells for its gates input, forget and output, in an LSTM with peepholes.
+     */
+    PEEPHOLES,
     /** {@code [out]}, or {@code [4 * out]} of an LSTM. */
     BIAS,
     /** {@code [channels]}: gamma of batch normalization. */

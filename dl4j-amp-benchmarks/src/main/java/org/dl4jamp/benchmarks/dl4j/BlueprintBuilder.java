@@ -5,18 +5,20 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiFunction;
+import java.util.stream.Stream;
 import org.deeplearning4j.nn.api.NeuralNetwork;
-import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
-import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.CnnLossLayer;
+import org.deeplearning4j.nn.conf.layers.Convolution1DLayer;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.GravesLSTM;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
+import org.deeplearning4j.nn.conf.layers.SelfAttentionLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.conf.layers.ZeroPaddingLayer;
 import org.deeplearning4j.nn.conf.preprocessor.CnnToFeedForwardPreProcessor;
@@ -38,6 +40,7 @@ import org.nd4j.linalg.activations.impl.ActivationIdentity;
 import org.nd4j.linalg.activations.impl.ActivationReLU;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.learning.config.IUpdater;
 import org.nd4j.linalg.learning.config.Nesterovs;
@@ -89,6 +92,7 @@ public final class BlueprintBuilder {
         return model;
     }
 
+    @SuppressWarnings("deprecation") // GravesLSTM
     private void add(Node node) {
         if (node.layer().isEmpty()) {
             List<String> inputs = node.inputs().stream().map(outputs::get).toList();
@@ -97,19 +101,20 @@ public final class BlueprintBuilder {
         }
         preProcess(node);
         Layer layer = node.layer().get().conf().getLayer();
-        if (layer instanceof BaseLayer configured && node.layer().get().numParams() > 0) {
-            updater = configured.getIUpdater();
+        if (node.layer().get().numParams() > 0) {
+            updater = layer.getUpdaterByParam(
+                    node.layer().get().paramTable().keySet().iterator().next());
         }
         if (layer instanceof ZeroPaddingLayer padding) {
             paddings.put(node.name(), padding);
             outputs.put(node.name(), outputs.get(node.inputs().get(0)));
-        } else if (layer instanceof ConvolutionLayer convolution) {
-            Window window = window(
-                    node,
-                    convolution.getKernelSize(),
-                    convolution.getStride(),
-                    convolution.getPadding(),
-                    convolution.getConvolutionMode());
+        } else if (layer instanceof Convolution1DLayer convolution && Windows.isOneStep(convolution)) {
+            // DL4J computes with its [out, in, 1, 1] weights as if they were [1, in, out].
+            INDArray weights = parameter(node, "W").dup('c');
+            dense(node, weights.reshape('c', weights.size(1), weights.size(0)).transpose());
+            activation(node, convolution.getActivationFn());
+        } else if (layer instanceof ConvolutionLayer convolution && !(layer instanceof Convolution1DLayer)) {
+            Window window = Windows.of(node.name(), convolution);
             append(node, (name, inputs) -> new Operation.Convolution(name, inputs, padded(node, window)));
             put(node, Parameter.WEIGHTS, parameter(node, "W"));
             put(node, Parameter.BIAS, flat(parameter(node, "b")));
@@ -134,23 +139,21 @@ public final class BlueprintBuilder {
             activation(node, activation.getActivationFn());
         } else if (layer instanceof SubsamplingLayer pooling
                 && pooling.getPoolingType() == org.deeplearning4j.nn.conf.layers.PoolingType.MAX) {
-            Window window = window(
-                    node,
-                    pooling.getKernelSize(),
-                    pooling.getStride(),
-                    pooling.getPadding(),
-                    pooling.getConvolutionMode());
+            Window window = Windows.of(node.name(), pooling);
             append(node, (name, inputs) -> new Operation.MaxPooling(name, inputs, window));
         } else if (layer instanceof DenseLayer dense) {
-            dense(node);
+            dense(node, parameter(node, "W").transpose());
             activation(node, dense.getActivationFn());
         } else if (layer instanceof LSTM) {
-            append(node, Operation.Lstm::new);
-            put(node, Parameter.INPUT_WEIGHTS, LstmGates.reorder(parameter(node, "W")));
-            put(node, Parameter.RECURRENT_WEIGHTS, LstmGates.reorder(parameter(node, "RW")));
-            put(node, Parameter.BIAS, flat(LstmGates.reorder(parameter(node, "b"))));
+            lstm(node, false, parameter(node, "RW"));
+        } else if (layer instanceof GravesLSTM) {
+            INDArray recurrent = parameter(node, "RW");
+            lstm(node, true, LstmGates.withoutPeepholes(recurrent));
+            put(node, Parameter.PEEPHOLES, LstmGates.peepholes(recurrent));
+        } else if (layer instanceof SelfAttentionLayer attention && attention.isProjectInput()) {
+            attention(node, attention);
         } else if (layer instanceof OutputLayer || layer instanceof RnnOutputLayer) {
-            dense(node);
+            dense(node, parameter(node, "W").transpose());
             INDArray labels = batch.getLabels();
             loss = new Loss(Loss.Kind.CROSS_ENTROPY, labels.length() / labels.size(1), labels.size(0));
         } else if (layer instanceof CnnLossLayer) {
@@ -179,10 +182,34 @@ public final class BlueprintBuilder {
         });
     }
 
-    private void dense(Node node) {
-        append(node, Operation.Dense::new);
-        put(node, Parameter.WEIGHTS, parameter(node, "W").transpose());
+    /** @param weights [out, in] */
+    private void dense(Node node, INDArray weights) {
+        append(node, (name, inputs) -> new Operation.Dense(name, inputs, true));
+        put(node, Parameter.WEIGHTS, weights);
         put(node, Parameter.BIAS, flat(parameter(node, "b")));
+    }
+
+    /** @param recurrent weights without peepholes */
+    private void lstm(Node node, boolean peepholes, INDArray recurrent) {
+        append(node, (name, inputs) -> new Operation.Lstm(name, inputs, peepholes));
+        put(node, Parameter.INPUT_WEIGHTS, LstmGates.reorder(parameter(node, "W")));
+        put(node, Parameter.RECURRENT_WEIGHTS, LstmGates.reorder(recurrent));
+        put(node, Parameter.BIAS, flat(LstmGates.reorder(parameter(node, "b"))));
+    }
+
+    /** Appends one product for queries, keys and values, as PyTorch users have it, the attention, and a product. */
+    private void attention(Node node, SelfAttentionLayer layer) {
+        String projections = node.name() + "_projections";
+        String heads = node.name() + "_heads";
+        operations.add(new Operation.Dense(
+                projections, List.of(outputs.get(node.inputs().get(0))), false));
+        INDArray[] stacked = Stream.of("Wq", "Wk", "Wv")
+                .map(name -> parameter(node, name).dup('c').reshape('c', -1, layer.getNIn()))
+                .toArray(INDArray[]::new);
+        tensors.put(projections + "/" + Parameter.WEIGHTS, tensor(Nd4j.concat(0, stacked)));
+        operations.add(new Operation.Attention(heads, List.of(projections), layer.getNHeads()));
+        append(node.name(), new Operation.Dense(node.name(), List.of(heads), false));
+        put(node, Parameter.WEIGHTS, parameter(node, "Wo").transpose());
     }
 
     private void activation(Node node, IActivation function) {
@@ -194,20 +221,6 @@ public final class BlueprintBuilder {
             throw new IllegalArgumentException(
                     "a blueprint can't have the activation of layer " + node.name() + ", " + function);
         }
-    }
-
-    private static Window window(Node node, int[] kernel, int[] stride, int[] padding, ConvolutionMode mode) {
-        if (mode == ConvolutionMode.Same) {
-            boolean centred = kernel[0] % 2 == 1 && kernel[1] % 2 == 1 && stride[0] == 1 && stride[1] == 1;
-            boolean gapless = kernel[0] == stride[0] && kernel[1] == stride[1];
-            if (!centred && !gapless) {
-                throw new IllegalArgumentException(
-                        "a blueprint pads both sides alike, and the mode Same of layer " + node.name() + " may not");
-            }
-            int[] around = centred ? new int[] {kernel[0] / 2, kernel[1] / 2} : new int[] {0, 0};
-            return new Window(kernel[0], kernel[1], stride[0], stride[1], around[0], around[1]);
-        }
-        return new Window(kernel[0], kernel[1], stride[0], stride[1], padding[0], padding[1]);
     }
 
     /**

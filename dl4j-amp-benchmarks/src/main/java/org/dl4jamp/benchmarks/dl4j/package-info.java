@@ -1,2 +1,2 @@
-/** The cases as DL4J networks, DL4J's own sides and ours, and blueprints read off DL4J's networks. */
+/** DL4J's own sides and ours, and blueprints read off DL4J's networks. */
 package org.dl4jamp.benchmarks.dl4j;

@@ -1,5 +1,6 @@
 package org.dl4jamp.benchmarks.floor;
 
+import java.util.Optional;
 import org.bytedeco.dnnl.convolution_backward_data;
 import org.bytedeco.dnnl.convolution_backward_weights;
 import org.bytedeco.dnnl.convolution_forward;
@@ -28,13 +29,14 @@ final class ConvolutionPart extends ProductPart {
                 input,
                 output(tape, input, window, weights),
                 weights,
+                Optional.of(bias),
                 tape.floats(memory.format_tag.abcd, weights.shape()),
                 relu);
         this.tape = tape;
         this.input = input;
         this.weights = weights;
         anyWeights = tape.activations(memory.format_tag.any, weights.shape());
-        biases = biases(tape, weights);
+        biases = biases(tape, Optional.of(bias));
         strides = new long[] {window.strideY(), window.strideX()};
         padding = new long[] {window.padY(), window.padX()};
         forward = new convolution_forward.primitive_desc(
@@ -50,7 +52,7 @@ final class ConvolutionPart extends ProductPart {
                 padding,
                 ReluFusion.attributes(relu),
                 false);
-        forward(forward, bias);
+        forward(forward);
     }
 
     static long[] outputShape(Flow input, Window window, Tensor weights) {

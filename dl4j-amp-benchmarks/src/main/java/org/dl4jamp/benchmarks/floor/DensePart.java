@@ -1,5 +1,6 @@
 package org.dl4jamp.benchmarks.floor;
 
+import java.util.Optional;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.inner_product_backward_data;
 import org.bytedeco.dnnl.inner_product_backward_weights;
@@ -19,13 +20,13 @@ final class DensePart extends ProductPart {
     private final memory.desc biases;
     private final inner_product_forward.primitive_desc forward;
 
-    DensePart(Tape tape, Flow input, Tensor weights, Tensor bias, boolean relu) {
-        super(tape, input, output(tape, input, weights), weights, plainWeights(tape, input, weights), relu);
+    DensePart(Tape tape, Flow input, Tensor weights, Optional<Tensor> bias, boolean relu) {
+        super(tape, input, output(tape, input, weights), weights, bias, plainWeights(tape, input, weights), relu);
         this.tape = tape;
         this.input = input;
         weightShape = weightShape(input, weights);
         anyWeights = tape.activations(memory.format_tag.any, weightShape);
-        biases = biases(tape, weights);
+        biases = biases(tape, bias);
         forward = new inner_product_forward.primitive_desc(
                 tape.cpu(),
                 dnnl.prop_kind.forward_training,
@@ -35,7 +36,7 @@ final class DensePart extends ProductPart {
                 output().description(),
                 ReluFusion.attributes(relu),
                 false);
-        forward(forward, bias);
+        forward(forward);
     }
 
     private static boolean takesImages(Flow input) {

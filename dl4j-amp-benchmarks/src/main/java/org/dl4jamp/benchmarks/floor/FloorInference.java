@@ -39,7 +39,7 @@ public final class FloorInference implements Inference {
         Memories memories = new Memories(tape);
         List<Stage> stages = Stage.of(blueprint);
         minibatch = (int) tensors.get(Blueprint.FEATURES).size(0);
-        Tensor features = sequences.timeFirst(tensors.get(Blueprint.FEATURES));
+        Tensor features = sequences.arranged(tensors.get(Blueprint.FEATURES));
         if (task == Task.TIME_STEPS) {
             for (int step = 0; step < features.size(0); step++) {
                 Flow input = Flow.features(tape, timeStep(features, step));

@@ -32,7 +32,7 @@ public final class FloorTraining implements Training {
         Blueprint blueprint = model.blueprint();
         Tensors tensors = model.tensors();
         Sequences sequences = new Sequences(blueprint);
-        flows.put(Blueprint.INPUT, Flow.features(tape, sequences.timeFirst(tensors.get(Blueprint.FEATURES))));
+        flows.put(Blueprint.INPUT, Flow.features(tape, sequences.arranged(tensors.get(Blueprint.FEATURES))));
         Set<String> fused = fusedWithRelu(blueprint.operations());
         List<Part> parts = new ArrayList<>();
         Flow output = null;
@@ -47,7 +47,7 @@ public final class FloorTraining implements Training {
                 output = part.output();
             }
         }
-        float[] labels = sequences.timeFirst(tensors.get(Blueprint.LABELS)).values();
+        float[] labels = sequences.arranged(tensors.get(Blueprint.LABELS)).values();
         LossPart lossPart = new LossPart(tape, output, blueprint.loss().kind(), labels);
         Collections.reverse(parts);
         parts.forEach(Part::backward);
@@ -98,19 +98,14 @@ public final class FloorTraining implements Training {
         }
         if (operation instanceof Operation.Dense) {
             return new DensePart(
-                    tape,
-                    input,
-                    tensors.get(operation, Parameter.WEIGHTS),
-                    tensors.get(operation, Parameter.BIAS),
-                    relu);
+                    tape, input, tensors.get(operation, Parameter.WEIGHTS), Stage.bias(operation, tensors), relu);
         }
-        if (operation instanceof Operation.Lstm) {
-            return new LstmPart(
-                    tape,
-                    input,
-                    tensors.get(operation, Parameter.INPUT_WEIGHTS),
-                    tensors.get(operation, Parameter.RECURRENT_WEIGHTS),
-                    tensors.get(operation, Parameter.BIAS));
+        if (operation instanceof Operation.Lstm lstm) {
+            return new LstmPart(tape, input, lstm, tensors);
+        }
+        if (operation instanceof Operation.Attention attention) {
+            long minibatch = tensors.get(Blueprint.FEATURES).size(0);
+            return new AttentionPart(tape, input, attention.heads(), minibatch);
         }
         if (operation instanceof Operation.Add) {
             return new AddPart(tape, input, flows.get(operation.inputs().get(1)), relu);

@@ -83,6 +83,10 @@ final class InferencePass {
         if (stage.head() instanceof Operation.Lstm lstm) {
             return new LstmInference(tape, memories, tensors, lstm).add(input, step);
         }
+        if (stage.head() instanceof Operation.Attention attention) {
+            long minibatch = tensors.get(Blueprint.FEATURES).size(0);
+            return AttentionPart.infer(tape, memories, input, attention.heads(), minibatch);
+        }
         if (stage.head() instanceof Operation.Add add) {
             return sum(input, flows.get(add.inputs().get(1)), stage.relu());
         }
@@ -90,7 +94,7 @@ final class InferencePass {
     }
 
     private Flow convolution(Stage stage, Flow input, Window window) {
-        FoldedProduct product = FoldedProduct.of(stage, tensors);
+        Stage.Product product = stage.product(tensors);
         long[] shape = ConvolutionPart.outputShape(input, window, product.weights());
         Flow output = output(stage, tape.activations(memory.format_tag.acdb, shape), shape);
         long[] padding = {window.padY(), window.padX()};
@@ -118,7 +122,7 @@ final class InferencePass {
     }
 
     private Flow dense(Stage stage, Flow input) {
-        FoldedProduct product = FoldedProduct.of(stage, tensors);
+        Stage.Product product = stage.product(tensors);
         long[] shape = {DensePart.rows(input), product.weights().size(0)};
         Flow output = output(stage, tape.activations(memory.format_tag.ab, shape), shape);
         inner_product_forward.primitive_desc description = new inner_product_forward.primitive_desc(
@@ -140,14 +144,14 @@ final class InferencePass {
         return Flow.withoutGradient(tape, value, description, shape);
     }
 
-    private memory.desc biases(FoldedProduct product) {
-        return tape.floats(memory.format_tag.a, product.bias().shape());
+    private memory.desc biases(Stage.Product product) {
+        return ProductPart.biases(tape, product.bias());
     }
 
     private void add(
             Stage stage,
             Flow input,
-            FoldedProduct product,
+            Stage.Product product,
             memory.desc plain,
             primitive_desc description,
             Flow output) {
@@ -159,8 +163,10 @@ final class InferencePass {
                 new Tape.Argument(
                         dnnl.DNNL_ARG_WEIGHTS,
                         memories.filled(name + "/weights", product.weights(), plain, description.weights_desc())),
-                new Tape.Argument(dnnl.DNNL_ARG_BIAS, memories.filled(name + "/bias", product.bias(), biases, biases)),
                 new Tape.Argument(dnnl.DNNL_ARG_DST, output.value()));
+        product.bias()
+                .ifPresent(bias -> tape.addArguments(
+                        new Tape.Argument(dnnl.DNNL_ARG_BIAS, memories.filled(name + "/bias", bias, biases, biases))));
     }
 
     private Flow maxPooling(Flow input, Window window) {

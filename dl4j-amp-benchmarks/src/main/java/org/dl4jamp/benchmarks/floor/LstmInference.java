@@ -1,5 +1,6 @@
 package org.dl4jamp.benchmarks.floor;
 
+import java.util.Optional;
 import java.util.OptionalInt;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.lstm_forward;
@@ -22,6 +23,7 @@ final class LstmInference {
     private final Tensor inputWeights;
     private final Tensor recurrentWeights;
     private final Tensor bias;
+    private final Optional<Tensor> peepholes;
     private final long hidden;
 
     LstmInference(Tape tape, Memories memories, Tensors tensors, Operation.Lstm lstm) {
@@ -31,6 +33,7 @@ final class LstmInference {
         inputWeights = tensors.get(lstm, Parameter.INPUT_WEIGHTS);
         recurrentWeights = tensors.get(lstm, Parameter.RECURRENT_WEIGHTS);
         bias = tensors.get(lstm, Parameter.BIAS);
+        peepholes = LstmPart.peepholes(lstm, tensors);
         hidden = recurrentWeights.size(1);
     }
 
@@ -43,6 +46,7 @@ final class LstmInference {
         long[] inputShape = {1, 1, inputWeights.size(1), GATES, hidden};
         long[] recurrentShape = {1, 1, hidden, GATES, hidden};
         memory.desc biases = tape.floats(memory.format_tag.ldgo, 1, 1, GATES, hidden);
+        memory.desc peepholeWeights = LstmPart.peepholes(tape, peepholes);
         long[] shape = {input.size(0), minibatch, hidden};
         memory.desc outputs = tape.activations(memory.format_tag.tnc, shape);
         boolean carries = step.isPresent();
@@ -58,6 +62,7 @@ final class LstmInference {
                 cells,
                 tape.activations(memory.format_tag.any, inputShape),
                 tape.activations(memory.format_tag.any, recurrentShape),
+                peepholeWeights,
                 biases,
                 outputs,
                 lastOutput,
@@ -74,6 +79,9 @@ final class LstmInference {
                         weights("recurrent", recurrentWeights, recurrentShape, description.weights_iter_desc())),
                 new Tape.Argument(dnnl.DNNL_ARG_BIAS, memories.filled(lstm.name() + "/bias", bias, biases, biases)),
                 new Tape.Argument(dnnl.DNNL_ARG_DST_LAYER, output.value()));
+        peepholes.ifPresent(each -> tape.addArguments(new Tape.Argument(
+                dnnl.DNNL_ARG_WEIGHTS_PEEPHOLE,
+                memories.filled(lstm.name() + "/peepholes", each, peepholeWeights, peepholeWeights))));
         if (carries) {
             State before = before(step.getAsInt(), minibatch, lastOutput, cells);
             State after = state(step.getAsInt() + 1, lastOutput, cells);

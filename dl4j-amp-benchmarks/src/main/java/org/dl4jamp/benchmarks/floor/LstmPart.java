@@ -1,18 +1,23 @@
 package org.dl4jamp.benchmarks.floor;
 
+import java.util.Optional;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.lstm_backward;
 import org.bytedeco.dnnl.lstm_forward;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.primitive;
+import org.dl4jamp.benchmarks.blueprint.Operation;
+import org.dl4jamp.benchmarks.blueprint.Parameter;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
+import org.dl4jamp.benchmarks.blueprint.Tensors;
 
 /**
- * One LSTM layer over a whole sequence, [time, minibatch, features], from a state of zeros. Its gradients are FP32:
- * oneDNN has no others.
+ * One LSTM layer, with peepholes or without, over a whole sequence, [time, minibatch, features], from a state of zeros.
+ * Its gradients are FP32: oneDNN has no others.
  */
 final class LstmPart implements Part {
     private static final int GATES = 4;
+    private static final int PEEPHOLES = 3;
 
     private final Tape tape;
     private final Flow input;
@@ -23,16 +28,19 @@ final class LstmPart implements Part {
     private final memory.desc plainRecurrentWeights;
     private final long[] inputShape;
     private final long[] recurrentShape;
+    private final Optional<Tensor> peepholes;
+    private final memory.desc peepholeWeights;
     private final memory.desc biases;
     private final memory bias;
     private final memory workspace;
     private final lstm_forward.primitive_desc forward;
 
-    LstmPart(Tape tape, Flow input, Tensor inputWeights, Tensor recurrentWeights, Tensor bias) {
+    LstmPart(Tape tape, Flow input, Operation.Lstm lstm, Tensors tensors) {
         this.tape = tape;
         this.input = input;
-        this.inputWeights = inputWeights;
-        this.recurrentWeights = recurrentWeights;
+        inputWeights = tensors.get(lstm, Parameter.INPUT_WEIGHTS);
+        recurrentWeights = tensors.get(lstm, Parameter.RECURRENT_WEIGHTS);
+        peepholes = peepholes(lstm, tensors);
         long features = inputWeights.size(1);
         long hidden = recurrentWeights.size(1);
         inputShape = new long[] {1, 1, features, GATES, hidden};
@@ -40,6 +48,7 @@ final class LstmPart implements Part {
         plainInputWeights = tape.floats(memory.format_tag.ldgoi, inputShape);
         plainRecurrentWeights = tape.floats(memory.format_tag.ldgoi, recurrentShape);
         biases = tape.floats(memory.format_tag.ldgo, 1, 1, GATES, hidden);
+        peepholeWeights = peepholes(tape, peepholes);
         long[] shape = {input.size(0), input.size(1), hidden};
         output = Flow.output(
                 tape, tape.activations(memory.format_tag.tnc, shape), tape.floats(memory.format_tag.tnc, shape), shape);
@@ -53,13 +62,25 @@ final class LstmPart implements Part {
                 noState,
                 tape.activations(memory.format_tag.any, inputShape),
                 tape.activations(memory.format_tag.any, recurrentShape),
+                peepholeWeights,
                 biases,
                 output.description(),
                 noState,
                 noState);
-        this.bias = tape.filled(bias, biases, biases);
+        bias = tape.filled(tensors.get(lstm, Parameter.BIAS), biases, biases);
         workspace = tape.memory(forward.workspace_desc());
         add(new lstm_forward(forward), forward.weights_layer_desc(), forward.weights_iter_desc());
+    }
+
+    /** Returns the weights of the cells, if the gates read them. */
+    static Optional<Tensor> peepholes(Operation.Lstm lstm, Tensors tensors) {
+        return lstm.peepholes() ? Optional.of(tensors.get(lstm, Parameter.PEEPHOLES)) : Optional.empty();
+    }
+
+    /** Returns the description of the weights of the cells, or of none. */
+    static memory.desc peepholes(Tape tape, Optional<Tensor> weights) {
+        return weights.map(each -> tape.floats(memory.format_tag.ldgo, 1, 1, PEEPHOLES, each.size(1)))
+                .orElseGet(memory.desc::new);
     }
 
     /** Adds a primitive of either direction, with the arguments that both have. */
@@ -75,6 +96,8 @@ final class LstmPart implements Part {
                 new Tape.Argument(dnnl.DNNL_ARG_BIAS, bias),
                 new Tape.Argument(dnnl.DNNL_ARG_DST_LAYER, output.value()),
                 new Tape.Argument(dnnl.DNNL_ARG_WORKSPACE, workspace));
+        peepholes.ifPresent(each -> tape.addArguments(new Tape.Argument(
+                dnnl.DNNL_ARG_WEIGHTS_PEEPHOLE, tape.filled(each, peepholeWeights, peepholeWeights))));
     }
 
     @Override
@@ -95,6 +118,7 @@ final class LstmPart implements Part {
                 noState,
                 tape.activations(memory.format_tag.any, inputShape),
                 tape.activations(memory.format_tag.any, recurrentShape),
+                peepholeWeights,
                 biases,
                 output.description(),
                 noState,
@@ -104,6 +128,7 @@ final class LstmPart implements Part {
                 noState,
                 tape.floats(memory.format_tag.any, inputShape),
                 tape.floats(memory.format_tag.any, recurrentShape),
+                peepholeWeights,
                 biases,
                 output.gradientDescription(),
                 noState,
@@ -118,5 +143,8 @@ final class LstmPart implements Part {
                 new Tape.Argument(dnnl.DNNL_ARG_DIFF_WEIGHTS_LAYER, tape.memory(backward.diff_weights_layer_desc())),
                 new Tape.Argument(dnnl.DNNL_ARG_DIFF_WEIGHTS_ITER, tape.memory(backward.diff_weights_iter_desc())),
                 new Tape.Argument(dnnl.DNNL_ARG_DIFF_BIAS, tape.memory(biases)));
+        if (peepholes.isPresent()) {
+            tape.addArguments(new Tape.Argument(dnnl.DNNL_ARG_DIFF_WEIGHTS_PEEPHOLE, tape.memory(peepholeWeights)));
+        }
     }
 }

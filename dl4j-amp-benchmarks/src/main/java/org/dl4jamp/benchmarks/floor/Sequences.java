@@ -4,12 +4,31 @@ import org.dl4jamp.benchmarks.blueprint.Blueprint;
 import org.dl4jamp.benchmarks.blueprint.Operation;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 
-/** oneDNN's recurrent primitives have time as the first axis; blueprints have the minibatch there. */
+/**
+ * The order of sequences. Blueprints have the minibatch as the first axis, oneDNN's recurrent primitives have time
+ * there. Networks with attention keep the blueprint's order, with each step of each sequence as a row.
+ */
 final class Sequences {
     private final boolean recurrent;
+    private final boolean rows;
 
+    /** @throws IllegalArgumentException if it has both attention and LSTMs */
     Sequences(Blueprint blueprint) {
-        recurrent = blueprint.operations().stream().anyMatch(Operation.Lstm.class::isInstance);
+        recurrent = has(blueprint, Operation.Lstm.class);
+        rows = has(blueprint, Operation.Attention.class);
+        if (recurrent && rows) {
+            throw new IllegalArgumentException("the floor has attention and LSTMs in different networks only");
+        }
+    }
+
+    private static boolean has(Blueprint blueprint, Class<? extends Operation> kind) {
+        return blueprint.operations().stream().anyMatch(kind::isInstance);
+    }
+
+    /** Returns features or labels in the order of the primitives. */
+    Tensor arranged(Tensor tensor) {
+        long[] shape = tensor.shape();
+        return rows && shape.length == 3 ? tensor.reshape(shape[0] * shape[1], shape[2]) : timeFirst(tensor);
     }
 
     /**

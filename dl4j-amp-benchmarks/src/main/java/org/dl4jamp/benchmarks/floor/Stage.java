@@ -9,6 +9,9 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.dl4jamp.benchmarks.blueprint.Blueprint;
 import org.dl4jamp.benchmarks.blueprint.Operation;
+import org.dl4jamp.benchmarks.blueprint.Parameter;
+import org.dl4jamp.benchmarks.blueprint.Tensor;
+import org.dl4jamp.benchmarks.blueprint.Tensors;
 
 /**
  * The work of one primitive in inference: an operation with those that are fused into it.
@@ -25,6 +28,46 @@ record Stage(
         Optional<String> summand,
         boolean relu,
         String output) {
+    /**
+     * A product's weights and bias with those of the batch normalization behind it in them: scale (W x + b - mean) /
+     * sqrt(variance + epsilon) + shift is a product as well.
+     */
+    record Product(Tensor weights, Optional<Tensor> bias) {}
+
+    /** Returns the weights and the bias of its head, which is a product, with its normalization in them. */
+    Product product(Tensors tensors) {
+        Tensor weights = tensors.get(head, Parameter.WEIGHTS);
+        Optional<Tensor> bias = bias(head, tensors);
+        return normalization.map(by -> folded(weights, bias, by, tensors)).orElseGet(() -> new Product(weights, bias));
+    }
+
+    /** Returns a product's bias, if it has one. */
+    static Optional<Tensor> bias(Operation product, Tensors tensors) {
+        boolean none = product instanceof Operation.Dense dense && !dense.bias();
+        return none ? Optional.empty() : Optional.of(tensors.get(product, Parameter.BIAS));
+    }
+
+    private static Product folded(
+            Tensor weights, Optional<Tensor> bias, Operation.BatchNormalization by, Tensors tensors) {
+        float[] scale = tensors.get(by, Parameter.SCALE).values();
+        float[] shift = tensors.get(by, Parameter.SHIFT).values();
+        float[] mean = tensors.get(by, Parameter.MEAN).values();
+        float[] variance = tensors.get(by, Parameter.VARIANCE).values();
+        float[] foldedWeights = weights.values().clone();
+        float[] foldedBias = bias.map(each -> each.values().clone()).orElseGet(() -> new float[scale.length]);
+        int inputs = foldedWeights.length / foldedBias.length;
+        for (int channel = 0; channel < foldedBias.length; channel++) {
+            double factor = scale[channel] / Math.sqrt(variance[channel] + by.epsilon());
+            foldedBias[channel] = (float) (factor * ((double) foldedBias[channel] - mean[channel]) + shift[channel]);
+            for (int i = channel * inputs; i < (channel + 1) * inputs; i++) {
+                foldedWeights[i] = (float) (factor * foldedWeights[i]);
+            }
+        }
+        return new Product(
+                new Tensor(weights.shape(), foldedWeights),
+                Optional.of(new Tensor(new long[] {foldedBias.length}, foldedBias)));
+    }
+
     /** Returns the outputs that it reads. */
     List<String> inputs() {
         List<String> inputs = new ArrayList<>(head.inputs());

@@ -22,8 +22,9 @@ class ModelTest {
                     new Operation.Add("d", List.of("a", "c")),
                     new Operation.MaxPooling("e", List.of("d"), WINDOW),
                     new Operation.Flatten("f", List.of("e")),
-                    new Operation.Dense("g", List.of("f")),
-                    new Operation.Lstm("h", List.of("g"))),
+                    new Operation.Dense("g", List.of("f"), true),
+                    new Operation.Lstm("h", List.of("g"), true),
+                    new Operation.Attention("i", List.of("h"), 8)),
             new Loss(Loss.Kind.CROSS_ENTROPY, 6, 3),
             new Updater.Nesterov(0.1, 0.9));
 

@@ -11,17 +11,27 @@ import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration.ListBuilder;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.CnnLossLayer;
+import org.deeplearning4j.nn.conf.layers.Convolution1DLayer;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
+import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.benchmarks.blueprint.Blueprint;
 import org.dl4jamp.benchmarks.blueprint.Loss;
 import org.dl4jamp.benchmarks.blueprint.Model;
 import org.dl4jamp.benchmarks.blueprint.Operation;
+import org.dl4jamp.benchmarks.blueprint.Parameter;
 import org.dl4jamp.benchmarks.blueprint.Updater;
 import org.dl4jamp.benchmarks.blueprint.Window;
+import org.dl4jamp.benchmarks.cases.AttentionCase;
+import org.dl4jamp.benchmarks.cases.BenchmarkCase;
+import org.dl4jamp.benchmarks.cases.BenchmarkCases;
+import org.dl4jamp.benchmarks.cases.LstmCase;
+import org.dl4jamp.benchmarks.cases.Resnet50Case;
+import org.dl4jamp.benchmarks.cases.TinyCases;
 import org.junit.jupiter.api.Test;
 import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
@@ -69,6 +79,51 @@ class BlueprintBuilderTest {
                 LstmGates.reorder(bias).data().asFloat());
         INDArray weights = Nd4j.createFromArray(new float[][] {{1, 2, 3, 4}, {5, 6, 7, 8}});
         assertEquals(Nd4j.createFromArray(new float[][] {{4, 8}, {2, 6}, {1, 5}, {3, 7}}), LstmGates.reorder(weights));
+    }
+
+    @Test
+    void peepholesAreReorderedAndRecurrentWeightsLoseThem() {
+        INDArray recurrent = Nd4j.arange(22).castTo(DataType.FLOAT).reshape(2, 11);
+        assertEquals(Nd4j.createFromArray(new float[][] {{10, 21}, {8, 19}, {9, 20}}), LstmGates.peepholes(recurrent));
+        assertEquals(
+                Nd4j.createFromArray(new float[][] {{0, 1, 2, 3, 4, 5, 6, 7}, {11, 12, 13, 14, 15, 16, 17, 18}}),
+                LstmGates.withoutPeepholes(recurrent));
+    }
+
+    @Test
+    void attentionIsOneProductForQueriesKeysAndValuesItsHeadsAndAProduct() {
+        AttentionCase attention = TinyCases.attention();
+        Model model = BlueprintBuilder.build("attention", attention.network(), attention.batch());
+        List<Operation> operations = model.blueprint().operations();
+        assertEquals(new Operation.Dense("embedding", List.of(Blueprint.INPUT), true), operations.get(0));
+        Operation projections = new Operation.Dense("attention_0_projections", List.of("embedding"), false);
+        assertEquals(
+                List.of(
+                        projections,
+                        new Operation.Attention("attention_0_heads", List.of(projections.name()), 3),
+                        new Operation.Dense("attention_0", List.of("attention_0_heads"), false),
+                        new Operation.Add("attended_0", List.of("embedding", "attention_0"))),
+                operations.subList(1, 5));
+        assertArrayEquals(
+                new long[] {36, 12},
+                model.tensors().get(projections, Parameter.WEIGHTS).shape());
+        assertEquals(new Loss(Loss.Kind.CROSS_ENTROPY, 28, 4), model.blueprint().loss());
+        assertEquals(new Updater.Adam(1e-4, 0.9, 0.999, 1e-8), model.blueprint().updater());
+    }
+
+    @Test
+    void aConvolutionOfSeveralStepsIsRefusedByName() {
+        MultiLayerNetwork network = new MultiLayerNetwork(list(new Sgd(1))
+                .layer(new Convolution1DLayer.Builder(3).nOut(3).build())
+                .layer(new RnnOutputLayer.Builder().nOut(2).build())
+                .setInputType(InputType.recurrent(2, 5))
+                .build());
+        network.init();
+        DataSet batch = new DataSet(Nd4j.ones(1, 2, 5), Nd4j.ones(1, 2, 3));
+        String message = assertThrows(
+                        IllegalArgumentException.class, () -> BlueprintBuilder.build("refused", network, batch))
+                .getMessage();
+        assertTrue(message.contains("layer layer0"), message);
     }
 
     @Test

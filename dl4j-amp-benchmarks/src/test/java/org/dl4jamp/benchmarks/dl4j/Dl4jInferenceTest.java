@@ -11,6 +11,9 @@ import org.dl4jamp.benchmarks.blueprint.Blueprint;
 import org.dl4jamp.benchmarks.blueprint.Model;
 import org.dl4jamp.benchmarks.blueprint.Operation;
 import org.dl4jamp.benchmarks.blueprint.Parameter;
+import org.dl4jamp.benchmarks.cases.BenchmarkCase;
+import org.dl4jamp.benchmarks.cases.SineCase;
+import org.dl4jamp.benchmarks.cases.TinyCases;
 import org.dl4jamp.benchmarks.side.Inference;
 import org.dl4jamp.benchmarks.side.Task;
 import org.dl4jamp.precision.Precision;
@@ -21,7 +24,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 class Dl4jInferenceTest {
     @ParameterizedTest
-    @MethodSource("org.dl4jamp.benchmarks.dl4j.TinyCases#inference")
+    @MethodSource("org.dl4jamp.benchmarks.cases.TinyCases#inference")
     void inferenceModeComputesWhatStockDl4jDoes(BenchmarkCase benchmark) {
         INDArray features = benchmark.batch().getFeatures();
         float[] expected = expected(benchmark);

@@ -8,6 +8,8 @@ import java.util.ArrayList;
 import java.util.List;
 import org.dl4jamp.benchmarks.HalfPrecision;
 import org.dl4jamp.benchmarks.blueprint.Loss;
+import org.dl4jamp.benchmarks.cases.BenchmarkCase;
+import org.dl4jamp.benchmarks.cases.TinyCases;
 import org.dl4jamp.benchmarks.side.Training;
 import org.dl4jamp.benchmarks.side.UnavailableException;
 import org.dl4jamp.precision.Precision;
@@ -20,7 +22,7 @@ class Dl4jTrainingTest {
 
     /** FP32 may differ by what small steps make of rounding, BFLOAT16 by its own digits. */
     @ParameterizedTest
-    @MethodSource("org.dl4jamp.benchmarks.dl4j.TinyCases#all")
+    @MethodSource("org.dl4jamp.benchmarks.cases.TinyCases#all")
     void mixedPrecisionFollowsStockDl4j(BenchmarkCase benchmark) {
         Loss loss = BlueprintBuilder.build(benchmark.name(), benchmark.network(), benchmark.batch())
                 .blueprint()

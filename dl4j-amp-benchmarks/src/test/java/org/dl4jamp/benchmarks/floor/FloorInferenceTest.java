@@ -18,12 +18,12 @@ import org.dl4jamp.benchmarks.blueprint.Operation.BatchNormalization;
 import org.dl4jamp.benchmarks.blueprint.Operation.Dense;
 import org.dl4jamp.benchmarks.blueprint.Operation.Relu;
 import org.dl4jamp.benchmarks.blueprint.Updater;
-import org.dl4jamp.benchmarks.dl4j.BenchmarkCase;
+import org.dl4jamp.benchmarks.cases.BenchmarkCase;
+import org.dl4jamp.benchmarks.cases.Resnet50Case;
+import org.dl4jamp.benchmarks.cases.SineCase;
+import org.dl4jamp.benchmarks.cases.TinyCases;
 import org.dl4jamp.benchmarks.dl4j.BlueprintBuilder;
-import org.dl4jamp.benchmarks.dl4j.Resnet50Case;
 import org.dl4jamp.benchmarks.dl4j.RunningStatistics;
-import org.dl4jamp.benchmarks.dl4j.SineCase;
-import org.dl4jamp.benchmarks.dl4j.TinyCases;
 import org.dl4jamp.benchmarks.side.Task;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,7 +31,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 class FloorInferenceTest {
     @ParameterizedTest
-    @MethodSource("org.dl4jamp.benchmarks.dl4j.TinyCases#inference")
+    @MethodSource("org.dl4jamp.benchmarks.cases.TinyCases#inference")
     void itsOutputsAreThoseOfTheNetwork(BenchmarkCase benchmark) {
         Model model = model(benchmark);
         float[] expected = model.tensors().get(Blueprint.OUTPUT).values();
@@ -62,6 +62,14 @@ class FloorInferenceTest {
         }
         try (FloorInference sine = new FloorInference(model(new SineCase(8, 16)), false, Task.INFERENCE)) {
             assertEquals(4, sine.primitives());
+        }
+    }
+
+    /** Each block is four products with the two sums in them, and the attention, which is two more and a softmax. */
+    @Test
+    void residualSumsOfEncoderBlocksAreInTheirProducts() {
+        try (FloorInference attention = new FloorInference(model(TinyCases.attention()), false, Task.INFERENCE)) {
+            assertEquals(1 + 2 * (4 + 3) + 1 + 1, attention.primitives());
         }
     }
 
@@ -120,7 +128,7 @@ class FloorInferenceTest {
     }
 
     private static Dense dense(String name, String input) {
-        return new Dense(name, List.of(input));
+        return new Dense(name, List.of(input), true);
     }
 
     private static List<Stage> stages(Operation... operations) {

@@ -13,17 +13,18 @@ import org.dl4jamp.benchmarks.blueprint.Operation;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 import org.dl4jamp.benchmarks.blueprint.Tensors;
 import org.dl4jamp.benchmarks.blueprint.Updater;
-import org.dl4jamp.benchmarks.dl4j.BenchmarkCase;
+import org.dl4jamp.benchmarks.cases.BenchmarkCase;
+import org.dl4jamp.benchmarks.cases.SineCase;
+import org.dl4jamp.benchmarks.cases.TinyCases;
 import org.dl4jamp.benchmarks.dl4j.BlueprintBuilder;
 import org.dl4jamp.benchmarks.dl4j.Dl4jTraining;
-import org.dl4jamp.benchmarks.dl4j.SineCase;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 class FloorTrainingTest {
     @ParameterizedTest
-    @MethodSource("org.dl4jamp.benchmarks.dl4j.TinyCases#all")
+    @MethodSource("org.dl4jamp.benchmarks.cases.TinyCases#all")
     void itsForwardPassIsThatOfTheNetwork(BenchmarkCase benchmark) {
         Model model = model(benchmark);
         double expected;
@@ -52,6 +53,37 @@ class FloorTrainingTest {
     }
 
     @Test
+    void attentionIsItsProductsAndSoftmaxAndNothingElse() {
+        int firstProduct = 1;
+        int matmuls = 2;
+        int softmax = 1;
+        int sums = 2;
+        int blocks = 2;
+        int output = 1;
+        int products = 4;
+        int forward = firstProduct + blocks * (products + matmuls + softmax + sums) + output;
+        int loss = 2;
+        int relu = 1;
+        int branches = 2;
+        int backward = firstProduct + blocks * (2 * products + 2 * matmuls + softmax + relu + branches) + 2 * output;
+        try (FloorTraining floor = new FloorTraining(model(TinyCases.attention()), false)) {
+            assertEquals(forward + loss + backward, floor.primitives());
+        }
+    }
+
+    @Test
+    void attentionAndLstmsInOneNetworkAreRefused() {
+        Blueprint blueprint = new Blueprint(
+                "both",
+                List.of(
+                        new Operation.Lstm("lstm", List.of(Blueprint.INPUT), false),
+                        new Operation.Attention("attention", List.of("lstm"), 1)),
+                new Loss(Loss.Kind.CROSS_ENTROPY, 6, 2),
+                new Updater.Nesterov(1, 0));
+        assertThrows(IllegalArgumentException.class, () -> new Sequences(blueprint));
+    }
+
+    @Test
     void reluOfTheFeaturesIsRefused() {
         Blueprint blueprint = new Blueprint(
                 "relu",
@@ -71,7 +103,7 @@ class FloorTrainingTest {
     void sequencesAreTurnedToTimeFirst() {
         Blueprint recurrent = new Blueprint(
                 "lstm",
-                List.of(new Operation.Lstm("lstm", List.of(Blueprint.INPUT))),
+                List.of(new Operation.Lstm("lstm", List.of(Blueprint.INPUT), false)),
                 new Loss(Loss.Kind.CROSS_ENTROPY, 6, 2),
                 new Updater.Nesterov(1, 0));
         Tensor turned =

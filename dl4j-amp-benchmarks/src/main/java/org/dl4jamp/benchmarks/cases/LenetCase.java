@@ -1,4 +1,4 @@
-package org.dl4jamp.benchmarks.dl4j;
+package org.dl4jamp.benchmarks.cases;
 
 import org.deeplearning4j.nn.api.NeuralNetwork;
 import org.deeplearning4j.zoo.model.LeNet;

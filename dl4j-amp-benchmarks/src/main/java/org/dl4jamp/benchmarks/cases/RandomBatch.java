@@ -1,9 +1,10 @@
-package org.dl4jamp.benchmarks.dl4j;
+package org.dl4jamp.benchmarks.cases;
 
 import java.util.Arrays;
 import java.util.Random;
 import java.util.stream.LongStream;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 
 /** Features and labels drawn at random, the same each time. */
@@ -66,18 +67,34 @@ final class RandomBatch {
         return Nd4j.createFromArray(labels);
     }
 
-    /**
-     * Returns one class for each step of each example.
-     *
-     * @return one row of steps + 1 classes per example; the label of a step is what follows it
-     */
-    int[][] text(int steps, int classes) {
-        int[][] text = new int[minibatch][steps + 1];
+    /** Returns one class for each step of each example, [minibatch, classes, steps]. */
+    INDArray oneHot(int classes, int steps) {
+        return oneHot(text(steps, classes), classes, 0, steps);
+    }
+
+    /** Returns texts of some characters, [minibatch, characters, steps]; the label of a step is what follows it. */
+    DataSet nextCharacters(int steps, int characters) {
+        int[][] text = text(steps + 1, characters);
+        return new DataSet(oneHot(text, characters, 0, steps), oneHot(text, characters, 1, steps));
+    }
+
+    private int[][] text(int steps, int characters) {
+        int[][] text = new int[minibatch][steps];
         for (int[] line : text) {
-            for (int step = 0; step <= steps; step++) {
-                line[step] = random.nextInt(classes);
+            for (int step = 0; step < steps; step++) {
+                line[step] = random.nextInt(characters);
             }
         }
         return text;
+    }
+
+    private static INDArray oneHot(int[][] text, int characters, int from, int steps) {
+        float[][][] numbers = new float[text.length][characters][steps];
+        for (int line = 0; line < text.length; line++) {
+            for (int step = 0; step < steps; step++) {
+                numbers[line][text[line][from + step]][step] = 1;
+            }
+        }
+        return Nd4j.createFromArray(numbers);
     }
 }

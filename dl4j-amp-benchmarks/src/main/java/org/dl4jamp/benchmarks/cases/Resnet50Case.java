@@ -1,4 +1,4 @@
-package org.dl4jamp.benchmarks.dl4j;
+package org.dl4jamp.benchmarks.cases;
 
 import java.util.List;
 import org.deeplearning4j.nn.api.NeuralNetwork;

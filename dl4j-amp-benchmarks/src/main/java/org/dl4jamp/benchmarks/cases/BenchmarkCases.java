@@ -1,4 +1,4 @@
-package org.dl4jamp.benchmarks.dl4j;
+package org.dl4jamp.benchmarks.cases;
 
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -21,7 +21,13 @@ public final class BenchmarkCases {
     private static final BenchmarkCase LSTM = new LstmCase("lstm", 2, 512, 64, 32, 96, Schedule.ofSteps(3, 4));
     private static final BenchmarkCase LENET = new LenetCase("lenet", 64, 1e-3, Schedule.ofSteps(10, 10));
 
-    /** The cases for inference only. */
+    /** Layers of sequences besides the LSTM. */
+    private static final List<BenchmarkCase> SEQUENCES = List.of(
+            new AttentionCase("attention", 2, 8, 512, 2048, 64, 32, Schedule.ofSteps(3, 4)),
+            new AttentionCase("attention-512", 2, 8, 512, 2048, 512, 8, Schedule.ofSteps(2, 3)),
+            new TextGenerationCase(50, 64, 77, Schedule.ofSteps(3, 4)));
+
+    /** The case for inference only. */
     private static final BenchmarkCase LSTM_STEP = new TimeStepsCase("lstm-step", LSTM);
 
     private static final List<BenchmarkCase> LARGE = List.of(
@@ -41,14 +47,15 @@ public final class BenchmarkCases {
 
     static {
         GROUPS.put("all", LARGE);
+        GROUPS.put("sequences", SEQUENCES);
         GROUPS.put("small", SMALL);
     }
 
     private BenchmarkCases() {}
 
     /**
-     * Returns the names of all cases: those of the group {@code all}, then those of {@code small}, then what is for
-     * inference only.
+     * Returns the names of all cases: those of the groups {@code all}, {@code sequences} and {@code small}, then what
+     * is for inference only.
      */
     public static List<String> names() {
         return cases().map(BenchmarkCase::name).toList();
@@ -101,6 +108,6 @@ public final class BenchmarkCases {
     }
 
     private static Stream<BenchmarkCase> cases() {
-        return Stream.of(LARGE, SMALL, List.of(LSTM_STEP)).flatMap(List::stream);
+        return Stream.of(LARGE, SEQUENCES, SMALL, List.of(LSTM_STEP)).flatMap(List::stream);
     }
 }

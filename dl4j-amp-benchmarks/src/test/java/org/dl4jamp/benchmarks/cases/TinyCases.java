@@ -1,4 +1,4 @@
-package org.dl4jamp.benchmarks.dl4j;
+package org.dl4jamp.benchmarks.cases;
 
 import java.util.List;
 import java.util.stream.Stream;
@@ -12,7 +12,14 @@ public final class TinyCases {
 
     public static Stream<BenchmarkCase> all() {
         return Stream.concat(
-                Stream.of(new SineCase(8, 16), mlp(7), lstm(), lenet(), new Resnet50Case(160, 2, 10)),
+                Stream.of(
+                        new SineCase(8, 16),
+                        mlp(7),
+                        lstm(),
+                        lenet(),
+                        new Resnet50Case(160, 2, 10),
+                        attention(),
+                        textGeneration()),
                 BenchmarkCases.ofTraining("small").stream());
     }
 
@@ -21,12 +28,20 @@ public final class TinyCases {
         return Stream.concat(all(), Stream.of(new TimeStepsCase("lstm-step", lstm())));
     }
 
-    static MlpCase mlp(int classes) {
+    public static MlpCase mlp(int classes) {
         return new MlpCase("mlp", List.of(20, 30, 30, classes), 5, SCHEDULE);
     }
 
-    static LstmCase lstm() {
+    public static LstmCase lstm() {
         return new LstmCase("lstm", 2, 9, 6, 4, 5, SCHEDULE);
+    }
+
+    public static AttentionCase attention() {
+        return new AttentionCase("attention", 2, 3, 12, 20, 7, 4, SCHEDULE);
+    }
+
+    public static TextGenerationCase textGeneration() {
+        return new TextGenerationCase(6, 4, 5, SCHEDULE);
     }
 
     private static LenetCase lenet() {

@@ -1,4 +1,4 @@
-package org.dl4jamp.benchmarks.dl4j;
+package org.dl4jamp.benchmarks.cases;
 
 import java.util.List;
 import java.util.stream.Collectors;

@@ -1,4 +1,4 @@
-package org.dl4jamp.benchmarks.dl4j;
+package org.dl4jamp.benchmarks.cases;
 
 import org.deeplearning4j.nn.api.NeuralNetwork;
 import org.deeplearning4j.nn.conf.MultiLayerConfiguration;
@@ -12,7 +12,6 @@ import org.deeplearning4j.nn.weights.WeightInit;
 import org.dl4jamp.benchmarks.side.Schedule;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.dataset.DataSet;
-import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
@@ -69,15 +68,6 @@ public record LstmCase(String name, int layers, int hidden, int steps, int minib
 
     @Override
     public DataSet batch() {
-        int[][] text = new RandomBatch(minibatch).text(steps, characters);
-        float[][][] features = new float[minibatch][characters][steps];
-        float[][][] labels = new float[minibatch][characters][steps];
-        for (int line = 0; line < minibatch; line++) {
-            for (int step = 0; step < steps; step++) {
-                features[line][text[line][step]][step] = 1;
-                labels[line][text[line][step + 1]][step] = 1;
-            }
-        }
-        return new DataSet(Nd4j.createFromArray(features), Nd4j.createFromArray(labels));
+        return new RandomBatch(minibatch).nextCharacters(steps, characters);
     }
 }
