@@ -28,6 +28,7 @@ record Examples(String name, String what, Example example) {
             new Examples("transfer-learning", "frozen layers of a trained network, and a new output", new Transfer()),
             new Examples(
                     "truncated-bptt", "a recurrent network, segment by segment and step by step", new TruncatedBptt()),
+            new Examples("attention", "a sequence that only attention answers, in FP32 beside it", new Attention()),
             new Examples(
                     "scaler-by-hand",
                     "a loss scale that is too large at first, and one that is set",
