@@ -10,8 +10,8 @@ import org.bytedeco.pytorch.TensorList;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * A long short-term memory with peepholes. PyTorch has no operator of that, so it is a cell in TorchScript, as a
- * PyTorch user writes it: one product for the input of all steps, and one for the last output in each step.
+ * A long short-term memory with peepholes. PyTorch has no operator of that, so it is a cell in TorchScript. The inputs
+ * of all steps are one product, and the last output is another in each step.
  */
 final class PeepholeLstm {
     private static final String SOURCE = """
