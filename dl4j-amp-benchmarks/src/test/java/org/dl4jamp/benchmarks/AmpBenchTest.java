@@ -50,8 +50,8 @@ class AmpBenchTest {
             value = {
                 "bench | Missing required parameter: 'CASE'",
                 "bench vgg | there is no case vgg: it has to be one of sine-64, sine-128, sine-256, resnet50, mlp,"
-                        + " lstm, lenet, iris, mlp-small, lstm-32, lenet-1",
-                "bench sine-1 | sine-N for another grid, with N from 2 to 9999, or a group: all, small",
+                        + " lstm, lenet, attention, attention-512, textgen, iris, mlp-small, lstm-32, lenet-1",
+                "bench sine-1 | sine-N for another grid, with N from 2 to 9999, or a group: all, sequences, small",
                 "bench mlp --sides jax | --sides: there is no side jax for training: it has to be one of dl4j-fp32,"
                         + " dl4j-helpers-fp32, amp-auto, amp-fp32",
                 "bench mlp --repetitions 0 | --repetitions 0: must be at least 1",
@@ -72,6 +72,7 @@ class AmpBenchTest {
                 "bench all --inference --batch 8 | --batch 8: for one case, not for all",
                 "bench mlp --inference --batch 0 | --batch 0: must be at least 1",
                 "bench mlp --sides pytorch-bf16-weights | there is no side pytorch-bf16-weights for training",
+                "bench sequences --inference --batch 8 | --batch 8: for one case, not for sequences",
                 "bench lstm-step | the case lstm-step infers only: add --inference",
             })
     void wrongUsageIsSaidAtOnceAndEndsWithTwo(String arguments, String message) {
