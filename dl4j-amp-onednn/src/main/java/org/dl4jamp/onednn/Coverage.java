@@ -16,6 +16,7 @@ import org.deeplearning4j.nn.conf.layers.recurrent.LastTimeStep;
 import org.deeplearning4j.nn.conf.layers.recurrent.TimeDistributed;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.deeplearning4j.nn.conf.layers.wrapper.BaseWrapperLayer;
+import org.dl4jamp.onednn.attention.AttentionLayers;
 import org.dl4jamp.onednn.embedding.EmbeddingLayers;
 import org.dl4jamp.onednn.linear.ProductLayers;
 import org.dl4jamp.onednn.normalization.NormalizationLayers;
@@ -33,6 +34,7 @@ final class Coverage {
                     ProductLayers.kernels(),
                     OutputLayers.kernels(),
                     RecurrentLayers.kernels(),
+                    AttentionLayers.kernels(),
                     EmbeddingLayers.kernels(),
                     PoolingLayers.kernels(),
                     NormalizationLayers.kernels(),

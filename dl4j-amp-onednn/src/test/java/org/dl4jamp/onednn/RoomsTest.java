@@ -29,6 +29,7 @@ class RoomsTest {
             Set.of(ENGINE),
             rooms("recurrent"),
             rooms("cell"),
+            rooms("attention"),
             rooms("output"),
             rooms("linear"),
             rooms("normalization", "pooling", "embedding", "shape", "vertex"),

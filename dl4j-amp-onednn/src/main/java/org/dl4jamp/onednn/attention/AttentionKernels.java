@@ -1,0 +1,323 @@
+package org.dl4jamp.onednn.attention;
+
+import static org.dl4jamp.onednn.attention.AttentionForm.KEYS;
+import static org.dl4jamp.onednn.attention.AttentionForm.QUERIES;
+import static org.dl4jamp.onednn.attention.AttentionForm.VALUES;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.bytedeco.dnnl.global.dnnl;
+import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.memory.Place;
+import org.dl4jamp.onednn.memory.Slab;
+import org.dl4jamp.onednn.memory.Views;
+import org.dl4jamp.onednn.primitive.Combination;
+import org.dl4jamp.onednn.primitive.Kernel;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.weights.WeightCopy;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * Projections, attention and the projection of its result, for inputs of one shape. Projections of the same input are
+ * one product: DL4J's weights of queries, keys and values follow each other in memory.
+ */
+final class AttentionKernels implements AutoCloseable {
+    private final OneDnnContext context;
+    private final AttentionForm form;
+    private final DataType type;
+    private final long minibatch;
+    private final long[] lengths;
+    private final long[] widths;
+    private final long width;
+    private final long outputs;
+    private final DataType gradientType;
+    private final WeightCopy weights;
+    private final Kernel round;
+    private final List<Projection> projections = new ArrayList<>();
+    private final Projection outputProjection;
+    private final ScaledDotProduct attention;
+    private final List<Combination> sums = new ArrayList<>();
+
+    /**
+     * Makes it, to be called within {@link OneDnnContext#make}.
+     *
+     * @param inputs {@code [minibatch, nIn, time]} each
+     * @param parameters how many there are
+     * @param weights memory for a copy of all parameters in the type of products
+     */
+    AttentionKernels(
+            OneDnnContext context,
+            String layer,
+            AttentionForm form,
+            DataType type,
+            List<INDArray> inputs,
+            long parameters,
+            WeightCopy weights,
+            long scores) {
+        this.context = context;
+        this.form = form;
+        this.type = type;
+        this.weights = weights;
+        this.minibatch = inputs.get(0).size(0);
+        this.lengths = inputs.stream().mapToLong(input -> input.size(2)).toArray();
+        this.widths = inputs.stream().mapToLong(input -> input.size(1)).toArray();
+        this.width = form.width(inputs);
+        this.outputs = form.projects() ? form.nOut() : width;
+        boolean addsUp = !form.projects() && form.inputs() < 3;
+        this.gradientType = addsUp ? DataType.FLOAT : type;
+        boolean rounds = type != DataType.FLOAT && parameters > 0;
+        if (rounds) {
+            weights.reserve(parameters * type.width());
+        }
+        round = rounds
+                ? context.copies()
+                        .make(
+                                layer,
+                                Layout.dense(DataType.FLOAT, parameters).descriptor(),
+                                Layout.dense(type, parameters).descriptor())
+                : null;
+        attention = new ScaledDotProduct(context, layer, shape(), scores);
+        for (int i = 0; i < form.inputs(); i++) {
+            if (form.projects()) {
+                projections.add(new Projection(context, layer, sizes(i)));
+            }
+        }
+        outputProjection = form.projects()
+                ? new Projection(
+                        context,
+                        layer,
+                        new Projection.Sizes(
+                                type,
+                                type,
+                                ErrorFactor.value(),
+                                minibatch * lengths[form.source(QUERIES)],
+                                width,
+                                outputs,
+                                Projection.Order.INPUT_FIRST))
+                : null;
+        if (addsUp) {
+            for (int i = 0; i < form.inputs(); i++) {
+                sums.add(sum(layer, i));
+            }
+        }
+    }
+
+    private AttentionShape shape() {
+        return new AttentionShape(
+                type,
+                gradientType,
+                form.projects() ? 1 : ErrorFactor.value(),
+                minibatch,
+                form.projects() ? form.heads() : 1,
+                form.projects() ? form.headSize() : width,
+                lengths[form.source(QUERIES)],
+                lengths[form.source(KEYS)],
+                rowOf(form.source(QUERIES)),
+                rowOf(form.source(KEYS)));
+    }
+
+    private Projection.Sizes sizes(int input) {
+        return new Projection.Sizes(
+                type,
+                gradientOf(input),
+                1,
+                minibatch * lengths[input],
+                widths[input],
+                form.uses(input) * width,
+                Projection.Order.OUTPUT_FIRST);
+    }
+
+    private Combination sum(String layer, int input) {
+        Layout rows = Layout.dense(DataType.FLOAT, minibatch, lengths[input], widths[input]);
+        return form.uses(input) == 1
+                ? null
+                : Combination.make(
+                        context,
+                        layer,
+                        new Combination.Task(dnnl.algorithm.binary_add, form.uses(input), List.of(), rows));
+    }
+
+    /** Returns the size of a row of what is made of an input. */
+    private long rowOf(int input) {
+        return form.projects() ? form.uses(input) * width : widths[input];
+    }
+
+    /** Returns the type of the gradient of an input. */
+    DataType gradientOf(int input) {
+        return form.learnsQueries() && input == form.source(QUERIES) ? DataType.FLOAT : type;
+    }
+
+    /** Returns {@code [minibatch, nOut, queries]}. */
+    long[] outputShape() {
+        return new long[] {minibatch, outputs, lengths[form.source(QUERIES)]};
+    }
+
+    /** Returns the index of the first weight of an input's projections. */
+    private long firstWeight(int input) {
+        return form.firstWeight()
+                + IntStream.range(0, input)
+                        .mapToLong(i -> form.uses(i) * width * widths[i])
+                        .sum();
+    }
+
+    private Place weight(INDArray parameters, long index) {
+        return round == null ? Slab.of(parameters).plus(index).place() : weights.place(index * type.width());
+    }
+
+    /** Rounds the FP32 master weights, unless they are used in place. */
+    private void takeWeights(INDArray parameters) {
+        if (round != null && !weights.isCurrent()) {
+            round.copy(Place.of(parameters), weights.place(0));
+            weights.takenBy(this);
+        }
+    }
+
+    private Slab part(List<INDArray> made, int role) {
+        long offset = form.projects() ? form.place(role) * width : 0;
+        return Slab.of(made.get(form.source(role))).plus(offset);
+    }
+
+    private ScaledDotProduct.Operands operands(List<INDArray> made, INDArray mask) {
+        return new ScaledDotProduct.Operands(
+                part(made, QUERIES), part(made, KEYS), part(made, VALUES), mask == null ? null : Slab.of(mask));
+    }
+
+    /**
+     * Runs a forward pass.
+     *
+     * @param inputs in channels-last order
+     * @param mask the summands of scores; null for none
+     * @param output {@link #outputShape()} in channels-last order
+     * @param lasting memory for the trace
+     */
+    AttentionTrace forward(
+            List<INDArray> inputs, INDArray parameters, INDArray mask, INDArray output, AttentionMemory lasting) {
+        if (!form.projects()) {
+            attention.forward(operands(inputs, mask), Slab.of(output));
+            return new AttentionTrace(inputs, null);
+        }
+        takeWeights(parameters);
+        List<INDArray> projected = new ArrayList<>();
+        for (int i = 0; i < form.inputs(); i++) {
+            INDArray rows = lasting.create(type, minibatch, lengths[i], rowOf(i));
+            projections.get(i).forward(Place.of(inputs.get(i)), weight(parameters, firstWeight(i)), Place.of(rows));
+            projected.add(rows);
+        }
+        INDArray attended = lasting.create(type, minibatch, lengths[form.source(QUERIES)], width);
+        attention.forward(operands(projected, mask), Slab.of(attended));
+        outputProjection.forward(Place.of(attended), weight(parameters, firstWeight(form.inputs())), Place.of(output));
+        return new AttentionTrace(projected, attended);
+    }
+
+    /**
+     * Runs a backward pass.
+     *
+     * @param inputs in channels-last order
+     * @param mask the summands of scores; null for none
+     * @param epsilon the gradient of the output in channels-last order
+     * @param gradients where those of the parameters go; null if there are none
+     * @param nexts where those of the inputs go, in channels-last order; null for none
+     * @param working memory for intermediate results
+     */
+    void backward(
+            AttentionTrace trace,
+            List<INDArray> inputs,
+            INDArray parameters,
+            INDArray mask,
+            INDArray epsilon,
+            INDArray gradients,
+            List<INDArray> nexts,
+            AttentionMemory working) {
+        if (form.projects()) {
+            backwardProjected(trace, inputs, parameters, mask, epsilon, gradients, nexts, working);
+        } else {
+            backwardPlain(inputs, mask, epsilon, nexts, working);
+        }
+    }
+
+    private void backwardProjected(
+            AttentionTrace trace,
+            List<INDArray> inputs,
+            INDArray parameters,
+            INDArray mask,
+            INDArray epsilon,
+            INDArray gradients,
+            List<INDArray> nexts,
+            AttentionMemory working) {
+        takeWeights(parameters);
+        long last = firstWeight(form.inputs());
+        INDArray attended = working.create(type, trace.attended().shape());
+        outputProjection.backwardInput(Place.of(epsilon), weight(parameters, last), Place.of(attended));
+        outputProjection.backwardWeights(
+                Place.of(trace.attended()),
+                Place.of(epsilon),
+                Slab.of(gradients).plus(last).place());
+        List<INDArray> made = trace.projected().stream()
+                .map(rows -> working.create(type, rows.shape()))
+                .toList();
+        attention.backward(
+                operands(trace.projected(), mask),
+                Slab.of(attended),
+                new ScaledDotProduct.Gradients(part(made, QUERIES), part(made, KEYS), part(made, VALUES)));
+        for (int i = 0; i < form.inputs(); i++) {
+            Projection projection = projections.get(i);
+            Place delta = Place.of(made.get(i));
+            long first = firstWeight(i);
+            projection.backwardWeights(
+                    Place.of(inputs.get(i)),
+                    delta,
+                    Slab.of(gradients).plus(first).place());
+            if (nexts != null) {
+                projection.backwardInput(delta, weight(parameters, first), Place.of(nexts.get(i)));
+            }
+        }
+    }
+
+    private void backwardPlain(
+            List<INDArray> inputs, INDArray mask, INDArray epsilon, List<INDArray> nexts, AttentionMemory working) {
+        INDArray[] made = new INDArray[3];
+        for (int role = QUERIES; role <= VALUES; role++) {
+            int source = form.source(role);
+            made[role] = form.uses(source) == 1
+                    ? nexts.get(source)
+                    : working.create(DataType.FLOAT, minibatch, lengths[source], widths[source]);
+        }
+        attention.backward(
+                operands(inputs, mask),
+                Slab.of(epsilon),
+                new ScaledDotProduct.Gradients(Slab.of(made[QUERIES]), Slab.of(made[KEYS]), Slab.of(made[VALUES])));
+        for (int i = 0; i < form.inputs(); i++) {
+            int input = i;
+            if (form.uses(i) > 1) {
+                List<INDArray> parts = IntStream.rangeClosed(QUERIES, VALUES)
+                        .filter(role -> form.source(role) == input)
+                        .mapToObj(role -> made[role])
+                        .toList();
+                sums.get(i).run(parts, parts.get(0));
+                INDArray rows = nexts.get(i);
+                context.copies().copy(Views.permuted(parts.get(0), 0, 2, 1), rows);
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        if (round != null) {
+            round.close();
+        }
+        projections.forEach(Projection::close);
+        if (outputProjection != null) {
+            outputProjection.close();
+        }
+        attention.close();
+        sums.stream().filter(sum -> sum != null).forEach(Combination::close);
+    }
+
+    @Override
+    public String toString() {
+        return attention.blocks() + " blocks of scores for inputs of " + Arrays.toString(lengths) + " time steps";
+    }
+}
