@@ -51,4 +51,9 @@ public final class UnscalingVertex extends DelegatingVertex {
         }
         return result;
     }
+
+    @Override
+    public void clear() {
+        computing.clear();
+    }
 }

@@ -9,6 +9,7 @@ import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.nd4j.Nd4jEngine;
+import org.dl4jamp.onednn.attention.AttentionLayers;
 import org.dl4jamp.onednn.embedding.EmbeddingLayers;
 import org.dl4jamp.onednn.linear.ProductLayers;
 import org.dl4jamp.onednn.output.OutputLayers;
@@ -88,7 +89,7 @@ public final class OneDnnEngine implements ComputeEngine {
 
     @Override
     public boolean computes(GraphVertex vertex, Precision precision) {
-        return VertexCoverage.has(vertex);
+        return VertexCoverage.has(vertex) || AttentionLayers.isAttention(vertex);
     }
 
     @Override
@@ -124,6 +125,9 @@ public final class OneDnnEngine implements ComputeEngine {
         }
         if (OutputLayers.isOutput(layer) && precision.isHalf()) {
             return OutputLayers.how(precision);
+        }
+        if (AttentionLayers.isAttention(layer)) {
+            return AttentionLayers.how(precision);
         }
         return precision == Precision.FLOAT
                 ? "FP32, through oneDNN"

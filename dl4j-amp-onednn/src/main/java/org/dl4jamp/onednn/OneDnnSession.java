@@ -16,6 +16,7 @@ import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.StepKernels;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.engine.VertexRequest;
+import org.dl4jamp.onednn.attention.AttentionLayers;
 import org.dl4jamp.onednn.embedding.EmbeddingLayers;
 import org.dl4jamp.onednn.host.HostStepKernels;
 import org.dl4jamp.onednn.host.Magnitudes;
@@ -215,7 +216,9 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
 
     @Override
     public GraphVertex vertex(VertexRequest request) {
-        VertexTwin twin = VertexCoverage.make(request, context);
+        VertexTwin twin = AttentionLayers.isAttention(request.configuration())
+                ? AttentionLayers.vertex(request, context)
+                : VertexCoverage.make(request, context);
         twins.add(twin);
         note(request.context());
         request.fusion().ifPresent(fusion -> ((FusedRelu.Partner) twin).fuse(relu(fusion)));

@@ -8,7 +8,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
+import org.bytedeco.dnnl.binary;
 import org.bytedeco.dnnl.global.dnnl;
+import org.bytedeco.dnnl.memory;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.memory.Slab;
@@ -16,6 +18,7 @@ import org.dl4jamp.onednn.memory.Views;
 import org.dl4jamp.onednn.primitive.Combination;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.Work;
 import org.dl4jamp.onednn.weights.WeightCopy;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -40,6 +43,7 @@ final class AttentionKernels implements AutoCloseable {
     private final Projection outputProjection;
     private final ScaledDotProduct attention;
     private final List<Combination> sums = new ArrayList<>();
+    private final Kernel maskQueries;
 
     /**
      * Makes it, to be called within {@link OneDnnContext#make}.
@@ -98,11 +102,45 @@ final class AttentionKernels implements AutoCloseable {
                                 outputs,
                                 Projection.Order.INPUT_FIRST))
                 : null;
+        maskQueries = maskQueries(layer);
         if (addsUp) {
             for (int i = 0; i < form.inputs(); i++) {
                 sums.add(sum(layer, i));
             }
         }
+    }
+
+    private Kernel maskQueries(String layer) {
+        long rows = minibatch * lengths[form.source(QUERIES)];
+        memory.desc output = Layout.dense(type, rows, outputs).descriptor();
+        memory.desc factors = Layout.dense(DataType.FLOAT, rows, 1).descriptor();
+        return Work.ofNumbers(rows * outputs)
+                .withItsThreads(() -> new Kernel(
+                        context,
+                        layer,
+                        new binary.primitive_desc(
+                                OneDnnContext.cpu(),
+                                dnnl.algorithm.binary_mul,
+                                output,
+                                factors,
+                                output,
+                                OneDnnContext.attributes(),
+                                false)));
+    }
+
+    /**
+     * Multiplies the output, or its gradient, of each query.
+     *
+     * @param rows {@link #outputShape()} in channels-last order
+     * @param factors FLOAT {@code [minibatch, queries]}
+     * @param target may be the same as {@code rows}
+     */
+    void maskQueries(INDArray rows, INDArray factors, INDArray target) {
+        maskQueries
+                .bind(dnnl.DNNL_ARG_SRC_0, rows)
+                .bind(dnnl.DNNL_ARG_SRC_1, factors)
+                .bind(dnnl.DNNL_ARG_DST, target)
+                .run();
     }
 
     private AttentionShape shape() {
@@ -167,6 +205,12 @@ final class AttentionKernels implements AutoCloseable {
         return round == null ? Slab.of(parameters).plus(index).place() : weights.place(index * type.width());
     }
 
+    /** Returns the place of FP32 gradients from an index on. */
+    private static Place from(Place gradients, long index) {
+        long skipped = index * Float.BYTES;
+        return new Place(gradients.owner(), gradients.address() + skipped, gradients.bytes() - skipped);
+    }
+
     /** Rounds the FP32 master weights, unless they are used in place. */
     private void takeWeights(INDArray parameters) {
         if (round != null && !weights.isCurrent()) {
@@ -219,7 +263,7 @@ final class AttentionKernels implements AutoCloseable {
      * @param mask the summands of scores; null for none
      * @param epsilon the gradient of the output in channels-last order
      * @param gradients where those of the parameters go; null if there are none
-     * @param nexts where those of the inputs go, in channels-last order; null for none
+     * @param nexts where those of the inputs go, in channels-last order; empty for none
      * @param working memory for intermediate results
      */
     void backward(
@@ -228,7 +272,7 @@ final class AttentionKernels implements AutoCloseable {
             INDArray parameters,
             INDArray mask,
             INDArray epsilon,
-            INDArray gradients,
+            Place gradients,
             List<INDArray> nexts,
             AttentionMemory working) {
         if (form.projects()) {
@@ -244,17 +288,14 @@ final class AttentionKernels implements AutoCloseable {
             INDArray parameters,
             INDArray mask,
             INDArray epsilon,
-            INDArray gradients,
+            Place gradients,
             List<INDArray> nexts,
             AttentionMemory working) {
         takeWeights(parameters);
         long last = firstWeight(form.inputs());
         INDArray attended = working.create(type, trace.attended().shape());
         outputProjection.backwardInput(Place.of(epsilon), weight(parameters, last), Place.of(attended));
-        outputProjection.backwardWeights(
-                Place.of(trace.attended()),
-                Place.of(epsilon),
-                Slab.of(gradients).plus(last).place());
+        outputProjection.backwardWeights(Place.of(trace.attended()), Place.of(epsilon), from(gradients, last));
         List<INDArray> made = trace.projected().stream()
                 .map(rows -> working.create(type, rows.shape()))
                 .toList();
@@ -266,11 +307,8 @@ final class AttentionKernels implements AutoCloseable {
             Projection projection = projections.get(i);
             Place delta = Place.of(made.get(i));
             long first = firstWeight(i);
-            projection.backwardWeights(
-                    Place.of(inputs.get(i)),
-                    delta,
-                    Slab.of(gradients).plus(first).place());
-            if (nexts != null) {
+            projection.backwardWeights(Place.of(inputs.get(i)), delta, from(gradients, first));
+            if (!nexts.isEmpty()) {
                 projection.backwardInput(delta, weight(parameters, first), Place.of(nexts.get(i)));
             }
         }
@@ -313,6 +351,7 @@ final class AttentionKernels implements AutoCloseable {
             outputProjection.close();
         }
         attention.close();
+        maskQueries.close();
         sums.stream().filter(sum -> sum != null).forEach(Combination::close);
     }
 

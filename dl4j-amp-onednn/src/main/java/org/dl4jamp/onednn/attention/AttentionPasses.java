@@ -6,6 +6,7 @@ import java.util.function.Supplier;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -22,9 +23,6 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 final class AttentionPasses implements AutoCloseable {
     // More than other layers have: sequences come in many lengths, and all shapes share the memory for the weights.
     private static final int SHAPES = 4 * KernelCache.SHAPES;
-
-    /** DL4J adds this much to the score of a key that is masked. */
-    private static final double MASKED = -1e9;
 
     private final OneDnnContext context;
     private final Supplier<String> layer;
@@ -86,31 +84,16 @@ final class AttentionPasses implements AutoCloseable {
     }
 
     /**
-     * Returns what DL4J adds to the scores of each key.
-     *
-     * @param mask 1 for keys that count, and 0 for others; {@code [minibatch, keys]}, or one number in place of either
-     */
-    private static INDArray summands(INDArray mask, INDArray keys, AttentionMemory memory) {
-        if (mask == null) {
-            return null;
-        }
-        INDArray summands = memory.create(DataType.FLOAT, keys.size(0), keys.size(2));
-        INDArray complete = mask.length() == summands.length() ? mask : mask.broadcast(summands.shape());
-        return summands.assign(complete).subi(1).muli(-MASKED);
-    }
-
-    /**
      * Runs a forward pass.
      *
      * @param inputs {@code [minibatch, nIn, time]} each, of any order in memory
      * @param parameters FP32, all of them in a row; null if there are none
-     * @param mask see {@link #summands}; null for none
      * @return {@code [minibatch, nOut, queries]}
      */
     INDArray forward(
             List<INDArray> inputs,
             INDArray parameters,
-            INDArray mask,
+            AttentionMasks masks,
             boolean training,
             LayerWorkspaceMgr workspaceMgr) {
         forget();
@@ -118,18 +101,23 @@ final class AttentionPasses implements AutoCloseable {
         AttentionKernels ours = kernels(x, parameters);
         boolean keeps = training && Workspaces.staysUntilBackward(workspaceMgr);
         INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, type, ours.outputShape());
-        AttentionTrace trace = ours.forward(
-                x,
-                parameters,
-                mask(x, mask, workspaceMgr, ArrayType.FF_WORKING_MEM),
-                output,
-                new AttentionMemory(workspaceMgr, keeps ? ArrayType.ACTIVATIONS : ArrayType.FF_WORKING_MEM));
+        AttentionMemory working = AttentionMemory.ofForward(workspaceMgr);
+        AttentionMemory lasting = keeps ? new AttentionMemory(workspaceMgr, ArrayType.ACTIVATIONS) : working;
+        AttentionTrace trace = ours.forward(x, parameters, summands(x, masks, working), output, lasting);
+        INDArray factors = factors(x, masks, working);
+        if (factors != null) {
+            ours.maskQueries(output, factors, output);
+        }
         kept = keeps ? trace : null;
         return output;
     }
 
-    private INDArray mask(List<INDArray> inputs, INDArray mask, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
-        return summands(mask, inputs.get(form.source(AttentionForm.KEYS)), new AttentionMemory(workspaceMgr, working));
+    private INDArray summands(List<INDArray> inputs, AttentionMasks masks, AttentionMemory memory) {
+        return masks.summands(inputs.get(form.source(AttentionForm.KEYS)), memory);
+    }
+
+    private INDArray factors(List<INDArray> inputs, AttentionMasks masks, AttentionMemory memory) {
+        return masks.factors(inputs.get(form.source(AttentionForm.QUERIES)), memory);
     }
 
     /**
@@ -138,20 +126,21 @@ final class AttentionPasses implements AutoCloseable {
      * @param epsilon {@code [minibatch, nOut, queries]}
      * @param gradients where those of the parameters go; null if there are none
      * @param inputsToo whether the gradients of the inputs are wanted
-     * @return the gradients of the inputs, in memory for gradients of activations; empty if they're unwanted
+     * @return the gradients of the inputs, in memory for gradients of activations; if they're unwanted, in working
+     *     memory or empty
      */
     List<INDArray> backward(
             List<INDArray> inputs,
             INDArray parameters,
-            INDArray mask,
+            AttentionMasks masks,
             INDArray epsilon,
-            INDArray gradients,
+            Place gradients,
             boolean inputsToo,
             LayerWorkspaceMgr workspaceMgr) {
-        AttentionMemory working = new AttentionMemory(workspaceMgr, ArrayType.BP_WORKING_MEM);
+        AttentionMemory working = AttentionMemory.ofBackward(workspaceMgr);
         List<INDArray> x = ready(inputs, workspaceMgr, ArrayType.BP_WORKING_MEM);
         AttentionKernels ours = kernels(x, parameters);
-        INDArray summands = mask(x, mask, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray summands = summands(x, masks, working);
         AttentionTrace trace = kept;
         if (trace == null) {
             INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, type, ours.outputShape());
@@ -159,15 +148,21 @@ final class AttentionPasses implements AutoCloseable {
         }
         forget();
         INDArray delta = context.copies().channelsLast(epsilon, type, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray factors = factors(x, masks, working);
+        if (factors != null) {
+            INDArray masked = Workspaces.like(delta, workspaceMgr, ArrayType.BP_WORKING_MEM);
+            ours.maskQueries(delta, factors, masked);
+            delta = masked;
+        }
         List<INDArray> nexts = nexts(ours, x, inputsToo, workspaceMgr);
         ours.backward(trace, x, parameters, summands, delta, gradients, nexts, working);
-        return inputsToo ? nexts : List.of();
+        return nexts;
     }
 
     private List<INDArray> nexts(
             AttentionKernels ours, List<INDArray> inputs, boolean wanted, LayerWorkspaceMgr workspaceMgr) {
         if (!wanted && form.projects() && !form.learnsQueries()) {
-            return null;
+            return List.of();
         }
         List<INDArray> nexts = new ArrayList<>();
         for (int i = 0; i < inputs.size(); i++) {

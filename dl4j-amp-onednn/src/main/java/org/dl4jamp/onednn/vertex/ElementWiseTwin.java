@@ -68,13 +68,13 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
     }
 
     @Override
-    boolean covers(INDArray[] inputs) {
+    protected boolean covers(INDArray[] inputs) {
         boolean computable = operation == Op.Subtract ? inputs.length == 2 : inputs.length > 1;
         return computable && Arrays.stream(inputs).allMatch(inputs[0]::equalShapes);
     }
 
     @Override
-    INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr) {
+    protected INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr) {
         INDArray output = create(workspaceMgr, ArrayType.ACTIVATIONS, inputs[0].shape());
         boolean fused = training && relu != null;
         List<Eltwise> after = new ArrayList<>();
@@ -115,7 +115,7 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
     }
 
     @Override
-    INDArray[] backward(INDArray[] inputs, INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+    protected INDArray[] backward(INDArray[] inputs, INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         INDArray above = channelsLast(epsilon, workspaceMgr, ArrayType.BP_WORKING_MEM);
         INDArray[] gradients = new INDArray[inputs.length];
         for (int i = 0; i < inputs.length; i++) {

@@ -25,7 +25,7 @@ final class LinearTwin extends VertexTwin {
     }
 
     @Override
-    boolean covers(INDArray[] inputs) {
+    protected boolean covers(INDArray[] inputs) {
         return inputs.length == 1;
     }
 
@@ -36,7 +36,7 @@ final class LinearTwin extends VertexTwin {
     }
 
     @Override
-    INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr) {
+    protected INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr) {
         INDArray x = channelsLast(inputs[0], workspaceMgr, ArrayType.FF_WORKING_MEM);
         INDArray output = create(workspaceMgr, ArrayType.ACTIVATIONS, x.shape());
         kernels(x).forward(x, output);
@@ -44,7 +44,7 @@ final class LinearTwin extends VertexTwin {
     }
 
     @Override
-    INDArray[] backward(INDArray[] inputs, INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+    protected INDArray[] backward(INDArray[] inputs, INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         INDArray above = channelsLast(epsilon, workspaceMgr, ArrayType.BP_WORKING_MEM);
         INDArray gradient = create(workspaceMgr, ArrayType.ACTIVATION_GRAD, above.shape());
         if (factor == 1) {

@@ -21,7 +21,7 @@ final class MergeTwin extends VertexTwin {
     }
 
     @Override
-    boolean covers(INDArray[] inputs) {
+    protected boolean covers(INDArray[] inputs) {
         return inputs.length > 1
                 && inputs[0].rank() > axis
                 && Arrays.stream(inputs).allMatch(input -> differsOnlyAlongAxis(inputs[0], input));
@@ -39,14 +39,14 @@ final class MergeTwin extends VertexTwin {
     }
 
     @Override
-    Optional<long[]> outputShape(INDArray[] inputs) {
+    protected Optional<long[]> outputShape(INDArray[] inputs) {
         long[] shape = inputs[0].shape().clone();
         shape[axis] = Arrays.stream(inputs).mapToLong(input -> input.size(axis)).sum();
         return Optional.of(shape);
     }
 
     @Override
-    INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr) {
+    protected INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr) {
         INDArray output =
                 create(workspaceMgr, ArrayType.ACTIVATIONS, outputShape(inputs).orElseThrow());
         long start = 0;
@@ -58,7 +58,7 @@ final class MergeTwin extends VertexTwin {
     }
 
     @Override
-    INDArray[] backward(INDArray[] inputs, INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+    protected INDArray[] backward(INDArray[] inputs, INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         INDArray[] gradients = new INDArray[inputs.length];
         long start = 0;
         for (int i = 0; i < inputs.length; i++) {

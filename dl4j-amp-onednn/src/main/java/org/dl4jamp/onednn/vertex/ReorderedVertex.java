@@ -16,23 +16,23 @@ final class ReorderedVertex extends VertexTwin {
     }
 
     @Override
-    boolean covers(INDArray[] inputs) {
+    protected boolean covers(INDArray[] inputs) {
         return inputs.length == 1;
     }
 
     @Override
-    Optional<long[]> outputShape(INDArray[] inputs) {
+    protected Optional<long[]> outputShape(INDArray[] inputs) {
         return Optional.empty();
     }
 
     @Override
-    INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr) {
+    protected INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr) {
         master().setInput(0, context().copies().dense(inputs[0], workspaceMgr, ArrayType.ACTIVATIONS), workspaceMgr);
         return master().doForward(training, workspaceMgr);
     }
 
     @Override
-    INDArray[] backward(INDArray[] inputs, INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+    protected INDArray[] backward(INDArray[] inputs, INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         master().setEpsilon(context().copies().dense(epsilon, workspaceMgr, ArrayType.BP_WORKING_MEM));
         return master().doBackward(false, workspaceMgr).getSecond();
     }

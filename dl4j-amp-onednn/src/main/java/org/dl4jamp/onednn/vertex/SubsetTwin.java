@@ -24,7 +24,7 @@ final class SubsetTwin extends VertexTwin {
     }
 
     @Override
-    boolean covers(INDArray[] inputs) {
+    protected boolean covers(INDArray[] inputs) {
         return inputs.length == 1
                 && inputs[0].rank() >= 2
                 && inputs[0].rank() <= 4
@@ -32,14 +32,14 @@ final class SubsetTwin extends VertexTwin {
     }
 
     @Override
-    Optional<long[]> outputShape(INDArray[] inputs) {
+    protected Optional<long[]> outputShape(INDArray[] inputs) {
         long[] shape = inputs[0].shape().clone();
         shape[CHANNELS] = length;
         return Optional.of(shape);
     }
 
     @Override
-    INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr) {
+    protected INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr) {
         INDArray range = Workspaces.range(inputs[0], CHANNELS, first, length);
         INDArray output = create(workspaceMgr, ArrayType.ACTIVATIONS, range.shape());
         context().copies().copy(range, output);
@@ -47,7 +47,7 @@ final class SubsetTwin extends VertexTwin {
     }
 
     @Override
-    INDArray[] backward(INDArray[] inputs, INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+    protected INDArray[] backward(INDArray[] inputs, INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         INDArray gradient = create(workspaceMgr, ArrayType.ACTIVATION_GRAD, inputs[0].shape());
         Workspaces.contiguous(gradient).assign(0);
         context().copies().copy(epsilon, Workspaces.range(gradient, CHANNELS, first, length));

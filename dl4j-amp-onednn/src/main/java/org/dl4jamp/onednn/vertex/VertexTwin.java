@@ -29,35 +29,50 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
     private transient boolean ranOwn;
     private transient boolean leftToMaster;
 
-    VertexTwin(VertexRequest request, OneDnnContext context) {
+    protected VertexTwin(VertexRequest request, OneDnnContext context) {
         super(request.master());
         this.request = request;
         this.context = context;
         request.gate().takePart(request.context().turn(), false);
     }
 
-    final OneDnnContext context() {
+    protected final OneDnnContext context() {
         return context;
     }
 
-    final VertexRequest request() {
+    protected final VertexRequest request() {
         return request;
     }
 
     /** Returns whether it computes inputs of these shapes. If not, DL4J's vertex computes or throws. */
-    abstract boolean covers(INDArray[] inputs);
+    protected abstract boolean covers(INDArray[] inputs);
 
     /** Returns the activations, in {@link ArrayType#ACTIVATIONS}. */
-    abstract INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr);
+    protected abstract INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr);
 
     /** Returns one gradient per input, each with memory of its own in {@link ArrayType#ACTIVATION_GRAD}. */
-    abstract INDArray[] backward(INDArray[] inputs, INDArray epsilon, LayerWorkspaceMgr workspaceMgr);
+    protected abstract INDArray[] backward(INDArray[] inputs, INDArray epsilon, LayerWorkspaceMgr workspaceMgr);
 
     /**
      * Returns the shape of the activations of inputs that are covered; empty if DL4J's vertex checks the gradient's.
      */
-    Optional<long[]> outputShape(INDArray[] inputs) {
+    protected Optional<long[]> outputShape(INDArray[] inputs) {
         return Optional.of(inputs[0].shape());
+    }
+
+    /** Returns the gradients of parameters that {@link #backward} has computed; null for a vertex without. */
+    protected Gradient parameterGradients() {
+        return null;
+    }
+
+    /** Runs DL4J's vertex forward, in a pass of this engine. */
+    protected INDArray forwardByDl4j(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        return master().doForward(training, workspaceMgr);
+    }
+
+    /** Runs DL4J's vertex backward, in a pass of this engine. */
+    protected Pair<Gradient, INDArray[]> backwardByDl4j(boolean tbptt, LayerWorkspaceMgr workspaceMgr) {
+        return master().doBackward(tbptt, workspaceMgr);
     }
 
     /** Returns the activations, if the layer that makes one of the inputs has computed them along with it. */
@@ -103,14 +118,14 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
         GraphVertex master = master();
         leftToMaster = request.context().check().leavesToDl4j(training, master.getInputs());
         if (leftToMaster) {
-            return master.doForward(training, workspaceMgr);
+            return forwardByDl4j(training, workspaceMgr);
         }
         Optional<INDArray> ready = master.canDoForward() ? madeAlready(master.getInputs()) : Optional.empty();
         if (ready.isPresent()) {
             return inOrder(context.passThrough(ready.get(), workspaceMgr), workspaceMgr);
         }
         if (!master.canDoForward() || !isCovered(master.getInputs())) {
-            return afterDl4j(master.doForward(training, workspaceMgr));
+            return afterDl4j(forwardByDl4j(training, workspaceMgr));
         }
         return inOrder(forward(master.getInputs(), training, workspaceMgr), workspaceMgr);
     }
@@ -134,7 +149,7 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
     private Pair<Gradient, INDArray[]> backwardInside(boolean tbptt, LayerWorkspaceMgr workspaceMgr) {
         GraphVertex master = master();
         if (leftToMaster || !master.canDoBackward() || !isCovered(master.getInputs())) {
-            return master.doBackward(tbptt, workspaceMgr);
+            return backwardByDl4j(tbptt, workspaceMgr);
         }
         INDArray epsilon = epsilon(master);
         outputShape(master.getInputs())
@@ -148,7 +163,7 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
                 gradients[i] = GradientSum.of(gradients[i], context());
             }
         }
-        return new Pair<>(null, gradients);
+        return new Pair<>(parameterGradients(), gradients);
     }
 
     /**
