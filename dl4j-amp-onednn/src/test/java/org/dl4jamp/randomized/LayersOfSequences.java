@@ -178,11 +178,11 @@ final class LayersOfSequences {
 
     private static SelfAttentionLayer selfAttention(Draw draw, InputType type) {
         boolean project = draw.chance(0.7);
-        int heads = project ? draw.between(1, 2) : 1;
+        int heads = project ? draw.between(1, 3) : 1;
         SelfAttentionLayer.Builder builder = new SelfAttentionLayer.Builder();
         builder.nIn(size(type)).nHeads(heads).projectInput(project);
         if (project) {
-            builder.headSize(2).nOut(draw.between(2, 4));
+            builder.headSize(draw.between(1, 4)).nOut(draw.between(2, 4));
         } else {
             builder.nOut(size(type));
         }

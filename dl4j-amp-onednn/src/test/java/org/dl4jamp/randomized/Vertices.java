@@ -201,20 +201,27 @@ final class Vertices {
                         List.of(node)));
     }
 
+    /** Keys and values are as many. Queries may be of another length. */
     private static Optional<Wired> attention(Draw draw, List<Node> nodes) {
-        return any(draw, nodes, node -> node.family() == Family.SEQUENCES).flatMap(node -> {
-            long size = channels(node.type());
-            return Wired.of(
-                    new AttentionVertex.Builder()
-                            .nInKeys(size)
-                            .nInQueries(size)
-                            .nInValues(size)
-                            .nHeads(1)
-                            .headSize(2)
-                            .nOut(draw.between(2, 3))
-                            .projectInput(true)
-                            .build(),
-                    List.of(node, node, node));
-        });
+        return any(draw, nodes, node -> node.family() == Family.SEQUENCES).flatMap(keys -> any(
+                        draw, nodes, node -> node.family() == Family.SEQUENCES && node.copies() == keys.copies())
+                .map(queries -> attention(draw, queries, keys))
+                .orElseGet(Optional::empty));
+    }
+
+    private static Optional<Wired> attention(Draw draw, Node queries, Node keys) {
+        long size = channels(keys.type());
+        boolean projects = channels(queries.type()) != size || draw.chance(0.7);
+        AttentionVertex.Builder builder = new AttentionVertex.Builder()
+                .nInKeys(size)
+                .nInQueries(channels(queries.type()))
+                .nInValues(size)
+                .projectInput(projects);
+        if (projects) {
+            builder.nHeads(draw.between(1, 3)).headSize(draw.between(1, 4)).nOut(draw.between(2, 3));
+        } else {
+            builder.nHeads(1).nOut(size);
+        }
+        return Wired.of(builder.build(), List.of(queries, keys, keys));
     }
 }
