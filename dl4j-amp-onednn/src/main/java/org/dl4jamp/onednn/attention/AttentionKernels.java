@@ -144,6 +144,8 @@ final class AttentionKernels implements AutoCloseable {
     }
 
     private AttentionShape shape() {
+        long queries = lengths[form.source(QUERIES)];
+        long keys = lengths[form.source(KEYS)];
         return new AttentionShape(
                 type,
                 gradientType,
@@ -151,10 +153,11 @@ final class AttentionKernels implements AutoCloseable {
                 minibatch,
                 form.projects() ? form.heads() : 1,
                 form.projects() ? form.headSize() : width,
-                lengths[form.source(QUERIES)],
-                lengths[form.source(KEYS)],
-                rowOf(form.source(QUERIES)),
-                rowOf(form.source(KEYS)));
+                queries,
+                keys,
+                AttentionShape.Strides.dense(rowOf(form.source(QUERIES)), queries),
+                AttentionShape.Strides.dense(rowOf(form.source(KEYS)), keys),
+                AttentionShape.Strides.dense(width, queries));
     }
 
     private Projection.Sizes sizes(int input) {

@@ -1,24 +1,44 @@
 package org.dl4jamp.onednn.attention;
 
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
 import org.deeplearning4j.nn.conf.graph.AttentionVertex;
 import org.deeplearning4j.nn.conf.graph.GraphVertex;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.LearnedSelfAttentionLayer;
+import org.deeplearning4j.nn.conf.layers.RecurrentAttentionLayer;
 import org.deeplearning4j.nn.conf.layers.SelfAttentionLayer;
 import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.LayerKernels;
 import org.dl4jamp.onednn.vertex.VertexTwin;
 import org.dl4jamp.precision.Precision;
+import org.nd4j.linalg.activations.Activation;
 
 /** Layers of attention, and the vertex. */
 public final class AttentionLayers {
+    /** Those of which SameDiff's operation is the same function as ND4J's activation function. */
+    private static final Set<Activation> RECURRENT_FUNCTIONS =
+            EnumSet.of(Activation.TANH, Activation.SIGMOID, Activation.RELU, Activation.IDENTITY);
+
     private static final List<LayerKernels<?>> KERNELS = List.of(
             new LayerKernels<>(SelfAttentionLayer.class, SelfAttentionTwin::new, false),
-            new LayerKernels<>(LearnedSelfAttentionLayer.class, LearnedSelfAttentionTwin::new, false));
+            new LayerKernels<>(LearnedSelfAttentionLayer.class, LearnedSelfAttentionTwin::new, false),
+            new LayerKernels<>(
+                    RecurrentAttentionLayer.class, AttentionLayers::recurrent, RecurrentAttentionTwin::new, false));
 
     private AttentionLayers() {}
+
+    private static Optional<String> recurrent(RecurrentAttentionLayer layer, Precision precision) {
+        if (!layer.isProjectInput()) {
+            return LayerKernels.because("recurrent attention without projections");
+        }
+        return RECURRENT_FUNCTIONS.contains(layer.getActivation())
+                ? LayerKernels.COVERED
+                : LayerKernels.because("activation function " + layer.getActivation() + " in recurrent attention");
+    }
 
     public static List<LayerKernels<?>> kernels() {
         return KERNELS;

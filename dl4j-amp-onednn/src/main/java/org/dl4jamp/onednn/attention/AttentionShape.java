@@ -11,8 +11,9 @@ import org.nd4j.linalg.api.buffer.DataType;
  * @param gradientFactor of all gradients
  * @param queries their number in an example
  * @param keys their number in an example, and that of values
- * @param queryStride the distance between rows of queries, and between rows of their gradient
- * @param keyStride the distance between rows of keys or values, and between rows of their gradients
+ * @param ofQueries the distances within queries, and within their gradient
+ * @param ofKeys the distances within keys or values, and within their gradients
+ * @param ofOutput the distances within the output, and within its gradient
  */
 record AttentionShape(
         DataType type,
@@ -23,12 +24,16 @@ record AttentionShape(
         long headSize,
         long queries,
         long keys,
-        long queryStride,
-        long keyStride) {
+        Strides ofQueries,
+        Strides ofKeys,
+        Strides ofOutput) {
 
-    /** Returns the numbers of all heads of a row: the distance between rows of the output. */
-    long width() {
-        return heads * headSize;
+    /** The distances between two rows of an example, and between the first rows of two examples. */
+    record Strides(long row, long example) {
+        /** Returns those of rows that follow each other, and of examples that follow each other. */
+        static Strides dense(long row, long rows) {
+            return new Strides(row, row * rows);
+        }
     }
 
     /** Returns the factor of the scores, which keeps their variance (Vaswani et al., 2017). */

@@ -1,5 +1,6 @@
 package org.dl4jamp.onednn.attention;
 
+import java.util.stream.IntStream;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.softmax_backward;
@@ -32,20 +33,33 @@ final class BlockKernels implements AutoCloseable {
     private final Kernel combine;
 
     /** An argument of products for all heads of a block. */
-    private record Operand(ScoreBlock.Size size, long rows, long rowStride, long exampleStride, long headSize) {
+    private record Operand(ScoreBlock.Size size, long rows, AttentionShape.Strides strides, long headSize) {
         Layout of(DataType type) {
-            return Layout.strided(
-                    type,
-                    new long[] {size.examples(), size.heads(), rows, headSize},
-                    exampleStride,
-                    headSize,
-                    rowStride,
-                    1);
+            long[] sizes = {size.examples(), size.heads(), rows, headSize};
+            return batches(Layout.strided(type, sizes, strides.example(), headSize, strides.row(), 1));
         }
 
         Layout turned(DataType type) {
-            return of(type).permuted(0, 1, 3, 2);
+            return BlockKernels.turned(of(type));
         }
+    }
+
+    /** Returns the same memory without axes of a single example or a single head, see {@link ScoreBlock#largest}. */
+    private static Layout batches(Layout block) {
+        long[] sizes = block.shape();
+        int[] axes = IntStream.range(0, sizes.length)
+                .filter(axis -> axis >= sizes.length - 2 || sizes[axis] > 1)
+                .toArray();
+        return block.permuted(axes);
+    }
+
+    /** Returns the matrices of a block with rows and columns exchanged. */
+    private static Layout turned(Layout block) {
+        int[] axes = IntStream.range(0, block.shape().length).toArray();
+        int last = axes.length - 1;
+        axes[last]--;
+        axes[last - 1]++;
+        return block.permuted(axes);
     }
 
     /** Makes those of a forward pass, to be called within {@link OneDnnContext#make}. */
@@ -60,15 +74,20 @@ final class BlockKernels implements AutoCloseable {
         this.size = size;
         this.memory = memory;
         long headSize = shape.headSize();
-        queries = new Operand(size, size.rows(), shape.queryStride(), shape.queries() * shape.queryStride(), headSize);
-        keys = new Operand(size, shape.keys(), shape.keyStride(), shape.keys() * shape.keyStride(), headSize);
-        output = new Operand(size, size.rows(), shape.width(), shape.queries() * shape.width(), headSize);
+        queries = new Operand(size, size.rows(), shape.ofQueries(), headSize);
+        keys = new Operand(size, shape.keys(), shape.ofKeys(), headSize);
+        output = new Operand(size, size.rows(), shape.ofOutput(), headSize);
         long[] block = {size.examples(), size.heads(), size.rows(), shape.keys()};
-        scores = Layout.dense(DataType.FLOAT, block);
-        probabilities = Layout.dense(shape.type(), block);
+        scores = batches(Layout.dense(DataType.FLOAT, block));
+        probabilities = batches(Layout.dense(shape.type(), block));
         BlockProduct product =
                 new BlockProduct(queries.of(shape.type()), keys.turned(shape.type()), scores).times(shape.scale());
-        Layout mask = Layout.dense(DataType.FLOAT, size.examples(), 1, 1, shape.keys());
+        long[] ofMask = scores.shape();
+        ofMask[ofMask.length - 2] = 1;
+        if (size.heads() > 1) {
+            ofMask[ofMask.length - 3] = 1;
+        }
+        Layout mask = Layout.dense(DataType.FLOAT, ofMask);
         score = (masked ? product.plus(mask) : product).kernel(context, what);
         normalize = softmax(context, what, scores, probabilities);
         combine = new BlockProduct(probabilities, keys.of(shape.type()), output.of(shape.type())).kernel(context, what);
@@ -147,9 +166,10 @@ final class BlockKernels implements AutoCloseable {
 
         private Backward(OneDnnContext context, String what, boolean adds) {
             DataType type = shape.type();
-            Layout sums = Layout.dense(DataType.FLOAT, size.examples(), size.heads(), shape.keys(), shape.headSize());
+            Layout sums = batches(
+                    Layout.dense(DataType.FLOAT, size.examples(), size.heads(), shape.keys(), shape.headSize()));
             Layout sum = addsUp ? sums : keys.of(shape.gradientType());
-            Layout turned = probabilities.permuted(0, 1, 3, 2);
+            Layout turned = turned(probabilities);
             normalizeInFloat = rounds ? softmax(context, what, scores, scores) : normalize;
             round = rounds ? context.copies().make(what, scores.descriptor(), probabilities.descriptor()) : null;
             probabilityGradient = new BlockProduct(output.of(type), keys.turned(type), scores)
@@ -189,38 +209,63 @@ final class BlockKernels implements AutoCloseable {
                     : null;
         }
 
-        /** Computes a block of the gradients of queries, and its part of those of keys and values. */
-        void run(ScoreBlock block, Operands operands, Slab outputGradient, Gradients gradients) {
-            Place probabilities = rounds ? memory.probabilities() : memory.scores();
-            Place scoreGradients = rounds ? memory.probabilities() : memory.gradient();
-            Place queriesHere = operands.queries().plus(block.ofQueries(shape)).place();
-            Place keysHere = operands.keys().plus(block.ofKeys(shape)).place();
-            Place valuesHere = operands.values().plus(block.ofKeys(shape)).place();
-            Place outputHere = outputGradient.plus(block.ofOutput(shape)).place();
-            Place keyTarget = gradients.keys().plus(block.ofKeys(shape)).place();
-            Place valueTarget = gradients.values().plus(block.ofKeys(shape)).place();
+        private Place scoreGradients() {
+            return rounds ? memory.probabilities() : memory.gradient();
+        }
 
+        /** Computes the probabilities again, in FP32. */
+        private void normalize(ScoreBlock block, Operands operands) {
             score(block, operands);
             normalizeInFloat
                     .bind(dnnl.DNNL_ARG_SRC, memory.scores())
                     .bind(dnnl.DNNL_ARG_DST, memory.scores())
                     .run();
-            if (rounds) {
-                round.copy(memory.scores(), memory.probabilities());
-            }
-            multiply(valueGradient, probabilities, outputHere, addsUp ? memory.valueGradients() : valueTarget);
-            multiply(probabilityGradient, outputHere, valuesHere, memory.gradient());
+        }
+
+        /** Computes the gradient of the scores, and that of queries. */
+        private void queries(ScoreBlock block, Operands operands, Slab outputGradient, Slab queryGradients) {
+            multiply(
+                    probabilityGradient,
+                    outputGradient.plus(block.ofOutput(shape)).place(),
+                    operands.values().plus(block.ofKeys(shape)).place(),
+                    memory.gradient());
             scoreGradient
                     .bind(dnnl.DNNL_ARG_DST, memory.scores())
                     .bind(dnnl.DNNL_ARG_DIFF_DST, memory.gradient())
-                    .bind(dnnl.DNNL_ARG_DIFF_SRC, scoreGradients)
+                    .bind(dnnl.DNNL_ARG_DIFF_SRC, scoreGradients())
                     .run();
             multiply(
                     queryGradient,
-                    scoreGradients,
-                    keysHere,
-                    gradients.queries().plus(block.ofQueries(shape)).place());
-            multiply(keyGradient, scoreGradients, queriesHere, addsUp ? memory.keyGradients() : keyTarget);
+                    scoreGradients(),
+                    operands.keys().plus(block.ofKeys(shape)).place(),
+                    queryGradients.plus(block.ofQueries(shape)).place());
+        }
+
+        /** Computes a block of the gradients of queries alone. */
+        void runQueries(ScoreBlock block, Operands operands, Slab outputGradient, Slab queryGradients) {
+            normalize(block, operands);
+            queries(block, operands, outputGradient, queryGradients);
+        }
+
+        /** Computes a block of the gradients of queries, and its part of those of keys and values. */
+        void run(ScoreBlock block, Operands operands, Slab outputGradient, Gradients gradients) {
+            Place keyTarget = gradients.keys().plus(block.ofKeys(shape)).place();
+            Place valueTarget = gradients.values().plus(block.ofKeys(shape)).place();
+            normalize(block, operands);
+            if (rounds) {
+                round.copy(memory.scores(), memory.probabilities());
+            }
+            multiply(
+                    valueGradient,
+                    rounds ? memory.probabilities() : memory.scores(),
+                    outputGradient.plus(block.ofOutput(shape)).place(),
+                    addsUp ? memory.valueGradients() : valueTarget);
+            queries(block, operands, outputGradient, gradients.queries());
+            multiply(
+                    keyGradient,
+                    scoreGradients(),
+                    operands.queries().plus(block.ofQueries(shape)).place(),
+                    addsUp ? memory.keyGradients() : keyTarget);
             if (addsUp && block.isLast(shape)) {
                 roundSums.copy(memory.keyGradients(), keyTarget);
                 roundSums.copy(memory.valueGradients(), valueTarget);

@@ -23,6 +23,7 @@ final class ScaledDotProduct implements AutoCloseable {
     private final String what;
     private final AttentionShape shape;
     private final List<ScoreBlock> blocks;
+    private final List<ScoreBlock> maskedBlocks;
     private final BlockMemory memory;
     private final Map<ForwardKey, BlockKernels> forward = new HashMap<>();
     private final Map<BackwardKey, BlockKernels.Backward> backward = new HashMap<>();
@@ -48,11 +49,20 @@ final class ScaledDotProduct implements AutoCloseable {
         this.shape = shape;
         ScoreBlock.Size largest = ScoreBlock.largest(shape, scores, Work.threads());
         this.blocks = ScoreBlock.all(shape, largest);
+        this.maskedBlocks = ScoreBlock.all(shape, largest.ofOneExample());
         this.memory = new BlockMemory(context.staging(), shape, largest);
     }
 
     int blocks() {
         return blocks.size();
+    }
+
+    /**
+     * Returns the blocks of a pass. With a mask each has a single example: oneDNN 3.11 adds the summands of several
+     * examples to other rows, if there are few.
+     */
+    private List<ScoreBlock> blocks(Operands operands) {
+        return operands.mask() == null ? blocks : maskedBlocks;
     }
 
     private BlockKernels kernels(ForwardKey key) {
@@ -76,7 +86,7 @@ final class ScaledDotProduct implements AutoCloseable {
      * @param output {@code [minibatch, queries, heads, headSize]}
      */
     void forward(Operands operands, Slab output) {
-        for (ScoreBlock block : blocks) {
+        for (ScoreBlock block : blocks(operands)) {
             kernels(new ForwardKey(block.size(), operands.mask() != null)).forward(block, operands, output);
         }
     }
@@ -87,9 +97,18 @@ final class ScaledDotProduct implements AutoCloseable {
      * @param outputGradient {@code [minibatch, queries, heads, headSize]}
      */
     void backward(Operands operands, Slab outputGradient, Gradients gradients) {
-        for (ScoreBlock block : blocks) {
+        for (ScoreBlock block : blocks(operands)) {
             ForwardKey key = new ForwardKey(block.size(), operands.mask() != null);
             backwardKernels(new BackwardKey(key, block.adds())).run(block, operands, outputGradient, gradients);
+        }
+    }
+
+    /** Computes the gradients of queries alone. */
+    void backwardQueries(Operands operands, Slab outputGradient, Slab queryGradients) {
+        for (ScoreBlock block : blocks(operands)) {
+            ForwardKey key = new ForwardKey(block.size(), operands.mask() != null);
+            backwardKernels(new BackwardKey(key, block.adds()))
+                    .runQueries(block, operands, outputGradient, queryGradients);
         }
     }
 

@@ -18,6 +18,10 @@ record ScoreBlock(long example, long head, long row, Size size) {
 
     /** The number of examples, heads and queries of a block. */
     record Size(long examples, long heads, long rows) {
+        Size ofOneExample() {
+            return new Size(1, heads, rows);
+        }
+
         long scores(long keys) {
             return examples * heads * rows * keys;
         }
@@ -35,13 +39,22 @@ record ScoreBlock(long example, long head, long row, Size size) {
         long ofThreads = Math.min(shape.heads(), threads);
         if (ofHead * ofThreads <= most) {
             long heads = most / ofHead;
+            long examples = takesExamples(shape) ? heads : 1;
             return heads >= shape.heads()
-                    ? new Size(evenly(shape.minibatch(), heads / shape.heads()), shape.heads(), shape.queries())
+                    ? new Size(evenly(shape.minibatch(), examples), shape.heads(), shape.queries())
                     : new Size(1, evenly(shape.heads(), heads), shape.queries());
         }
         long rows = Math.max(1, most / (shape.keys() * ofThreads) / ROWS) * ROWS;
         long even = (evenly(shape.queries(), rows) + ROWS - 1) / ROWS * ROWS;
         return new Size(1, ofThreads, Math.min(even, shape.queries()));
+    }
+
+    /**
+     * Returns whether a block may have several examples. oneDNN 3.11 mistakes the strides of small products along both
+     * examples and heads, and those of matrices of a single row or column.
+     */
+    private static boolean takesExamples(AttentionShape shape) {
+        return shape.heads() == 1 && shape.headSize() > 1 && shape.keys() > 1 && shape.queries() > 1;
     }
 
     /** Returns the largest of the parts of a whole, which are as few as a limit allows, and as equal. */
@@ -67,19 +80,23 @@ record ScoreBlock(long example, long head, long row, Size size) {
         return List.copyOf(blocks);
     }
 
+    private long offset(AttentionShape shape, AttentionShape.Strides strides, long firstRow) {
+        return example * strides.example() + firstRow * strides.row() + head * shape.headSize();
+    }
+
     /** Returns where its numbers begin among queries, or among their gradient. */
     long ofQueries(AttentionShape shape) {
-        return (example * shape.queries() + row) * shape.queryStride() + head * shape.headSize();
+        return offset(shape, shape.ofQueries(), row);
     }
 
     /** Returns where its numbers begin among keys or values, or among their gradient. */
     long ofKeys(AttentionShape shape) {
-        return example * shape.keys() * shape.keyStride() + head * shape.headSize();
+        return offset(shape, shape.ofKeys(), 0);
     }
 
     /** Returns where its numbers begin in the output, or in its gradient. */
     long ofOutput(AttentionShape shape) {
-        return (example * shape.queries() + row) * shape.width() + head * shape.headSize();
+        return offset(shape, shape.ofOutput(), row);
     }
 
     /** Returns where its numbers begin among the summands that mask keys. */

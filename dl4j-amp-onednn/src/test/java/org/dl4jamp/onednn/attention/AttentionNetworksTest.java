@@ -154,7 +154,7 @@ class AttentionNetworksTest {
                     double bound = precision == Precision.FLOAT ? 1e-5 : 1e-2;
                     for (int i = 0; i < 2; i++) {
                         INDArray actual = network.output(data.getFeatures(), false, mask, mask);
-                        Agreement.assertWithin(mode.toString(), expected, actual, bound);
+                        Agreement.assertWithin(mode.plan().toString(), expected, actual, bound);
                     }
                 }
             }

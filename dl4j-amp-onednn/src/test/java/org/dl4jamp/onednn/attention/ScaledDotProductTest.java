@@ -11,6 +11,7 @@ import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
 import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.onednn.Types;
+import org.dl4jamp.onednn.attention.AttentionShape.Strides;
 import org.dl4jamp.onednn.memory.Slab;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.junit.jupiter.api.Test;
@@ -24,8 +25,18 @@ class ScaledDotProductTest {
     private record Case(AttentionShape shape, INDArray queries, INDArray rows, INDArray mask, INDArray epsilon) {
         static Case of(DataType type, Random random, long minibatch, long heads, long headSize, long q, long k) {
             long width = heads * headSize;
-            AttentionShape shape =
-                    new AttentionShape(type, type, 1, minibatch, heads, headSize, q, k, width, 2 * width);
+            AttentionShape shape = new AttentionShape(
+                    type,
+                    type,
+                    1,
+                    minibatch,
+                    heads,
+                    headSize,
+                    q,
+                    k,
+                    Strides.dense(width, q),
+                    Strides.dense(2 * width, k),
+                    Strides.dense(width, q));
             INDArray mask = Nd4j.zeros(DataType.FLOAT, minibatch, k);
             for (long i = 0; i < k; i += 3) {
                 mask.putScalar(random.nextInt((int) minibatch), i, -1e9);
@@ -39,15 +50,22 @@ class ScaledDotProductTest {
         }
     }
 
+    private static Case unmasked(Case given) {
+        return new Case(given.shape(), given.queries(), given.rows(), null, given.epsilon());
+    }
+
     private record Result(INDArray output, INDArray queryGradient, INDArray rowGradient) {}
 
     private static Result run(Case given, long scores) {
         DataType type = given.shape().type();
         INDArray queries = given.queries().castTo(type);
         INDArray rows = given.rows().castTo(type);
-        long width = given.shape().width();
+        long width = given.shape().heads() * given.shape().headSize();
         ScaledDotProduct.Operands operands = new ScaledDotProduct.Operands(
-                Slab.of(queries), Slab.of(rows), Slab.of(rows).plus(width), Slab.of(given.mask()));
+                Slab.of(queries),
+                Slab.of(rows),
+                Slab.of(rows).plus(width),
+                given.mask() == null ? null : Slab.of(given.mask()));
         INDArray output = Nd4j.create(type, queries.shape());
         INDArray queryGradient = Nd4j.create(type, queries.shape());
         INDArray rowGradient = Nd4j.create(type, rows.shape());
@@ -68,7 +86,7 @@ class ScaledDotProductTest {
     private static Result formula(Case given) {
         AttentionShape shape = given.shape();
         int d = (int) shape.headSize();
-        int width = (int) shape.width();
+        int width = (int) (shape.heads() * shape.headSize());
         int keys = (int) shape.keys();
         INDArray output = Nd4j.create(DataType.DOUBLE, given.queries().shape());
         INDArray queryGradient = Nd4j.create(DataType.DOUBLE, given.queries().shape());
@@ -83,7 +101,8 @@ class ScaledDotProductTest {
                             p[k] += given.queries().getDouble(b, q, i)
                                     * given.rows().getDouble(b, k, i);
                         }
-                        p[k] = p[k] / Math.sqrt(d) + given.mask().getDouble(b, k);
+                        p[k] = p[k] / Math.sqrt(d)
+                                + (given.mask() == null ? 0 : given.mask().getDouble(b, k));
                         largest = Math.max(largest, p[k]);
                     }
                     double sum = 0;
@@ -121,6 +140,11 @@ class ScaledDotProductTest {
         array.putScalar(place, array.getDouble(place) + summand);
     }
 
+    /** Gradients of queries and keys are sums of few rounded numbers that nearly cancel. */
+    private static double bound(DataType type) {
+        return 8 * Agreement.rounding(type) + 1e-5;
+    }
+
     private static void agree(Result expected, Result actual, double bound) {
         Agreement.assertWithin("output", expected.output(), actual.output(), bound);
         Agreement.assertWithin("queries", expected.queryGradient(), actual.queryGradient(), bound);
@@ -138,8 +162,25 @@ class ScaledDotProductTest {
             @ForAll @IntRange(min = 1, max = 5000) int scores) {
         for (DataType type : Types.here()) {
             Case given = Case.of(type, new Random(seed), minibatch, heads, headSize, queries, keys);
-            agree(formula(given), run(given, scores), 2 * Agreement.rounding(type) + 1e-5);
+            agree(formula(given), run(given, scores), bound(type));
+            Case unmasked = unmasked(given);
+            agree(formula(unmasked), run(unmasked, scores), bound(type));
         }
+    }
+
+    /** oneDNN 3.11 mistakes the strides of some products with several examples, several heads and single rows. */
+    @Property(tries = 200)
+    void tinySizesGiveTheFormulasNumbers(
+            @ForAll long seed,
+            @ForAll @IntRange(min = 1, max = 4) int minibatch,
+            @ForAll @IntRange(min = 1, max = 3) int heads,
+            @ForAll @IntRange(min = 1, max = 3) int headSize,
+            @ForAll @IntRange(min = 1, max = 3) int queries,
+            @ForAll @IntRange(min = 1, max = 4) int keys) {
+        Case given = Case.of(DataType.FLOAT, new Random(seed), minibatch, heads, headSize, queries, keys);
+        agree(formula(given), run(given, 1000), bound(DataType.FLOAT));
+        Case unmasked = unmasked(given);
+        agree(formula(unmasked), run(unmasked, 1000), bound(DataType.FLOAT));
     }
 
     @Test
@@ -157,7 +198,18 @@ class ScaledDotProductTest {
     void blocksCoverAllScoresOnceAndStayWithinTheirLimit() {
         for (long limit : new long[] {1, 4096, 100_000, 1_000_000}) {
             for (int threads = 1; threads <= 4; threads++) {
-                AttentionShape shape = new AttentionShape(DataType.FLOAT, DataType.FLOAT, 1, 5, 6, 8, 200, 100, 48, 48);
+                AttentionShape shape = new AttentionShape(
+                        DataType.FLOAT,
+                        DataType.FLOAT,
+                        1,
+                        5,
+                        6,
+                        8,
+                        200,
+                        100,
+                        Strides.dense(48, 200),
+                        Strides.dense(48, 100),
+                        Strides.dense(48, 200));
                 ScoreBlock.Size largest = ScoreBlock.largest(shape, limit, threads);
                 List<ScoreBlock> blocks = ScoreBlock.all(shape, largest);
                 assertEquals(

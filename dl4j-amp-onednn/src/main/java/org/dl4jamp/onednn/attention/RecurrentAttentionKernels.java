@@ -1,0 +1,183 @@
+package org.dl4jamp.onednn.attention;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.bytedeco.dnnl.global.dnnl;
+import org.deeplearning4j.nn.conf.layers.RecurrentAttentionLayer;
+import org.dl4jamp.onednn.activation.CellFunction;
+import org.dl4jamp.onednn.attention.AttentionShape.Strides;
+import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.memory.Place;
+import org.dl4jamp.onednn.memory.Resources;
+import org.dl4jamp.onednn.memory.SequenceShape;
+import org.dl4jamp.onednn.memory.Slab;
+import org.dl4jamp.onednn.primitive.Kernel;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.primitive.TimeStepKernels;
+import org.dl4jamp.onednn.weights.WeightCopy;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.memory.MemoryWorkspace;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+
+/**
+ * The primitives of a recurrent attention layer for one shape of its input. In memory the time steps follow each other,
+ * each of them {@code [minibatch, size]}; only keys and values, and their gradients, follow each other by example.
+ * Products with the input, and the gradients of all weights, are made for all time steps at once.
+ */
+final class RecurrentAttentionKernels implements AutoCloseable {
+    final SequenceShape shape;
+    final long width;
+    final TimeStepKernels steps;
+    final CellFunction function;
+    /** Attention of one time step. */
+    final ScaledDotProduct attention;
+    /**
+     * Attention of all time steps but the first, whose queries are known in the backward pass; null if there is one.
+     */
+    final ScaledDotProduct attentionOfAll;
+
+    final Kernel input;
+    final Kernel keys;
+    final Kernel query;
+    final Kernel attended;
+    final Kernel recurrent;
+    final Kernel recurrentBackward;
+    final Kernel attendedBackward;
+    final Kernel queryBackward;
+    final Kernel inputGradient;
+    final Kernel inputGradientOfKeys;
+    final Kernel inputWeights;
+    final Kernel biasGradient;
+    final Kernel keyWeights;
+    final List<Kernel> laterWeights = new ArrayList<>();
+    final Kernel round;
+    final INDArray ones;
+    private final List<AutoCloseable> kernels = new ArrayList<>();
+    private final OneDnnContext context;
+    private final String what;
+
+    /**
+     * Makes it, to be called within {@link OneDnnContext#make}.
+     *
+     * @param parameters how many there are
+     * @param weights memory for a copy of all parameters in the type of products
+     */
+    RecurrentAttentionKernels(
+            OneDnnContext context,
+            String layer,
+            RecurrentAttentionLayer conf,
+            DataType type,
+            SequenceShape shape,
+            long parameters,
+            WeightCopy weights) {
+        this.context = context;
+        this.shape = shape;
+        this.what = layer + ": recurrent attention of " + shape;
+        long minibatch = shape.minibatch();
+        long rows = shape.rows();
+        long nIn = shape.nIn();
+        long units = shape.units();
+        width = conf.getNHeads() * conf.getHeadSize();
+        weights.reserve(parameters * type.width());
+        round = context.copies()
+                .make(
+                        what,
+                        Layout.dense(DataType.FLOAT, parameters).descriptor(),
+                        Layout.dense(type, parameters).descriptor());
+        kernels.add(round);
+        steps = TimeStepKernels.make(context, layer, type, shape);
+        function = CellFunction.of(conf.getActivation().getActivationFunction(), context, layer, shape);
+        attention = new ScaledDotProduct(context, layer, attention(conf, type, 1), ScaledDotProduct.SCORES);
+        attentionOfAll = shape.steps() == 1
+                ? null
+                : new ScaledDotProduct(
+                        context, layer, attention(conf, type, shape.steps() - 1), ScaledDotProduct.SCORES);
+
+        Layout x = Layout.dense(type, rows, nIn);
+        Layout z = Layout.dense(type, rows, units);
+        Layout keyRows = Layout.dense(type, rows, 2 * width);
+        Layout w = Layout.dense(type, nIn, units);
+        Layout ofKeys = Layout.dense(type, 2 * width, nIn);
+        Layout ofQuery = Layout.dense(type, width, units);
+        Layout ofOutput = Layout.dense(type, width, units);
+        Layout square = Layout.dense(type, units, units);
+        Layout step = Layout.dense(type, minibatch, units);
+        Layout heads = Layout.dense(type, minibatch, width);
+        Layout bias = Layout.dense(DataType.FLOAT, 1, units);
+        BlockProduct sums = new BlockProduct(x, w, z.as(DataType.FLOAT));
+        input = add(conf.isHasBias() ? sums.plus(bias) : sums);
+        keys = add(new BlockProduct(x, turned(ofKeys), keyRows));
+        query = add(new BlockProduct(step, turned(ofQuery), heads));
+        attended = add(new BlockProduct(heads, ofOutput, step));
+        recurrent = add(new BlockProduct(step, square, step.as(DataType.FLOAT)).adding(true));
+        recurrentBackward = add(new BlockProduct(step, turned(square), step));
+        attendedBackward = add(new BlockProduct(step, turned(ofOutput), heads));
+        queryBackward = add(new BlockProduct(heads, ofQuery, step.as(DataType.FLOAT)).adding(true));
+        inputGradient = add(new BlockProduct(z, turned(w), x.as(DataType.FLOAT)));
+        inputGradientOfKeys = add(new BlockProduct(keyRows, ofKeys, x.as(DataType.FLOAT)).adding(true));
+        inputWeights = add(new BlockProduct(turned(x), z, w.as(DataType.FLOAT)));
+        biasGradient = add(new BlockProduct(Layout.dense(type, 1, rows), z, bias));
+        keyWeights = add(new BlockProduct(turned(keyRows), x, ofKeys.as(DataType.FLOAT)));
+        if (shape.steps() > 1) {
+            long later = rows - minibatch;
+            Layout laterSteps = Layout.dense(type, later, units);
+            Layout laterHeads = Layout.dense(type, later, width);
+            laterWeights.add(add(new BlockProduct(turned(laterSteps), laterSteps, square.as(DataType.FLOAT))));
+            laterWeights.add(add(new BlockProduct(turned(laterHeads), laterSteps, ofQuery.as(DataType.FLOAT))));
+            laterWeights.add(add(new BlockProduct(turned(laterHeads), laterSteps, ofOutput.as(DataType.FLOAT))));
+        }
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            ones = Nd4j.ones(type, rows);
+        }
+    }
+
+    private AttentionShape attention(RecurrentAttentionLayer conf, DataType type, long queries) {
+        long minibatch = shape.minibatch();
+        Strides ofHeads = Strides.dense(width, queries);
+        return new AttentionShape(
+                type,
+                type,
+                1,
+                minibatch,
+                conf.getNHeads(),
+                conf.getHeadSize(),
+                queries,
+                shape.steps(),
+                ofHeads,
+                Strides.dense(2 * width, shape.steps()),
+                ofHeads);
+    }
+
+    private static Layout turned(Layout matrix) {
+        return matrix.permuted(1, 0);
+    }
+
+    private Kernel add(BlockProduct product) {
+        Kernel kernel = product.kernel(context, what);
+        kernels.add(kernel);
+        return kernel;
+    }
+
+    static void run(Kernel product, Place one, Place other, Place target) {
+        product.bind(dnnl.DNNL_ARG_SRC, one)
+                .bind(dnnl.DNNL_ARG_WEIGHTS, other)
+                .bind(dnnl.DNNL_ARG_DST, target)
+                .run();
+    }
+
+    static void run(Kernel product, Slab one, Place other, Slab target) {
+        run(product, one.place(), other, target.place());
+    }
+
+    @Override
+    public void close() {
+        kernels.forEach(Resources::close);
+        steps.close();
+        function.close();
+        attention.close();
+        if (attentionOfAll != null) {
+            attentionOfAll.close();
+        }
+    }
+}
