@@ -30,6 +30,7 @@ class RoomsTest {
             rooms("recurrent"),
             rooms("cell"),
             rooms("attention"),
+            rooms("scores"),
             rooms("output"),
             rooms("linear"),
             rooms("normalization", "pooling", "embedding", "shape", "vertex"),

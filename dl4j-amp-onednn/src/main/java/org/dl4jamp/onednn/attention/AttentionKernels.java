@@ -19,6 +19,7 @@ import org.dl4jamp.onednn.primitive.Combination;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.Work;
+import org.dl4jamp.onednn.scores.ScaledDotProduct;
 import org.dl4jamp.onednn.weights.WeightCopy;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -31,12 +32,10 @@ final class AttentionKernels implements AutoCloseable {
     private final OneDnnContext context;
     private final AttentionForm form;
     private final DataType type;
+    private final AttentionSizes sizes;
     private final long minibatch;
     private final long[] lengths;
-    private final long[] widths;
     private final long width;
-    private final long outputs;
-    private final DataType gradientType;
     private final WeightCopy weights;
     private final Kernel round;
     private final List<Projection> projections = new ArrayList<>();
@@ -65,13 +64,10 @@ final class AttentionKernels implements AutoCloseable {
         this.form = form;
         this.type = type;
         this.weights = weights;
-        this.minibatch = inputs.get(0).size(0);
-        this.lengths = inputs.stream().mapToLong(input -> input.size(2)).toArray();
-        this.widths = inputs.stream().mapToLong(input -> input.size(1)).toArray();
-        this.width = form.width(inputs);
-        this.outputs = form.projects() ? form.nOut() : width;
-        boolean addsUp = !form.projects() && form.inputs() < 3;
-        this.gradientType = addsUp ? DataType.FLOAT : type;
+        this.sizes = new AttentionSizes(form, type, inputs);
+        this.minibatch = sizes.minibatch;
+        this.lengths = sizes.lengths;
+        this.width = sizes.width;
         boolean rounds = type != DataType.FLOAT && parameters > 0;
         if (rounds) {
             weights.reserve(parameters * type.width());
@@ -83,38 +79,30 @@ final class AttentionKernels implements AutoCloseable {
                                 Layout.dense(DataType.FLOAT, parameters).descriptor(),
                                 Layout.dense(type, parameters).descriptor())
                 : null;
-        attention = new ScaledDotProduct(context, layer, shape(), scores);
+        attention = new ScaledDotProduct(context, layer, sizes.shape(), scores);
         for (int i = 0; i < form.inputs(); i++) {
             if (form.projects()) {
-                projections.add(new Projection(context, layer, sizes(i)));
+                projections.add(new Projection(context, layer, sizes.projections(i)));
             }
         }
-        outputProjection = form.projects()
-                ? new Projection(
-                        context,
-                        layer,
-                        new Projection.Sizes(
-                                type,
-                                type,
-                                ErrorFactor.value(),
-                                minibatch * lengths[form.source(QUERIES)],
-                                width,
-                                outputs,
-                                Projection.Order.INPUT_FIRST))
-                : null;
+        outputProjection = form.projects() ? new Projection(context, layer, sizes.outputProjection()) : null;
         maskQueries = maskQueries(layer);
-        if (addsUp) {
+        if (sizes.addsUp()) {
             for (int i = 0; i < form.inputs(); i++) {
                 sums.add(sum(layer, i));
             }
         }
     }
 
+    AttentionSizes sizes() {
+        return sizes;
+    }
+
     private Kernel maskQueries(String layer) {
         long rows = minibatch * lengths[form.source(QUERIES)];
-        memory.desc output = Layout.dense(type, rows, outputs).descriptor();
+        memory.desc output = Layout.dense(type, rows, sizes.outputs).descriptor();
         memory.desc factors = Layout.dense(DataType.FLOAT, rows, 1).descriptor();
-        return Work.ofNumbers(rows * outputs)
+        return Work.ofNumbers(rows * sizes.outputs)
                 .withItsThreads(() -> new Kernel(
                         context,
                         layer,
@@ -131,7 +119,7 @@ final class AttentionKernels implements AutoCloseable {
     /**
      * Multiplies the output, or its gradient, of each query.
      *
-     * @param rows {@link #outputShape()} in channels-last order
+     * @param rows {@link AttentionSizes#outputShape()} in channels-last order
      * @param factors FLOAT {@code [minibatch, queries]}
      * @param target may be the same as {@code rows}
      */
@@ -143,65 +131,14 @@ final class AttentionKernels implements AutoCloseable {
                 .run();
     }
 
-    private AttentionShape shape() {
-        long queries = lengths[form.source(QUERIES)];
-        long keys = lengths[form.source(KEYS)];
-        return new AttentionShape(
-                type,
-                gradientType,
-                form.projects() ? 1 : ErrorFactor.value(),
-                minibatch,
-                form.projects() ? form.heads() : 1,
-                form.projects() ? form.headSize() : width,
-                queries,
-                keys,
-                AttentionShape.Strides.dense(rowOf(form.source(QUERIES)), queries),
-                AttentionShape.Strides.dense(rowOf(form.source(KEYS)), keys),
-                AttentionShape.Strides.dense(width, queries));
-    }
-
-    private Projection.Sizes sizes(int input) {
-        return new Projection.Sizes(
-                type,
-                gradientOf(input),
-                1,
-                minibatch * lengths[input],
-                widths[input],
-                form.uses(input) * width,
-                Projection.Order.OUTPUT_FIRST);
-    }
-
     private Combination sum(String layer, int input) {
-        Layout rows = Layout.dense(DataType.FLOAT, minibatch, lengths[input], widths[input]);
+        Layout rows = Layout.dense(DataType.FLOAT, minibatch, lengths[input], sizes.widths[input]);
         return form.uses(input) == 1
                 ? null
                 : Combination.make(
                         context,
                         layer,
                         new Combination.Task(dnnl.algorithm.binary_add, form.uses(input), List.of(), rows));
-    }
-
-    /** Returns the size of a row of what is made of an input. */
-    private long rowOf(int input) {
-        return form.projects() ? form.uses(input) * width : widths[input];
-    }
-
-    /** Returns the type of the gradient of an input. */
-    DataType gradientOf(int input) {
-        return form.learnsQueries() && input == form.source(QUERIES) ? DataType.FLOAT : type;
-    }
-
-    /** Returns {@code [minibatch, nOut, queries]}. */
-    long[] outputShape() {
-        return new long[] {minibatch, outputs, lengths[form.source(QUERIES)]};
-    }
-
-    /** Returns the index of the first weight of an input's projections. */
-    private long firstWeight(int input) {
-        return form.firstWeight()
-                + IntStream.range(0, input)
-                        .mapToLong(i -> form.uses(i) * width * widths[i])
-                        .sum();
     }
 
     private Place weight(INDArray parameters, long index) {
@@ -237,7 +174,7 @@ final class AttentionKernels implements AutoCloseable {
      *
      * @param inputs in channels-last order
      * @param mask the summands of scores; null for none
-     * @param output {@link #outputShape()} in channels-last order
+     * @param output {@link AttentionSizes#outputShape()} in channels-last order
      * @param lasting memory for the trace
      */
     AttentionTrace forward(
@@ -249,13 +186,16 @@ final class AttentionKernels implements AutoCloseable {
         takeWeights(parameters);
         List<INDArray> projected = new ArrayList<>();
         for (int i = 0; i < form.inputs(); i++) {
-            INDArray rows = lasting.create(type, minibatch, lengths[i], rowOf(i));
-            projections.get(i).forward(Place.of(inputs.get(i)), weight(parameters, firstWeight(i)), Place.of(rows));
+            INDArray rows = lasting.create(type, minibatch, lengths[i], sizes.rowOf(i));
+            projections
+                    .get(i)
+                    .forward(Place.of(inputs.get(i)), weight(parameters, sizes.firstWeight(i)), Place.of(rows));
             projected.add(rows);
         }
         INDArray attended = lasting.create(type, minibatch, lengths[form.source(QUERIES)], width);
         attention.forward(operands(projected, mask), Slab.of(attended));
-        outputProjection.forward(Place.of(attended), weight(parameters, firstWeight(form.inputs())), Place.of(output));
+        outputProjection.forward(
+                Place.of(attended), weight(parameters, sizes.firstWeight(form.inputs())), Place.of(output));
         return new AttentionTrace(projected, attended);
     }
 
@@ -295,7 +235,7 @@ final class AttentionKernels implements AutoCloseable {
             List<INDArray> nexts,
             AttentionMemory working) {
         takeWeights(parameters);
-        long last = firstWeight(form.inputs());
+        long last = sizes.firstWeight(form.inputs());
         INDArray attended = working.create(type, trace.attended().shape());
         outputProjection.backwardInput(Place.of(epsilon), weight(parameters, last), Place.of(attended));
         outputProjection.backwardWeights(Place.of(trace.attended()), Place.of(epsilon), from(gradients, last));
@@ -309,7 +249,7 @@ final class AttentionKernels implements AutoCloseable {
         for (int i = 0; i < form.inputs(); i++) {
             Projection projection = projections.get(i);
             Place delta = Place.of(made.get(i));
-            long first = firstWeight(i);
+            long first = sizes.firstWeight(i);
             projection.backwardWeights(Place.of(inputs.get(i)), delta, from(gradients, first));
             if (!nexts.isEmpty()) {
                 projection.backwardInput(delta, weight(parameters, first), Place.of(nexts.get(i)));
@@ -324,7 +264,7 @@ final class AttentionKernels implements AutoCloseable {
             int source = form.source(role);
             made[role] = form.uses(source) == 1
                     ? nexts.get(source)
-                    : working.create(DataType.FLOAT, minibatch, lengths[source], widths[source]);
+                    : working.create(DataType.FLOAT, minibatch, lengths[source], sizes.widths[source]);
         }
         attention.backward(
                 operands(inputs, mask),

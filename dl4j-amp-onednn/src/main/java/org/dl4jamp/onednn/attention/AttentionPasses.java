@@ -100,7 +100,8 @@ final class AttentionPasses implements AutoCloseable {
         List<INDArray> x = ready(inputs, workspaceMgr, ArrayType.FF_WORKING_MEM);
         AttentionKernels ours = kernels(x, parameters);
         boolean keeps = training && Workspaces.staysUntilBackward(workspaceMgr);
-        INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATIONS, type, ours.outputShape());
+        INDArray output = Workspaces.channelsLast(
+                workspaceMgr, ArrayType.ACTIVATIONS, type, ours.sizes().outputShape());
         AttentionMemory working = AttentionMemory.ofForward(workspaceMgr);
         AttentionMemory lasting = keeps ? new AttentionMemory(workspaceMgr, ArrayType.ACTIVATIONS) : working;
         AttentionTrace trace = ours.forward(x, parameters, summands(x, masks, working), output, lasting);
@@ -143,7 +144,8 @@ final class AttentionPasses implements AutoCloseable {
         INDArray summands = summands(x, masks, working);
         AttentionTrace trace = kept;
         if (trace == null) {
-            INDArray output = Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, type, ours.outputShape());
+            INDArray output = Workspaces.channelsLast(
+                    workspaceMgr, ArrayType.BP_WORKING_MEM, type, ours.sizes().outputShape());
             trace = ours.forward(x, parameters, summands, output, working);
         }
         forget();
@@ -168,7 +170,10 @@ final class AttentionPasses implements AutoCloseable {
         for (int i = 0; i < inputs.size(); i++) {
             ArrayType place = wanted ? ArrayType.ACTIVATION_GRAD : ArrayType.BP_WORKING_MEM;
             nexts.add(Workspaces.channelsLast(
-                    workspaceMgr, place, ours.gradientOf(i), inputs.get(i).shape()));
+                    workspaceMgr,
+                    place,
+                    ours.sizes().gradientOf(i),
+                    inputs.get(i).shape()));
         }
         return nexts;
     }

@@ -17,6 +17,7 @@ import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.scores.ScaledDotProduct;
 import org.dl4jamp.onednn.twin.OneDnnCasting;
 import org.dl4jamp.onednn.vertex.VertexTwin;
 import org.dl4jamp.twin.Casting;

@@ -6,6 +6,7 @@ import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.scores.BlockProduct;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /** The product of each row of a matrix by weights, without bias, and its gradients. Sums are FP32, rounded once. */

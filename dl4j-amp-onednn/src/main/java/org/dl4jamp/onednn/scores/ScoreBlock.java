@@ -1,4 +1,4 @@
-package org.dl4jamp.onednn.attention;
+package org.dl4jamp.onednn.scores;
 
 import java.util.ArrayList;
 import java.util.List;

@@ -1,4 +1,4 @@
-package org.dl4jamp.onednn.attention;
+package org.dl4jamp.onednn.scores;
 
 import java.util.HashMap;
 import java.util.List;
@@ -12,12 +12,12 @@ import org.dl4jamp.onednn.primitive.Work;
  * sqrt(headSize)) V} for each head of each example. Heads are parts of the rows of their matrices, and aren't copied.
  * Scores are made block by block, for the forward and for the backward pass.
  */
-final class ScaledDotProduct implements AutoCloseable {
+public final class ScaledDotProduct implements AutoCloseable {
     /**
      * The scores of a block, which with their gradient are soon as large as the second cache of a core. Twice and half
      * as many take as long, eight times as many a quarter longer.
      */
-    static final long SCORES = 1L << 20;
+    public static final long SCORES = 1L << 20;
 
     private final OneDnnContext context;
     private final String what;
@@ -37,13 +37,13 @@ final class ScaledDotProduct implements AutoCloseable {
      *
      * @param mask FLOAT {@code [minibatch, keys]}, added to the scores of each row; null for none
      */
-    record Operands(Slab queries, Slab keys, Slab values, Slab mask) {}
+    public record Operands(Slab queries, Slab keys, Slab values, Slab mask) {}
 
     /** The places of gradients. */
-    record Gradients(Slab queries, Slab keys, Slab values) {}
+    public record Gradients(Slab queries, Slab keys, Slab values) {}
 
     /** @param scores how many scores a block has at most, if rows are short enough */
-    ScaledDotProduct(OneDnnContext context, String layer, AttentionShape shape, long scores) {
+    public ScaledDotProduct(OneDnnContext context, String layer, AttentionShape shape, long scores) {
         this.context = context;
         this.what = layer + ": " + shape;
         this.shape = shape;
@@ -53,7 +53,7 @@ final class ScaledDotProduct implements AutoCloseable {
         this.memory = new BlockMemory(context.staging(), shape, largest);
     }
 
-    int blocks() {
+    public int blocks() {
         return blocks.size();
     }
 
@@ -85,7 +85,7 @@ final class ScaledDotProduct implements AutoCloseable {
      *
      * @param output {@code [minibatch, queries, heads, headSize]}
      */
-    void forward(Operands operands, Slab output) {
+    public void forward(Operands operands, Slab output) {
         for (ScoreBlock block : blocks(operands)) {
             kernels(new ForwardKey(block.size(), operands.mask() != null)).forward(block, operands, output);
         }
@@ -96,7 +96,7 @@ final class ScaledDotProduct implements AutoCloseable {
      *
      * @param outputGradient {@code [minibatch, queries, heads, headSize]}
      */
-    void backward(Operands operands, Slab outputGradient, Gradients gradients) {
+    public void backward(Operands operands, Slab outputGradient, Gradients gradients) {
         for (ScoreBlock block : blocks(operands)) {
             ForwardKey key = new ForwardKey(block.size(), operands.mask() != null);
             backwardKernels(new BackwardKey(key, block.adds())).run(block, operands, outputGradient, gradients);
@@ -104,7 +104,7 @@ final class ScaledDotProduct implements AutoCloseable {
     }
 
     /** Computes the gradients of queries alone. */
-    void backwardQueries(Operands operands, Slab outputGradient, Slab queryGradients) {
+    public void backwardQueries(Operands operands, Slab outputGradient, Slab queryGradients) {
         for (ScoreBlock block : blocks(operands)) {
             ForwardKey key = new ForwardKey(block.size(), operands.mask() != null);
             backwardKernels(new BackwardKey(key, block.adds()))

@@ -1,18 +1,18 @@
-package org.dl4jamp.onednn.attention;
+package org.dl4jamp.onednn.scores;
 
 import java.util.stream.IntStream;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.softmax_backward;
 import org.bytedeco.dnnl.softmax_forward;
-import org.dl4jamp.onednn.attention.ScaledDotProduct.Gradients;
-import org.dl4jamp.onednn.attention.ScaledDotProduct.Operands;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.memory.Slab;
 import org.dl4jamp.onednn.primitive.Kernel;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.Work;
+import org.dl4jamp.onednn.scores.ScaledDotProduct.Gradients;
+import org.dl4jamp.onednn.scores.ScaledDotProduct.Operands;
 import org.nd4j.linalg.api.buffer.DataType;
 
 /**

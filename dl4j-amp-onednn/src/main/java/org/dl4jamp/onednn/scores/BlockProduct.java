@@ -1,4 +1,4 @@
-package org.dl4jamp.onednn.attention;
+package org.dl4jamp.onednn.scores;
 
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.matmul;
@@ -17,28 +17,28 @@ import org.dl4jamp.onednn.primitive.Work;
  * @param summand added to each row of the product; null for none
  * @param adds whether the product is added to the target
  */
-record BlockProduct(Layout source, Layout weights, Layout target, double factor, Layout summand, boolean adds) {
+public record BlockProduct(Layout source, Layout weights, Layout target, double factor, Layout summand, boolean adds) {
     /** The argument for the {@link #summand}, which is the second operation after the product. */
-    static final int SUMMAND = (dnnl.DNNL_ARG_ATTR_MULTIPLE_POST_OP_BASE * 2) | dnnl.DNNL_ARG_SRC_1;
+    public static final int SUMMAND = (dnnl.DNNL_ARG_ATTR_MULTIPLE_POST_OP_BASE * 2) | dnnl.DNNL_ARG_SRC_1;
 
-    BlockProduct(Layout source, Layout weights, Layout target) {
+    public BlockProduct(Layout source, Layout weights, Layout target) {
         this(source, weights, target, 1, null, false);
     }
 
-    BlockProduct times(double scale) {
+    public BlockProduct times(double scale) {
         return new BlockProduct(source, weights, target, scale, summand, adds);
     }
 
-    BlockProduct plus(Layout rows) {
+    public BlockProduct plus(Layout rows) {
         return new BlockProduct(source, weights, target, factor, rows, adds);
     }
 
-    BlockProduct adding(boolean toTarget) {
+    public BlockProduct adding(boolean toTarget) {
         return new BlockProduct(source, weights, target, factor, summand, toTarget);
     }
 
     /** Makes the kernel, within {@link OneDnnContext#make}. */
-    Kernel kernel(OneDnnContext context, String what) {
+    public Kernel kernel(OneDnnContext context, String what) {
         long[] shape = source.shape();
         return Work.ofProducts(target.length() * shape[shape.length - 1]).withItsThreads(() -> {
             post_ops after = new post_ops();

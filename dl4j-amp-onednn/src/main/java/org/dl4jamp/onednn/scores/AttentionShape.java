@@ -1,4 +1,4 @@
-package org.dl4jamp.onednn.attention;
+package org.dl4jamp.onednn.scores;
 
 import org.nd4j.linalg.api.buffer.DataType;
 
@@ -15,7 +15,7 @@ import org.nd4j.linalg.api.buffer.DataType;
  * @param ofKeys the distances within keys or values, and within their gradients
  * @param ofOutput the distances within the output, and within its gradient
  */
-record AttentionShape(
+public record AttentionShape(
         DataType type,
         DataType gradientType,
         double gradientFactor,
@@ -29,9 +29,9 @@ record AttentionShape(
         Strides ofOutput) {
 
     /** The distances between two rows of an example, and between the first rows of two examples. */
-    record Strides(long row, long example) {
+    public record Strides(long row, long example) {
         /** Returns those of rows that follow each other, and of examples that follow each other. */
-        static Strides dense(long row, long rows) {
+        public static Strides dense(long row, long rows) {
             return new Strides(row, row * rows);
         }
     }

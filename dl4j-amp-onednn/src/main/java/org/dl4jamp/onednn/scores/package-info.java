@@ -1,0 +1,8 @@
+/**
+ * Scaled dot products: queries, keys and values of several heads come in; the sum of the values, weighted by a softmax
+ * of scores, goes out, or the gradients of all three. Scores and softmax are FP32, a block of rows at a time. Begin
+ * reading with {@link org.dl4jamp.onednn.scores.ScaledDotProduct}.
+ *
+ * <p>Internal: it may change with any version.
+ */
+package org.dl4jamp.onednn.scores;
