@@ -5,7 +5,6 @@ import static org.dl4jamp.onednn.attention.AttentionForm.QUERIES;
 import static org.dl4jamp.onednn.attention.AttentionForm.VALUES;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.bytedeco.dnnl.binary;
@@ -296,10 +295,5 @@ final class AttentionKernels implements AutoCloseable {
         attention.close();
         maskQueries.close();
         sums.stream().filter(sum -> sum != null).forEach(Combination::close);
-    }
-
-    @Override
-    public String toString() {
-        return attention.blocks() + " blocks of scores for inputs of " + Arrays.toString(lengths) + " time steps";
     }
 }

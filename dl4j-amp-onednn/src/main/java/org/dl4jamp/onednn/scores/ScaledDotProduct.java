@@ -53,10 +53,6 @@ public final class ScaledDotProduct implements AutoCloseable {
         this.memory = new BlockMemory(context.staging(), shape, largest);
     }
 
-    public int blocks() {
-        return blocks.size();
-    }
-
     /**
      * Returns the blocks of a pass. With a mask each has a single example: oneDNN 3.11 adds the summands of several
      * examples to other rows, if there are few.

@@ -50,8 +50,10 @@ record ScoreBlock(long example, long head, long row, Size size) {
     }
 
     /**
-     * Returns whether a block may have several examples. oneDNN 3.11 mistakes the strides of small products along both
-     * examples and heads, and those of matrices of a single row or column.
+     * Returns whether a block may have several examples.
+     *
+     * <p>Small products of several heads of several examples are wrong in oneDNN 3.11, and so are some of single rows
+     * or columns.
      */
     private static boolean takesExamples(AttentionShape shape) {
         return shape.heads() == 1 && shape.headSize() > 1 && shape.keys() > 1 && shape.queries() > 1;
