@@ -5,6 +5,7 @@ import static org.dl4jamp.onednn.attention.AttentionForm.QUERIES;
 
 import java.util.List;
 import java.util.stream.IntStream;
+import org.dl4jamp.dl4j.ExternalErrors;
 import org.dl4jamp.onednn.scores.AttentionShape;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -45,7 +46,7 @@ final class AttentionSizes {
         return new AttentionShape(
                 type,
                 gradientType,
-                form.projects() ? 1 : ErrorFactor.value(),
+                form.projects() ? 1 : ExternalErrors.factor(),
                 minibatch,
                 form.projects() ? form.heads() : 1,
                 form.projects() ? form.headSize() : width,
@@ -61,7 +62,7 @@ final class AttentionSizes {
         return new Projection.Sizes(
                 type,
                 type,
-                ErrorFactor.value(),
+                ExternalErrors.factor(),
                 minibatch * lengths[form.source(QUERIES)],
                 width,
                 outputs,

@@ -5,6 +5,7 @@ import static org.dl4jamp.onednn.attention.RecurrentAttentionKernels.run;
 import org.deeplearning4j.nn.conf.layers.RecurrentAttentionLayer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.dl4j.ExternalErrors;
 import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.memory.Slab;
@@ -195,8 +196,7 @@ final class RecurrentAttentionPass {
         takeWeights();
         INDArray x = byExample(input, memory);
         INDArray mask = mask(memory);
-        INDArray error = timeFirst(epsilon, DataType.FLOAT, memory);
-        error.muli(ErrorFactor.value());
+        INDArray error = timeFirst(epsilon, DataType.FLOAT, memory).muli(ExternalErrors.factor());
         INDArray slopes = memory.create(DataType.FLOAT, all).assign(1);
         primitives.function.backward(
                 Slab.of(primitives.function.needsArguments() ? trace.sums() : trace.values()),

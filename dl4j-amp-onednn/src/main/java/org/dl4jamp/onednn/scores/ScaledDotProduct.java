@@ -13,10 +13,7 @@ import org.dl4jamp.onednn.primitive.Work;
  * Scores are made block by block, for the forward and for the backward pass.
  */
 public final class ScaledDotProduct implements AutoCloseable {
-    /**
-     * The scores of a block, which with their gradient are soon as large as the second cache of a core. Twice and half
-     * as many take as long, eight times as many a quarter longer.
-     */
+    /** The scores of a block, which with their gradient are soon as large as the second cache of a core. */
     public static final long SCORES = 1L << 20;
 
     private final OneDnnContext context;

@@ -10,6 +10,7 @@ import org.deeplearning4j.exception.DL4JInvalidInputException;
 import org.deeplearning4j.nn.conf.layers.LearnedSelfAttentionLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.SingleLayer;
+import org.dl4jamp.dl4j.ExternalErrors;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.onednn.Agreement;
@@ -111,7 +112,7 @@ class LearnedSelfAttentionTwinTest {
                 less[i] -= 1e-5;
                 double slope =
                         (formula(projects, more, x, mask, epsilon) - formula(projects, less, x, mask, epsilon)) / 2e-5;
-                gradients.putScalar(i, ErrorFactor.value() * slope);
+                gradients.putScalar(i, ExternalErrors.factor() * slope);
             }
             for (DataType type : Types.here()) {
                 double bound = 3 * Agreement.rounding(type) + 1e-5;
@@ -139,7 +140,7 @@ class LearnedSelfAttentionTwinTest {
                         double slope =
                                 (formula(projects, p, more, mask, epsilon) - formula(projects, p, less, mask, epsilon))
                                         / 2e-5;
-                        slopes.putScalar(i, ErrorFactor.value() * slope);
+                        slopes.putScalar(i, ExternalErrors.factor() * slope);
                     }
                     Agreement.assertWithin(type + " input", slopes, next, bound);
                 }
