@@ -150,7 +150,7 @@ public final class WatchedWeights implements Twin.Weights {
                     || (!parameters.wasClosed()
                             && now.length() == parameters.length()
                             && now.offset() == parameters.offset()
-                            && now.data().address() == parameters.data().address());
+                            && now.data().platformAddress() == parameters.data().platformAddress());
         }
 
         private long[] positions() {

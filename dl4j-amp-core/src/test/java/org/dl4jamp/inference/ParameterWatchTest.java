@@ -29,7 +29,7 @@ class ParameterWatchTest {
     }
 
     private static ParameterWatch watch(Layer layer) {
-        ParameterWatch watch = new ParameterWatch(layer, true);
+        ParameterWatch watch = new ParameterWatch(layer, Nd4j.getEnvironment().isCPU());
         watch.remember();
         return watch;
     }
