@@ -4,9 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
@@ -15,6 +17,8 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.updater.BaseMultiLayerUpdater;
 import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.engine.nd4j.Nd4jEngine;
+import org.dl4jamp.precision.Precision;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
@@ -26,6 +30,12 @@ final class Comparison {
     private static final long SEED = 99;
 
     private Comparison() {}
+
+    /** Aborts a test where ND4J's CUDA backend can't compute in BFLOAT16. */
+    static void assumeBfloat16() {
+        Optional<String> reason = new Nd4jEngine().cannot(Precision.BFLOAT16);
+        assumeTrue(reason.isEmpty(), () -> reason.orElseThrow());
+    }
 
     /**
      * The limits for the difference of mixed precision.

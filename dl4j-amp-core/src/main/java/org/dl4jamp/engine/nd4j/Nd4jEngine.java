@@ -12,6 +12,7 @@ import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.Engines;
 import org.dl4jamp.precision.Precision;
+import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /** The portable engine: HALF and BFLOAT16 wherever ND4J runs. */
@@ -28,7 +29,17 @@ public final class Nd4jEngine implements ComputeEngine {
 
     @Override
     public Optional<String> cannot(Precision precision) {
-        return Optional.empty();
+        return precision == Precision.BFLOAT16 && onCuda() && !Bfloat16OnCuda.IS_RIGHT
+                ? Optional.of("ND4J's CUDA backend multiplies BFLOAT16 arrays by a number, or adds one, wrongly on this"
+                        + " GPU; HALF is right there")
+                : Optional.empty();
+    }
+
+    /** The result of the check on this process's GPU. */
+    private static final class Bfloat16OnCuda {
+        static final boolean IS_RIGHT = Bfloat16Check.isRight(INDArray::mul, INDArray::add);
+
+        private Bfloat16OnCuda() {}
     }
 
     @Override
