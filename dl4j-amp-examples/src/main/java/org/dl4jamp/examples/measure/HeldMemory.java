@@ -1,20 +1,25 @@
 package org.dl4jamp.examples.measure;
 
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
+import org.nd4j.linalg.api.environment.Nd4jEnvironment;
 import org.nd4j.linalg.api.memory.AllocationsTracker;
 import org.nd4j.linalg.api.memory.enums.AllocationKind;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
  * The bytes that ND4J holds, in workspaces and outside, on the device of the calling thread. That is host memory with
- * the CPU backend, device memory with the CUDA backend. A baseline is subtracted: memory from before isn't part of a
- * training.
+ * the CPU backend. With CUDA it's all memory of the GPU that is in use, by other programs, too: ND4J counts hardly
+ * anything there. A baseline is subtracted: memory from before isn't part of a training.
  *
- * <p>Arrays outside workspaces are counted by libnd4j's own counter, workspaces by their size. Arrays that spill out of
- * a workspace before it has its final size aren't counted. After the first iterations nothing spills.
+ * <p>With the CPU backend, arrays outside workspaces are counted by libnd4j's own counter, workspaces by their size.
+ * Arrays that spill out of a workspace before it has its final size aren't counted. After the first iterations nothing
+ * spills.
  */
 public final class HeldMemory {
     private static final long SAMPLE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
@@ -82,8 +87,18 @@ public final class HeldMemory {
 
     /** Returns the bytes that ND4J holds on a device. */
     static long held(int device) {
-        return Nd4j.getEnvironment().getDeviceCouner(device)
-                + AllocationsTracker.getInstance().bytesOnDevice(AllocationKind.WORKSPACE, device);
+        return Nd4j.getEnvironment().isCPU()
+                ? Nd4j.getEnvironment().getDeviceCouner(device)
+                        + AllocationsTracker.getInstance().bytesOnDevice(AllocationKind.WORKSPACE, device)
+                : givenOut(Nd4j.getExecutioner().getEnvironmentInformation(), device);
+    }
+
+    /** Returns the used memory of a GPU, by what ND4J's CUDA backend tells of its environment. */
+    static long givenOut(Properties environment, int device) {
+        var devices = (List<?>) environment.get(Nd4jEnvironment.CUDA_DEVICE_INFORMATION_KEY);
+        var one = (Map<?, ?>) devices.get(device);
+        return ((Number) one.get(Nd4jEnvironment.CUDA_TOTAL_MEMORY_KEY)).longValue()
+                - ((Number) one.get(Nd4jEnvironment.CUDA_FREE_MEMORY_KEY)).longValue();
     }
 
     /** Collects garbage and waits until ND4J has freed the collected arrays, in threads of its own. */
