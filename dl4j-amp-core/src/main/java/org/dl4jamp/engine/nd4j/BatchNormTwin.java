@@ -10,12 +10,8 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
-import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.api.ops.impl.broadcast.BroadcastAddOp;
-import org.nd4j.linalg.api.ops.impl.broadcast.BroadcastDivOp;
-import org.nd4j.linalg.api.ops.impl.broadcast.BroadcastMulOp;
-import org.nd4j.linalg.api.ops.impl.broadcast.BroadcastSubOp;
+import org.nd4j.linalg.api.shape.Shape;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.ops.transforms.Transforms;
 
@@ -51,43 +47,59 @@ final class BatchNormTwin extends BatchNormalization {
                     "input.size(" + channelAxis + ") is " + x.size(channelAxis) + " but batch normalization "
                             + layerId() + " was made for " + layerConf().getNOut());
         }
-        INDArray normalized = workspaceMgr.createUninitialized(ArrayType.ACTIVATIONS, x.dataType(), x.shape(), 'c');
+        Channels channels = Channels.of(x, channelAxis);
+        INDArray result = workspaceMgr.createUninitialized(ArrayType.ACTIVATIONS, x.dataType(), x.shape(), 'c');
+        INDArray rows = channels.matrix(result);
+        INDArray given = channels.matrix(contiguous(x, ArrayType.FF_WORKING_MEM, workspaceMgr));
         ofMinibatch = training == TrainingMode.TRAIN;
         if (ofMinibatch) {
-            measure(x, channelAxis);
-            normalize(x, mean, deviation, channelAxis, normalized);
+            centre(channels, given, rows);
+            measureSpread(channels, rows);
         } else {
-            normalize(x, runningMean(), runningDeviation(), channelAxis, normalized);
+            channels.subtract(given, runningMean(), rows);
         }
+        INDArray spread =
+                ofMinibatch ? deviation : runningDeviation().reshape(layerConf().getNOut());
+        channels.multiply(rows, scale(spread));
         if (layerConf().isLockGammaBeta()) {
-            return normalized.muli(layerConf().getGamma()).addi(layerConf().getBeta());
+            return result.addi(layerConf().getBeta());
         }
-        Nd4j.getExecutioner().exec(new BroadcastMulOp(normalized, gamma(), normalized, channelAxis));
-        Nd4j.getExecutioner()
-                .exec(new BroadcastAddOp(
-                        normalized, getParam(BatchNormalizationParamInitializer.BETA), normalized, channelAxis));
-        return normalized;
+        channels.add(rows, getParam(BatchNormalizationParamInitializer.BETA));
+        return result;
     }
 
-    private void measure(INDArray x, int channelAxis) {
+    /** Subtracts the mean of the minibatch, which it remembers. */
+    private void centre(Channels channels, INDArray given, INDArray result) {
         if (mean == null) {
-            long channels = x.size(channelAxis);
-            try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-                mean = Nd4j.createUninitialized(DataType.FLOAT, channels);
-                variance = Nd4j.createUninitialized(DataType.FLOAT, channels);
-                deviation = Nd4j.createUninitialized(DataType.FLOAT, channels);
-            }
+            mean = Nd4jSession.uninitialized(DataType.FLOAT, layerConf().getNOut());
+            variance = Nd4jSession.uninitialized(DataType.FLOAT, layerConf().getNOut());
+            deviation = Nd4jSession.uninitialized(DataType.FLOAT, layerConf().getNOut());
         }
-        int[] others = otherAxes(x.rank(), channelAxis);
-        mean.assign(x.mean(others));
-        variance.assign(x.var(false, others));
+        mean.assign(channels.sum(given)).divi(channels.count());
+        channels.subtract(given, mean, result);
+    }
+
+    /** Remembers variance and standard deviation of numbers whose mean was subtracted. */
+    private void measureSpread(Channels channels, INDArray centred) {
+        variance.assign(channels.squares(centred)).divi(channels.count());
         deviation.assign(variance).addi(layerConf().getEps());
         Transforms.sqrt(deviation, false);
     }
 
-    private static void normalize(INDArray x, INDArray mean, INDArray deviation, int channelAxis, INDArray result) {
-        Nd4j.getExecutioner().exec(new BroadcastSubOp(x, mean, result, channelAxis));
-        Nd4j.getExecutioner().exec(new BroadcastDivOp(result, deviation, result, channelAxis));
+    /** Returns gamma / deviation, a new array {@code [channels]}. */
+    private INDArray scale(INDArray spread) {
+        return layerConf().isLockGammaBeta()
+                ? spread.rdiv(layerConf().getGamma())
+                : gamma().reshape(spread.shape()).div(spread);
+    }
+
+    /** Returns the array itself if it has no gaps, else a copy. */
+    private static INDArray contiguous(INDArray array, ArrayType place, LayerWorkspaceMgr workspaceMgr) {
+        return Shape.hasDefaultStridesForShape(array)
+                ? array
+                : workspaceMgr
+                        .createUninitialized(place, array.dataType(), array.shape(), 'c')
+                        .assign(array);
     }
 
     private INDArray gamma() {
@@ -119,43 +131,41 @@ final class BatchNormTwin extends BatchNormalization {
         if (epsilon.rank() != 2 && epsilon.rank() != 4) {
             return super.backpropGradient(epsilon, workspaceMgr);
         }
-        int channelAxis = channelAxis(epsilon);
-        int[] others = otherAxes(epsilon.rank(), channelAxis);
-        double count = (double) epsilon.length() / epsilon.size(channelAxis);
-
+        Channels channels = Channels.of(epsilon, channelAxis(epsilon));
+        INDArray errors = channels.matrix(contiguous(epsilon, ArrayType.BP_WORKING_MEM, workspaceMgr));
+        INDArray given = channels.matrix(contiguous(input, ArrayType.BP_WORKING_MEM, workspaceMgr));
+        INDArray next = workspaceMgr.createUninitialized(ArrayType.ACTIVATION_GRAD, dataType, epsilon.shape(), 'c');
+        INDArray rows = channels.matrix(next);
         if (!ofMinibatch) {
             // The running statistics move towards those of the minibatch all the same.
-            measure(input, channelAxis);
+            centre(channels, given, rows);
+            measureSpread(channels, rows);
         }
         INDArray centre = ofMinibatch ? mean : runningMean().reshape(mean.shape());
         INDArray spread = ofMinibatch ? deviation : runningDeviation().reshape(mean.shape());
-        INDArray next = workspaceMgr.createUninitialized(ArrayType.ACTIVATION_GRAD, dataType, epsilon.shape(), 'c');
-        normalize(input, centre, spread, channelAxis, next);
-        INDArray product = workspaceMgr.createUninitialized(ArrayType.BP_WORKING_MEM, dataType, epsilon.shape(), 'c');
-        epsilon.muli(next, product);
-        INDArray gammaGradient = product.sum(others);
-        INDArray betaGradient = epsilon.sum(others);
+        channels.subtract(given, centre, rows);
+        INDArray product = workspaceMgr.createUninitialized(ArrayType.BP_WORKING_MEM, dataType, errors.shape(), 'c');
+        errors.muli(rows, product);
+        INDArray gammaGradient = channels.sum(product).divi(spread);
+        INDArray betaGradient = channels.sum(errors);
 
         Gradient gradient = new DefaultGradient();
-        INDArray scale;
-        if (layerConf().isLockGammaBeta()) {
-            scale = spread.rdiv(layerConf().getGamma());
-        } else {
+        if (!layerConf().isLockGammaBeta()) {
             put(gradient, BatchNormalizationParamInitializer.GAMMA, gammaGradient);
             put(gradient, BatchNormalizationParamInitializer.BETA, betaGradient);
-            scale = gamma().reshape(spread.shape()).div(spread);
         }
         // dL/dx = gamma / deviation * (epsilon - mean(epsilon) - xHat * mean(epsilon * xHat))
-        Nd4j.getExecutioner().exec(new BroadcastMulOp(next, gammaGradient.divi(-count), next, channelAxis));
-        next.addi(epsilon);
-        betaGradient.divi(count);
+        gammaGradient.divi(-channels.count());
+        betaGradient.divi(channels.count());
         if (!ofMinibatch) {
             // DL4J derives the running statistics as if they were the minibatch's; but the numbers' deviations from
             // the running mean don't add up to zero.
             betaGradient.addi(mean.sub(centre).divi(spread).muli(gammaGradient));
         }
-        Nd4j.getExecutioner().exec(new BroadcastSubOp(next, betaGradient, next, channelAxis));
-        Nd4j.getExecutioner().exec(new BroadcastMulOp(next, scale, next, channelAxis));
+        channels.multiply(rows, gammaGradient.divi(spread));
+        rows.addi(errors);
+        channels.subtract(rows, betaGradient, rows);
+        channels.multiply(rows, scale(spread));
         updateRunningStatistics(gradient);
         return new Pair<>(gradient, next);
     }
@@ -191,9 +201,5 @@ final class BatchNormTwin extends BatchNormalization {
 
     private int channelAxis(INDArray array) {
         return array.rank() == 4 && layerConf().getCnn2DFormat() == CNN2DFormat.NHWC ? 3 : 1;
-    }
-
-    private static int[] otherAxes(int rank, int channelAxis) {
-        return rank == 2 ? new int[] {0} : channelAxis == 1 ? new int[] {0, 2, 3} : new int[] {0, 1, 2};
     }
 }

@@ -19,9 +19,10 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * A two-dimensional convolution over HALF weights, from HALF {@code [minibatch, nIn, height, width]} to HALF
- * {@code [minibatch, nOut, height, width]}. The result is a view of memory with channels last, which a 1×1 convolution
- * can take as it is. Products are summed, and bias and activation applied, in FP32; the result is rounded once.
- * Gradients of the parameters are FP32. Patches are copied (im2col) for one slice of the minibatch after the other.
+ * {@code [minibatch, nOut, height, width]}. The result is a view of memory with channels first, before examples, which
+ * a 1×1 convolution can take as it is. Products are summed, and bias and activation applied, in FP32; the result is
+ * rounded once. Gradients of the parameters are FP32. Patches are copied (im2col) for one slice of the minibatch after
+ * the other.
  *
  * <p>DL4J's {@code NHWC} format, weight noise and dropout aren't supported, nor activation functions that don't work
  * element by element.
@@ -63,15 +64,15 @@ final class ConvolutionTwin extends ConvolutionLayer {
             return images.get(interval(from, to));
         }
 
-        /** Of a matrix with some rows for each example. */
+        /** Of a matrix with some columns for each example. */
         INDArray of(INDArray matrix, Im2Col whole) {
-            return matrix.get(interval(from * whole.rowsOfExample(), to * whole.rowsOfExample()), all());
+            return matrix.get(all(), interval(from * whole.placesInExample(), to * whole.placesInExample()));
         }
     }
 
     /** Runs over the minibatch in slices whose patches take bounded memory, which the next slice takes again. */
     private void inSlices(Im2Col whole, WorkingMemory memory, BiConsumer<Slice, WorkingMemory> pass) {
-        long bytesOfExample = whole.rowsOfExample() * whole.columns() * (Short.BYTES + Float.BYTES);
+        long bytesOfExample = whole.placesInExample() * whole.terms() * (Short.BYTES + Float.BYTES);
         long examples = Math.max(1, sliceBytes / bytesOfExample);
         long minibatch = input.size(0);
         WorkingMemory part = memory.ofPart();
@@ -87,41 +88,45 @@ final class ConvolutionTwin extends ConvolutionLayer {
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
         Im2Col whole = patches();
-        long[] shape = {whole.rows(), layerConf().getNOut()};
+        long[] shape = {layerConf().getNOut(), whole.places()};
         INDArray output = workspaceMgr.createUninitialized(ArrayType.ACTIVATIONS, DataType.HALF, shape, 'c');
         inSlices(whole, WorkingMemory.forward(workspaceMgr), (slice, memory) -> {
             INDArray images = slice.of(input);
             INDArray z = beforeActivation(patches(images).of(images, memory), memory);
             slice.of(output, whole).assign(layerConf().getActivationFn().getActivation(z, training));
         });
-        return whole.rowsToImages(output);
+        return whole.images(output);
     }
 
-    /** Returns FLOAT {@code [minibatch * outHeight * outWidth, nOut]}. */
+    /** Returns FLOAT {@code [nOut, minibatch * outHeight * outWidth]}. */
     private INDArray beforeActivation(INDArray patches, WorkingMemory memory) {
-        INDArray weights = weights(patches.size(1));
-        INDArray z = memory.create(DataType.FLOAT, 'c', patches.size(0), weights.size(0));
-        products.multiply(patches, weights.transpose(), z, 0, memory);
+        INDArray weights = weights(patches.size(0));
+        INDArray z = memory.create(DataType.FLOAT, 'c', weights.size(0), patches.size(1));
+        products.multiply(weights, patches, z, 0, memory);
         if (hasBias()) {
-            z.addiRowVector(memory.cast(getParam(ConvolutionParamInitializer.BIAS_KEY), DataType.FLOAT));
+            INDArray bias = memory.cast(getParam(ConvolutionParamInitializer.BIAS_KEY), DataType.FLOAT);
+            z.addiColumnVector(bias.reshape(bias.length(), 1));
         }
         return z;
     }
 
     /** Returns HALF {@code [nOut, nIn * kernelHeight * kernelWidth]}. */
-    private INDArray weights(long columns) {
+    private INDArray weights(long terms) {
         INDArray weights = getParam(ConvolutionParamInitializer.WEIGHT_KEY);
-        return weights.reshape('c', weights.size(0), columns);
+        return weights.reshape('c', weights.size(0), terms);
     }
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
         Im2Col whole = patches();
-        long[] shape = {input.size(0), input.size(2), input.size(3), input.size(1)};
+        long[] shape = {input.size(1), input.size(0), input.size(2), input.size(3)};
         INDArray next = workspaceMgr.createUninitialized(ArrayType.ACTIVATION_GRAD, DataType.HALF, shape, 'c');
+        INDArray images = next.permute(1, 0, 2, 3);
         inSlices(
-                whole, WorkingMemory.backward(workspaceMgr), (slice, memory) -> backward(slice, epsilon, next, memory));
+                whole,
+                WorkingMemory.backward(workspaceMgr),
+                (slice, memory) -> backward(slice, epsilon, slice.of(images), memory));
         Gradient gradient = new DefaultGradient();
         if (hasBias()) {
             gradient.setGradientFor(
@@ -129,43 +134,64 @@ final class ConvolutionTwin extends ConvolutionLayer {
         }
         gradient.setGradientFor(
                 ConvolutionParamInitializer.WEIGHT_KEY, gradientViews.get(ConvolutionParamInitializer.WEIGHT_KEY), 'c');
-        return new Pair<>(gradient, next.permute(0, 3, 1, 2));
+        return new Pair<>(gradient, images);
     }
 
     /**
      * Runs the backward pass of a slice; gradients of parameters add up. That of the input goes to {@code next},
-     * {@code [minibatch, height, width, nIn]}.
+     * {@code [minibatch, nIn, height, width]}.
      */
     private void backward(Slice slice, INDArray epsilon, INDArray next, WorkingMemory memory) {
         INDArray images = slice.of(input);
         Im2Col patches = patches(images);
         INDArray inputPatches = patches.of(images, memory);
-        INDArray delta = patches.imagesToRows(slice.of(epsilon), memory);
-        if (!(layerConf().getActivationFn() instanceof ActivationIdentity)) {
-            delta = layerConf()
-                    .getActivationFn()
-                    .backprop(beforeActivation(inputPatches, memory), delta)
-                    .getFirst();
-        }
-        if (hasBias()) {
-            INDArray biasGradient = gradientViews.get(ConvolutionParamInitializer.BIAS_KEY);
-            if (slice.isFirst()) {
-                delta.sum(biasGradient, 0);
-            } else {
-                biasGradient.addi(delta.sum(0).reshape(biasGradient.shape()));
-            }
-        }
-        INDArray rounded = memory.cast(delta, DataType.HALF);
+        INDArray rounded = roundedDelta(slice, epsilon, inputPatches, memory);
         products.multiply(
-                rounded.transpose(),
-                inputPatches,
+                rounded,
+                inputPatches.transpose(),
                 gradientViews
                         .get(ConvolutionParamInitializer.WEIGHT_KEY)
-                        .reshape('c', rounded.size(1), patches.columns()),
+                        .reshape('c', rounded.size(0), patches.terms()),
                 slice.isFirst() ? 0 : 1,
                 memory);
-        INDArray patchGradients = memory.create(DataType.FLOAT, 'c', patches.rows(), patches.columns());
-        products.multiply(rounded, weights(patches.columns()), patchGradients, 0, memory);
-        slice.of(next).assign(patches.sum(patchGradients, memory));
+        INDArray patchGradients = memory.create(DataType.FLOAT, 'c', patches.terms(), patches.places());
+        products.multiply(weights(patches.terms()).transpose(), rounded, patchGradients, 0, memory);
+        next.assign(patches.sum(patchGradients, memory));
+    }
+
+    /**
+     * Returns the gradient before the activation function, rounded: HALF {@code [nOut, minibatch * outHeight *
+     * outWidth]}. Adds up the bias' gradient.
+     */
+    private INDArray roundedDelta(Slice slice, INDArray epsilon, INDArray inputPatches, WorkingMemory memory) {
+        if (layerConf().getActivationFn() instanceof ActivationIdentity) {
+            INDArray delta = Im2Col.rows(slice.of(epsilon), DataType.HALF, memory);
+            if (hasBias()) {
+                // A sum of HALF numbers by ND4J would be HALF.
+                INDArray ones = memory.create(DataType.HALF, 'c', delta.size(1), 1);
+                products.multiply(delta, ones.assign(1), biasGradient(), slice.isFirst() ? 0 : 1, memory);
+            }
+            return delta;
+        }
+        INDArray delta = layerConf()
+                .getActivationFn()
+                .backprop(
+                        beforeActivation(inputPatches, memory), Im2Col.rows(slice.of(epsilon), DataType.FLOAT, memory))
+                .getFirst();
+        if (hasBias()) {
+            INDArray ofSlice = delta.sum(true, 1);
+            if (slice.isFirst()) {
+                biasGradient().assign(ofSlice);
+            } else {
+                biasGradient().addi(ofSlice);
+            }
+        }
+        return memory.cast(delta, DataType.HALF);
+    }
+
+    /** Returns FLOAT {@code [nOut, 1]}. */
+    private INDArray biasGradient() {
+        INDArray view = gradientViews.get(ConvolutionParamInitializer.BIAS_KEY);
+        return view.reshape('c', view.length(), 1);
     }
 }

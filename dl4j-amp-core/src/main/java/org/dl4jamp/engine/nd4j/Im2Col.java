@@ -10,8 +10,9 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.convolution.Convolution;
 
 /**
- * The im2col matrix of a convolution, with a row for each place of the kernel: {@code [minibatch * outHeight *
- * outWidth, channels * kernelHeight * kernelWidth]}. With it a convolution is a matrix product.
+ * The im2col matrix of a convolution, with a column for each place of the kernel: {@code [channels * kernelHeight *
+ * kernelWidth, minibatch * outHeight * outWidth]}. With it a convolution is a matrix product. Neighbours in an image
+ * are neighbours in memory, which is what GPUs want.
  */
 final class Im2Col {
     private final long minibatch;
@@ -48,26 +49,24 @@ final class Im2Col {
                 : given;
     }
 
-    long rows() {
-        return minibatch * outHeight * outWidth;
+    /** Returns how often the kernel is applied, in all examples together. */
+    long places() {
+        return minibatch * placesInExample();
     }
 
-    long rowsOfExample() {
+    long placesInExample() {
         return (long) outHeight * outWidth;
     }
 
-    long columns() {
+    /** Returns the length of a patch. */
+    long terms() {
         return channels * kernel[0] * kernel[1];
     }
 
-    /** Returns the patches, HALF {@code [rows, columns]}, of HALF {@code [minibatch, channels, height, width]}. */
+    /** Returns the patches, HALF {@code [terms, places]}, of HALF {@code [minibatch, channels, height, width]}. */
     INDArray of(INDArray image, WorkingMemory memory) {
         if (areSinglePixels()) {
-            INDArray channelsLast = image.permute(0, 2, 3, 1);
-            INDArray contiguous = isContiguous(channelsLast)
-                    ? channelsLast
-                    : memory.create(DataType.HALF, 'c', channelsLast.shape()).assign(channelsLast);
-            return contiguous.reshape('c', rows(), columns());
+            return rows(image, DataType.HALF, memory);
         }
         INDArray patches = memory.create(DataType.HALF, 'c', shape());
         Convolution.im2col(
@@ -82,21 +81,21 @@ final class Im2Col {
                 dilation[1],
                 same,
                 asImageOperationsWant(patches));
-        return patches.reshape('c', rows(), columns());
+        return patches.reshape('c', terms(), places());
     }
 
     /**
-     * Adds FLOAT patches {@code [rows, columns]}, which are contiguous, up where they overlap: FLOAT {@code [minibatch,
-     * height, width, channels]}.
+     * Adds FLOAT patches {@code [terms, places]}, which are contiguous, up where they overlap: FLOAT {@code [minibatch,
+     * channels, height, width]}, a view.
      */
     INDArray sum(INDArray patches, WorkingMemory memory) {
         if (areSinglePixels()) {
-            return patches.reshape('c', minibatch, height, width, channels);
+            return images(patches, height, width);
         }
-        INDArray sum = memory.create(DataType.FLOAT, 'c', minibatch, height, width, channels);
+        INDArray sum = memory.create(DataType.FLOAT, 'c', minibatch, channels, height, width);
         Convolution.col2im(
                 asImageOperationsWant(patches.reshape('c', shape())),
-                sum.permute(0, 3, 1, 2),
+                sum,
                 stride[0],
                 stride[1],
                 padding[0],
@@ -108,17 +107,25 @@ final class Im2Col {
         return sum;
     }
 
-    /** Splits the rows of a matrix: {@code [minibatch, size, outHeight, outWidth]}, a view. */
-    INDArray rowsToImages(INDArray matrix) {
-        return matrix.reshape('c', minibatch, outHeight, outWidth, matrix.size(1))
-                .permute(0, 3, 1, 2);
+    /** Splits the columns of a matrix: {@code [minibatch, size, outHeight, outWidth]}, a view. */
+    INDArray images(INDArray matrix) {
+        return images(matrix, outHeight, outWidth);
     }
 
-    /** Copies images {@code [minibatch, size, outHeight, outWidth]} into the rows of a FLOAT matrix. */
-    INDArray imagesToRows(INDArray images, WorkingMemory memory) {
-        return memory.create(DataType.FLOAT, 'c', minibatch, outHeight, outWidth, images.size(1))
-                .assign(images.permute(0, 2, 3, 1))
-                .reshape('c', rows(), images.size(1));
+    private INDArray images(INDArray matrix, int height, int width) {
+        return matrix.reshape('c', matrix.size(0), minibatch, height, width).permute(1, 0, 2, 3);
+    }
+
+    /**
+     * Returns images {@code [minibatch, size, height, width]} as a matrix with a row for each channel: a view if they
+     * are contiguous that way and have the type, else a copy.
+     */
+    static INDArray rows(INDArray images, DataType type, WorkingMemory memory) {
+        INDArray channelsFirst = images.permute(1, 0, 2, 3);
+        INDArray contiguous = images.dataType() == type && isContiguous(channelsFirst)
+                ? channelsFirst
+                : memory.create(type, 'c', channelsFirst.shape()).assign(channelsFirst);
+        return contiguous.reshape('c', images.size(1), images.length() / images.size(1));
     }
 
     private boolean areSinglePixels() {
@@ -128,12 +135,12 @@ final class Im2Col {
     }
 
     private long[] shape() {
-        return new long[] {minibatch, outHeight, outWidth, channels, kernel[0], kernel[1]};
+        return new long[] {channels, kernel[0], kernel[1], minibatch, outHeight, outWidth};
     }
 
     /** {@code [minibatch, channels, kernelHeight, kernelWidth, outHeight, outWidth]}. */
     private static INDArray asImageOperationsWant(INDArray patches) {
-        return patches.permute(0, 3, 4, 5, 1, 2);
+        return patches.permute(3, 0, 1, 2, 4, 5);
     }
 
     private static boolean isContiguous(INDArray array) {

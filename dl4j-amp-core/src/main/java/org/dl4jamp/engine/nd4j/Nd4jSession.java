@@ -8,6 +8,7 @@ import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.CacheMode;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.dropout.IDropout;
+import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.Convolution2D;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
@@ -33,6 +34,7 @@ import org.dl4jamp.twin.Twin.Retention;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.activations.impl.ActivationHardSigmoid;
 import org.nd4j.linalg.activations.impl.ActivationIdentity;
+import org.nd4j.linalg.activations.impl.ActivationReLU;
 import org.nd4j.linalg.activations.impl.ActivationSigmoid;
 import org.nd4j.linalg.activations.impl.ActivationSoftmax;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -117,6 +119,11 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
             var kept = rounds ? weights : Twin.Weights.MASTER;
             return new Twin(compute, DataType.HALF, true, retention, dropout, kept);
         }
+        if (request.precision() == Precision.HALF && halfProducts.isPresent() && isExactInHalf(conf.getLayer())) {
+            var compute = counted(
+                    master, layer.instantiate(conf, new ArrayList<>(), master.getIndex(), null, false, DataType.HALF));
+            return new Twin(compute, DataType.HALF, false, retention, dropout, Twin.Weights.MASTER);
+        }
         if (!request.precision().isHalf() || master.numParams() == 0) {
             boolean asItIs = dropout == null && layer.getClass() != BatchNormalization.class;
             var compute = asItIs ? master : inFloat(master, conf, master.params());
@@ -148,6 +155,14 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
                 || type == LearnedSelfAttentionLayer.class
                 || (type == LSTM.class
                         && GATES.contains(((LSTM) layer).getGateActivationFn().getClass()));
+    }
+
+    /** Returns whether a layer without parameters hands on, or drops, each number as it is: it needs no casts. */
+    private static boolean isExactInHalf(org.deeplearning4j.nn.conf.layers.Layer layer) {
+        return layer.getClass() == ActivationLayer.class
+                && layer.getIDropout() == null
+                && ((ActivationLayer) layer).getActivationFn() instanceof ActivationReLU relu
+                && relu.equals(new ActivationReLU());
     }
 
     private static Layer halfTwin(NeuralNetConfiguration conf, Products products) {
