@@ -24,6 +24,7 @@ import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
+import org.deeplearning4j.nn.conf.layers.RecurrentAttentionLayer;
 import org.deeplearning4j.nn.conf.layers.Subsampling1DLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
@@ -103,9 +104,13 @@ class ReasonsTest {
                                 "activation function " + Activation.RRELU.getActivationFunction()
                                         + " in recurrent layers"),
                         both(
-                                lstm().gateActivationFunction(Activation.SOFTMAX)
+                                new RecurrentAttentionLayer.Builder()
+                                        .nIn(4)
+                                        .nOut(4)
+                                        .nHeads(1)
+                                        .activation(Activation.SWISH)
                                         .build(),
-                                "activation function softmax in recurrent layers"),
+                                "activation function SWISH in recurrent attention"),
                         both(
                                 new LastTimeStep(
                                         lstm().weightNoise(new DropConnect(0.5)).build()),
@@ -204,6 +209,7 @@ class ReasonsTest {
             new TimeDistributed(dense().build()),
             new MaskZeroLayer(lstm().dataFormat(RNNFormat.NWC).build(), 0),
             lstm().build(),
+            lstm().gateActivationFunction(Activation.SOFTMAX).build(),
             new BatchNormalization(),
             new OutputLayer.Builder().nOut(4).build(),
             embedding(new EmbeddingLayer.Builder()),

@@ -34,7 +34,7 @@ public final class Types {
     }
 
     /** The same, as what a network is enabled with. */
-    static List<Precision> precisions() {
+    public static List<Precision> precisions() {
         return here().stream().map(Types::precision).toList();
     }
 

@@ -60,11 +60,34 @@ final class Functions {
     }
 
     static IActivation bounded(Draw draw) {
+        if (draw.chance(0.1)) {
+            return Activation.SOFTMAX.getActivationFunction();
+        }
+        if (draw.chance(0.1)) {
+            return new UsersFunctions.Scaled(draw.real(0.5, 1.5), draw.real(0.5, 1.5));
+        }
         return draw.of(Activation.TANH, Activation.TANH, Activation.SIGMOID, Activation.SOFTSIGN, Activation.HARDTANH)
                 .getActivationFunction();
     }
 
+    /** Returns a function of recurrent attention that has no jump in its slope. */
+    static Activation ofAttention(Draw draw) {
+        return draw.of(
+                Activation.TANH,
+                Activation.TANH,
+                Activation.SIGMOID,
+                Activation.IDENTITY,
+                Activation.SOFTMAX,
+                Activation.SOFTSIGN,
+                Activation.SOFTPLUS,
+                Activation.ELU,
+                Activation.GELU);
+    }
+
     static IActivation gate(Draw draw) {
+        if (draw.chance(0.05)) {
+            return Activation.SOFTMAX.getActivationFunction();
+        }
         return draw.of(Activation.SIGMOID, Activation.SIGMOID, Activation.HARDSIGMOID)
                 .getActivationFunction();
     }

@@ -190,9 +190,16 @@ final class LayersOfSequences {
     }
 
     private static RecurrentAttentionLayer recurrentAttention(Draw draw, InputType type) {
+        // Without projections DL4J throws for one example of one channel.
+        boolean project = size(type) == 1 || draw.chance(0.6);
         RecurrentAttentionLayer.Builder builder = new RecurrentAttentionLayer.Builder();
-        builder.nIn(size(type)).nHeads(1).headSize(2).nOut(draw.between(2, 4)).projectInput(true);
-        return builder.activation(Activation.TANH).build();
+        builder.nIn(size(type)).projectInput(project).hasBias(draw.chance(0.8));
+        if (project) {
+            builder.nHeads(draw.between(1, 2)).headSize(2).nOut(draw.between(2, 4));
+        } else {
+            builder.nHeads(1).nOut(size(type));
+        }
+        return builder.activation(Functions.ofAttention(draw)).build();
     }
 
     private static LocallyConnected1D locallyConnected(Draw draw, InputType type) {

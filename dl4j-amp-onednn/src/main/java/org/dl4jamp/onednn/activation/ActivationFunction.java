@@ -34,11 +34,6 @@ public final class ActivationFunction implements AutoCloseable {
         this.whole = WholeArrayFunction.isOne(activation) ? new WholeArrayFunction(context, activation) : null;
     }
 
-    /** Returns whether a function is one of ND4J's that make each value of one sum, without random numbers. */
-    public static boolean isElementWise(IActivation activation) {
-        return !WholeArrayFunction.isOne(activation);
-    }
-
     /** Returns oneDNN's counterpart; null if there is none. */
     public Eltwise eltwise() {
         return eltwise;

@@ -1,5 +1,6 @@
 package org.dl4jamp.onednn.activation;
 
+import java.util.Optional;
 import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.memory.Slab;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
@@ -10,8 +11,25 @@ import org.nd4j.linalg.activations.IActivation;
  * them at once.
  */
 public interface CellFunction extends AutoCloseable {
-    /** Returns oneDNN's, if it has the function and computes the derivative from the value; else ND4J's. */
+    /**
+     * Returns oneDNN's, if it has the function and computes the derivative from the value; else that of the function's
+     * own class.
+     */
     static CellFunction of(IActivation activation, OneDnnContext context, String layer, SequenceShape shape) {
+        return WholeArrayFunction.isOne(activation)
+                ? new StepwiseFunction(activation, shape, false)
+                : elementWise(activation, context, layer, shape);
+    }
+
+    /** Returns the function of an LSTM's gates. */
+    static CellFunction ofGates(IActivation activation, OneDnnContext context, String layer, SequenceShape shape) {
+        return WholeArrayFunction.isOne(activation)
+                ? StepwiseFunction.ofGates(activation, shape)
+                : elementWise(activation, context, layer, shape);
+    }
+
+    private static CellFunction elementWise(
+            IActivation activation, OneDnnContext context, String layer, SequenceShape shape) {
         return EltwiseFunction.algorithm(activation)
                 .<CellFunction>map(eltwise -> EltwiseFunction.make(context, layer, eltwise, shape))
                 .orElseGet(() -> new Nd4jFunction(activation, shape));
@@ -22,6 +40,22 @@ public interface CellFunction extends AutoCloseable {
 
     /** Computes the values at one time step, which may overwrite the arguments. */
     void forward(Slab arguments, Slab values, boolean training);
+
+    /** Computes the values of an LSTM's memory cells at one time step. */
+    default void forwardOfMemory(Slab memories, Slab values, boolean training) {
+        forward(memories, values, training);
+    }
+
+    /**
+     * Returns the derivative by time steps, for a function whose values depend on several arguments; else empty, and
+     * the derivative is one factor for each value.
+     *
+     * @param arguments at all time steps
+     * @param values at all time steps
+     */
+    default Optional<StepDerivative> derivative(Slab arguments, Slab values) {
+        return Optional.empty();
+    }
 
     /** Computes the values at all time steps, which may overwrite the arguments. */
     void forwardAll(Slab arguments, Slab values, boolean training);

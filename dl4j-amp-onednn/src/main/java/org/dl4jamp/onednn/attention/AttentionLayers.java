@@ -16,12 +16,25 @@ import org.dl4jamp.onednn.twin.LayerKernels;
 import org.dl4jamp.onednn.vertex.VertexTwin;
 import org.dl4jamp.precision.Precision;
 import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.activations.IActivation;
+import org.nd4j.linalg.activations.impl.ActivationLReLU;
 
 /** Layers of attention, and the vertex. */
 public final class AttentionLayers {
-    /** Those of which SameDiff's operation is the same function as ND4J's activation function. */
-    private static final Set<Activation> RECURRENT_FUNCTIONS =
-            EnumSet.of(Activation.TANH, Activation.SIGMOID, Activation.RELU, Activation.IDENTITY);
+    /** Those that SameDiff has: with others DL4J throws. */
+    private static final Set<Activation> RECURRENT_FUNCTIONS = EnumSet.of(
+            Activation.CUBE,
+            Activation.ELU,
+            Activation.GELU,
+            Activation.HARDTANH,
+            Activation.IDENTITY,
+            Activation.LEAKYRELU,
+            Activation.RELU,
+            Activation.SIGMOID,
+            Activation.SOFTMAX,
+            Activation.SOFTPLUS,
+            Activation.SOFTSIGN,
+            Activation.TANH);
 
     private static final List<LayerKernels<?>> KERNELS = List.of(
             new LayerKernels<>(SelfAttentionLayer.class, SelfAttentionTwin::new, false),
@@ -32,12 +45,16 @@ public final class AttentionLayers {
     private AttentionLayers() {}
 
     private static Optional<String> recurrent(RecurrentAttentionLayer layer, Precision precision) {
-        if (!layer.isProjectInput()) {
-            return LayerKernels.because("recurrent attention without projections");
-        }
         return RECURRENT_FUNCTIONS.contains(layer.getActivation())
                 ? LayerKernels.COVERED
                 : LayerKernels.because("activation function " + layer.getActivation() + " in recurrent attention");
+    }
+
+    /** Returns the function that a recurrent layer computes in SameDiff, where a leaky ReLU has no slope to the left. */
+    static IActivation function(RecurrentAttentionLayer layer) {
+        return layer.getActivation() == Activation.LEAKYRELU
+                ? new ActivationLReLU(0)
+                : layer.getActivation().getActivationFunction();
     }
 
     public static List<LayerKernels<?>> kernels() {

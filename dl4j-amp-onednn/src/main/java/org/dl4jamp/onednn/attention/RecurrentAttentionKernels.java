@@ -40,20 +40,20 @@ final class RecurrentAttentionKernels implements AutoCloseable {
      */
     final ScaledDotProduct attentionOfAll;
 
+    /** Null for a layer without projections. */
+    final RecurrentProjection projection;
+    /** The type of the gradients of queries, keys and values: FLOAT if they're added to others as they are. */
+    final DataType gradientType;
+
     final Kernel input;
-    final Kernel keys;
-    final Kernel query;
-    final Kernel attended;
     final Kernel recurrent;
     final Kernel recurrentBackward;
-    final Kernel attendedBackward;
-    final Kernel queryBackward;
     final Kernel inputGradient;
-    final Kernel inputGradientOfKeys;
     final Kernel inputWeights;
     final Kernel biasGradient;
-    final Kernel keyWeights;
-    final List<Kernel> laterWeights = new ArrayList<>();
+    /** The gradient of the recurrent weights, which all time steps but the first have; null if there is one. */
+    final Kernel recurrentWeights;
+
     final Kernel round;
     final INDArray ones;
     private final List<AutoCloseable> kernels = new ArrayList<>();
@@ -81,7 +81,8 @@ final class RecurrentAttentionKernels implements AutoCloseable {
         long rows = shape.rows();
         long nIn = shape.nIn();
         long units = shape.units();
-        width = conf.getNHeads() * conf.getHeadSize();
+        width = RecurrentAttentionWeights.width(conf);
+        gradientType = conf.isProjectInput() ? type : DataType.FLOAT;
         weights.reserve(parameters * type.width());
         round = context.copies()
                 .make(
@@ -90,7 +91,7 @@ final class RecurrentAttentionKernels implements AutoCloseable {
                         Layout.dense(type, parameters).descriptor());
         kernels.add(round);
         steps = TimeStepKernels.make(context, layer, type, shape);
-        function = CellFunction.of(conf.getActivation().getActivationFunction(), context, layer, shape);
+        function = CellFunction.of(AttentionLayers.function(conf), context, layer, shape);
         attention = new ScaledDotProduct(context, layer, attention(conf, type, 1), ScaledDotProduct.SCORES);
         attentionOfAll = shape.steps() == 1
                 ? null
@@ -99,56 +100,42 @@ final class RecurrentAttentionKernels implements AutoCloseable {
 
         Layout x = Layout.dense(type, rows, nIn);
         Layout z = Layout.dense(type, rows, units);
-        Layout keyRows = Layout.dense(type, rows, 2 * width);
         Layout w = Layout.dense(type, nIn, units);
-        Layout ofKeys = Layout.dense(type, 2 * width, nIn);
-        Layout ofQuery = Layout.dense(type, width, units);
-        Layout ofOutput = Layout.dense(type, width, units);
         Layout square = Layout.dense(type, units, units);
         Layout step = Layout.dense(type, minibatch, units);
-        Layout heads = Layout.dense(type, minibatch, width);
         Layout bias = Layout.dense(DataType.FLOAT, 1, units);
         BlockProduct sums = new BlockProduct(x, w, z.as(DataType.FLOAT));
         input = add(conf.isHasBias() ? sums.plus(bias) : sums);
-        keys = add(new BlockProduct(x, turned(ofKeys), keyRows));
-        query = add(new BlockProduct(step, turned(ofQuery), heads));
-        attended = add(new BlockProduct(heads, ofOutput, step));
         recurrent = add(new BlockProduct(step, square, step.as(DataType.FLOAT)).adding(true));
         recurrentBackward = add(new BlockProduct(step, turned(square), step));
-        attendedBackward = add(new BlockProduct(step, turned(ofOutput), heads));
-        queryBackward = add(new BlockProduct(heads, ofQuery, step.as(DataType.FLOAT)).adding(true));
         inputGradient = add(new BlockProduct(z, turned(w), x.as(DataType.FLOAT)));
-        inputGradientOfKeys = add(new BlockProduct(keyRows, ofKeys, x.as(DataType.FLOAT)).adding(true));
         inputWeights = add(new BlockProduct(turned(x), z, w.as(DataType.FLOAT)));
         biasGradient = add(new BlockProduct(Layout.dense(type, 1, rows), z, bias));
-        keyWeights = add(new BlockProduct(turned(keyRows), x, ofKeys.as(DataType.FLOAT)));
         if (shape.steps() > 1) {
-            long later = rows - minibatch;
-            Layout laterSteps = Layout.dense(type, later, units);
-            Layout laterHeads = Layout.dense(type, later, width);
-            laterWeights.add(add(new BlockProduct(turned(laterSteps), laterSteps, square.as(DataType.FLOAT))));
-            laterWeights.add(add(new BlockProduct(turned(laterHeads), laterSteps, ofQuery.as(DataType.FLOAT))));
-            laterWeights.add(add(new BlockProduct(turned(laterHeads), laterSteps, ofOutput.as(DataType.FLOAT))));
+            Layout later = Layout.dense(type, rows - minibatch, units);
+            recurrentWeights = add(new BlockProduct(turned(later), later, square.as(DataType.FLOAT)));
+        } else {
+            recurrentWeights = null;
         }
+        projection = conf.isProjectInput() ? new RecurrentProjection(context, what, type, shape, width) : null;
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             ones = Nd4j.ones(type, rows);
         }
     }
 
     private AttentionShape attention(RecurrentAttentionLayer conf, DataType type, long queries) {
-        long minibatch = shape.minibatch();
         Strides ofHeads = Strides.dense(width, queries);
         return new AttentionShape(
                 type,
-                type,
+                gradientType,
                 1,
-                minibatch,
-                conf.getNHeads(),
-                conf.getHeadSize(),
+                shape.minibatch(),
+                conf.isProjectInput() ? conf.getNHeads() : 1,
+                conf.isProjectInput() ? conf.getHeadSize() : width,
                 queries,
                 shape.steps(),
                 ofHeads,
-                Strides.dense(2 * width, shape.steps()),
+                Strides.dense(conf.isProjectInput() ? 2 * width : width, shape.steps()),
                 ofHeads);
     }
 
@@ -176,6 +163,9 @@ final class RecurrentAttentionKernels implements AutoCloseable {
     @Override
     public void close() {
         kernels.forEach(Resources::close);
+        if (projection != null) {
+            projection.close();
+        }
         steps.close();
         function.close();
         attention.close();

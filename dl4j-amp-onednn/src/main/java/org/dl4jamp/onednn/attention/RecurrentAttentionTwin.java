@@ -22,8 +22,8 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Recurrent attention with projections: {@code o[t] = activation(x[t] W + b + attention(o[t-1]; x) R)}, the first step
- * without attention. Keys and values are projected once for all time steps.
+ * Recurrent attention: {@code o[t] = activation(x[t] W + b + attention(o[t-1]; x) R)}, the first step without attention.
+ * Keys and values are projected once for all time steps, or are the input.
  */
 final class RecurrentAttentionTwin extends SameDiffLayer implements Twin.OptionalInputGradient, OneDnnTwin {
     private static final long serialVersionUID = 1L;
@@ -33,7 +33,7 @@ final class RecurrentAttentionTwin extends SameDiffLayer implements Twin.Optiona
     private final transient KernelCache<SequenceShape, RecurrentAttentionKernels> kernels =
             new KernelCache<>(KernelCache.SHAPES);
     private final transient WeightCopy weights;
-    private transient RecurrentAttentionPass.Trace kept;
+    private transient RecurrentAttentionTrace kept;
     private transient boolean inputGradientUnwanted;
     private transient boolean hasBegun;
 
@@ -69,7 +69,11 @@ final class RecurrentAttentionTwin extends SameDiffLayer implements Twin.Optiona
 
     private RecurrentAttentionPass pass() {
         return new RecurrentAttentionPass(
-                context, ours, dataType, kernels(), weights, input, params, gradients, maskArray);
+                context,
+                kernels(),
+                new RecurrentAttentionWeights(ours, dataType, weights, params, gradients),
+                input,
+                maskArray);
     }
 
     @Override
@@ -79,7 +83,7 @@ final class RecurrentAttentionTwin extends SameDiffLayer implements Twin.Optiona
         kept = null;
         boolean keeps = training && Workspaces.staysUntilBackward(workspaceMgr);
         AttentionMemory working = AttentionMemory.ofForward(workspaceMgr);
-        RecurrentAttentionPass.Trace trace = pass().forward(
+        RecurrentAttentionTrace trace = pass().forward(
                         training, working, keeps ? new AttentionMemory(workspaceMgr, ArrayType.ACTIVATIONS) : working);
         kept = keeps ? trace : null;
         INDArray output = Workspaces.dense(
@@ -95,7 +99,7 @@ final class RecurrentAttentionTwin extends SameDiffLayer implements Twin.Optiona
         Rejection.ofEpsilon(layerId(), epsilon, input.size(0), ours.getNOut(), input.size(2));
         AttentionMemory memory = AttentionMemory.ofBackward(workspaceMgr);
         RecurrentAttentionPass pass = pass();
-        RecurrentAttentionPass.Trace trace = kept == null ? pass.forward(true, memory, memory) : kept;
+        RecurrentAttentionTrace trace = kept == null ? pass.forward(true, memory, memory) : kept;
         kept = null;
         INDArray next = pass.backward(trace, epsilon, !inputGradientUnwanted, memory, workspaceMgr);
         Gradient gradient = new DefaultGradient();

@@ -28,10 +28,10 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  */
 public final class LstmCell extends RecurrentCell {
     public static final int GATES = 4;
-    private static final int INPUT = 0;
-    private static final int FORGET = 1;
-    private static final int OUTPUT = 2;
-    private static final int INPUT_GATE = 3;
+    static final int INPUT = 0;
+    static final int FORGET = 1;
+    static final int OUTPUT = 2;
+    static final int INPUT_GATE = 3;
 
     private final CellFunction gate;
     private final WholeLstm whole;
@@ -39,7 +39,7 @@ public final class LstmCell extends RecurrentCell {
 
     public LstmCell(Setup setup, AbstractLSTM conf) {
         super(setup, conf);
-        this.gate = CellFunction.of(conf.getGateActivationFn(), setup.context(), setup.layer(), shape);
+        this.gate = CellFunction.ofGates(conf.getGateActivationFn(), setup.context(), setup.layer(), shape);
         boolean hasPeepholes = hasPeepholes(conf);
         boolean isWhole = type == DataType.FLOAT && isUsual(conf) && !hasPeepholes;
         this.whole = isWhole ? WholeLstm.make(setup) : null;
@@ -106,7 +106,7 @@ public final class LstmCell extends RecurrentCell {
                 weights -> weights.add(Peepholes.Of.OUTPUT_GATE, memory, recurrentWeights, trace.sum(OUTPUT, time)));
         gate.forward(trace.sum(OUTPUT, time), trace.value(OUTPUT, time), training);
         Slab activated = trace.activatedMemory(time);
-        activation.forward(memory, activated, training);
+        activation.forwardOfMemory(memory, activated, training);
         Slab output = Slab.of(trace.output());
         steps.multiply(trace.value(OUTPUT, time), activated, output);
         return output;
@@ -134,7 +134,29 @@ public final class LstmCell extends RecurrentCell {
     @Override
     Deltas deltas(StepTrace kept, Backward pass) {
         StepTrace trace = kept.values() == null ? withValues(kept, pass.memory()) : kept;
-        return new Errors(trace, pass);
+        return hasStepwiseFunction(trace)
+                ? new LstmStepDeltas(this, peepholes, trace, pass)
+                : new Errors(trace, pass);
+    }
+
+    private boolean hasStepwiseFunction(StepTrace trace) {
+        return activation.derivative(trace.sum(INPUT, 0), trace.value(INPUT, 0)).isPresent()
+                || gate.derivative(trace.sum(FORGET, 0), trace.value(FORGET, 0)).isPresent();
+    }
+
+    /** Returns the function of a gate's sums. */
+    CellFunction function(int number) {
+        return number == INPUT ? activation : gate;
+    }
+
+    /** Multiplies the gradients of all gates' sums at a time step by its mask; null for none. */
+    void mask(Slab delta, long time, INDArray mask) {
+        if (mask != null) {
+            Slab factors = Slab.of(mask).plus(time * shape.minibatch());
+            for (int number = 0; number < GATES; number++) {
+                steps.mask(delta.plus(number * shape.block()), factors);
+            }
+        }
     }
 
     /** The backward pass. DL4J masks the gradients of an LSTM with peepholes, but not those of one without. */
@@ -180,7 +202,7 @@ public final class LstmCell extends RecurrentCell {
             steps.multiply(memoryError, factors.inputGate().plus(at), delta(INPUT_GATE));
             steps.multiply(memoryError, trace.value(FORGET, time), memoryError);
             peepholes.ifPresent(weights -> {
-                mask(time);
+                mask(delta, time, pass.mask());
                 weights.addProducts(Peepholes.Of.FORGET_GATE, delta(FORGET), trace.memory(time), products);
                 weights.addProducts(Peepholes.Of.INPUT_GATE, delta(INPUT_GATE), trace.memory(time), products);
                 weights.addProducts(Peepholes.Of.OUTPUT_GATE, delta(OUTPUT), trace.memory(time + 1), products);
@@ -188,15 +210,6 @@ public final class LstmCell extends RecurrentCell {
             add(Peepholes.Of.FORGET_GATE, FORGET);
             add(Peepholes.Of.INPUT_GATE, INPUT_GATE);
             return delta;
-        }
-
-        private void mask(long time) {
-            if (pass.mask() != null) {
-                Slab mask = Slab.of(pass.mask()).plus(time * shape.minibatch());
-                for (int number = 0; number < GATES; number++) {
-                    steps.mask(delta(number), mask);
-                }
-            }
         }
 
         @Override

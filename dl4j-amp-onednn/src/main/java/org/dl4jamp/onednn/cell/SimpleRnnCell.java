@@ -1,6 +1,7 @@
 package org.dl4jamp.onednn.cell;
 
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
+import org.dl4jamp.onednn.activation.StepDerivative;
 import org.dl4jamp.onednn.host.Magnitudes;
 import org.dl4jamp.onednn.memory.Slab;
 import org.dl4jamp.onednn.primitive.Eltwise;
@@ -39,6 +40,35 @@ public final class SimpleRnnCell extends RecurrentCell {
 
     @Override
     Deltas deltas(StepTrace trace, Backward pass) {
+        // DL4J's layer leaves the output before the earliest time step out of the recurrent weights' gradient.
+        Slab.of(trace.outputs())
+                .plus(pass.firstStep() * shape.block())
+                .vector(shape.block())
+                .assign(0);
+        Slab sums = trace.sum(0, 0);
+        return activation
+                .derivative(sums, sums)
+                .map(derivative -> stepwise(derivative, sums, pass))
+                .orElseGet(() -> bySlopes(trace, pass));
+    }
+
+    /** DL4J's layer masks the sums, too, before it computes the derivative. */
+    private Deltas stepwise(StepDerivative derivative, Slab sums, Backward pass) {
+        return (time, error) -> {
+            mask(sums.plus(time * shape.block()), time, pass);
+            derivative.multiply(time, error);
+            mask(error, time, pass);
+            return error;
+        };
+    }
+
+    private void mask(Slab array, long time, Backward pass) {
+        if (pass.mask() != null) {
+            steps.mask(array, Slab.of(pass.mask()).plus(time * shape.minibatch()));
+        }
+    }
+
+    private Deltas bySlopes(StepTrace trace, Backward pass) {
         Slab slopes = Slab.of(
                 pass.memory().create(DataType.FLOAT, GATES, shape.gate()).assign(1));
         if (trace.values() == null) {
@@ -49,16 +79,9 @@ public final class SimpleRnnCell extends RecurrentCell {
         if (dropsGradients && context.takesForeignGradients() && !Magnitudes.areFinite(pass.error())) {
             drop(pass.error(), slopes);
         }
-        // DL4J's layer leaves the output before the earliest time step out of the recurrent weights' gradient.
-        Slab.of(trace.outputs())
-                .plus(pass.firstStep() * shape.block())
-                .vector(shape.block())
-                .assign(0);
         return (time, error) -> {
             steps.multiply(error, slopes.plus(time * shape.block()), error);
-            if (pass.mask() != null) {
-                steps.mask(error, Slab.of(pass.mask()).plus(time * shape.minibatch()));
-            }
+            mask(error, time, pass);
             return error;
         };
     }

@@ -14,7 +14,6 @@ import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
-import org.dl4jamp.onednn.activation.ActivationFunction;
 import org.dl4jamp.onednn.cell.LstmCell;
 import org.dl4jamp.onednn.cell.RecurrentCell;
 import org.dl4jamp.onednn.cell.SimpleRnnCell;
@@ -98,7 +97,7 @@ public final class RecurrentLayers {
             return LayerKernels.because("weight noise");
         }
         boolean drawsRandomNumbers = activation instanceof ActivationRReLU;
-        return ActivationFunction.isElementWise(activation) && !drawsRandomNumbers
+        return !drawsRandomNumbers
                 ? LayerKernels.COVERED
                 : LayerKernels.because("activation function " + activation + " in recurrent layers");
     }

@@ -29,6 +29,13 @@ import org.nd4j.linalg.factory.Nd4j;
 class RecurrentAttentionTwinTest {
     private static final LayerWorkspaceMgr NONE = LayerWorkspaceMgr.noWorkspaces();
 
+    /** All that DL4J's layer has. */
+    private static final Activation[] FUNCTIONS = {
+        Activation.TANH, Activation.SIGMOID, Activation.RELU, Activation.IDENTITY, Activation.CUBE, Activation.ELU,
+        Activation.GELU, Activation.HARDTANH, Activation.LEAKYRELU, Activation.SOFTMAX, Activation.SOFTPLUS,
+        Activation.SOFTSIGN
+    };
+
     private static RecurrentAttentionLayer layer(
             int nIn, int nOut, int heads, int size, Activation function, boolean bias) {
         return new RecurrentAttentionLayer.Builder()
@@ -37,6 +44,17 @@ class RecurrentAttentionTwinTest {
                 .nHeads(heads)
                 .headSize(size)
                 .projectInput(true)
+                .hasBias(bias)
+                .activation(function)
+                .build();
+    }
+
+    private static RecurrentAttentionLayer withoutProjections(int size, Activation function, boolean bias) {
+        return new RecurrentAttentionLayer.Builder()
+                .nIn(size)
+                .nOut(size)
+                .nHeads(1)
+                .projectInput(false)
                 .hasBias(bias)
                 .activation(function)
                 .build();
@@ -66,21 +84,44 @@ class RecurrentAttentionTwinTest {
         }
     }
 
+    @Test
+    void eachFunctionGivesDl4jsNumbers() {
+        Random random = new Random(4);
+        INDArray input = gaussian(random, 1, 3, 5, 4);
+        for (Activation function : FUNCTIONS) {
+            agrees(layer(5, 6, 2, 3, function, true), input, null, random, DataType.FLOAT);
+        }
+    }
+
+    @Property(tries = 12)
+    void withoutProjectionsItGivesDl4jsNumbers(
+            @ForAll long seed,
+            @ForAll boolean masked,
+            @ForAll boolean bias,
+            @ForAll @IntRange(max = 11) int function,
+            @ForAll @IntRange(min = 2, max = 6) int size,
+            @ForAll @IntRange(min = 1, max = 4) int minibatch,
+            @ForAll @IntRange(min = 2, max = 6) int steps) {
+        Random random = new Random(seed);
+        INDArray input = gaussian(random, 1, minibatch, size, steps);
+        INDArray mask = masked ? SelfAttentionTwinTest.mask(random, minibatch, steps) : null;
+        agrees(withoutProjections(size, FUNCTIONS[function], bias), input, mask, random, DataType.FLOAT);
+    }
+
     @Property(tries = 15)
     void itGivesDl4jsNumbers(
             @ForAll long seed,
             @ForAll boolean masked,
             @ForAll boolean bias,
-            @ForAll @IntRange(max = 3) int function,
+            @ForAll @IntRange(max = 11) int function,
             @ForAll @IntRange(min = 1, max = 3) int heads,
             @ForAll @IntRange(min = 1, max = 4) int headSize,
             @ForAll @IntRange(min = 1, max = 4) int minibatch,
             @ForAll @IntRange(min = 2, max = 6) int steps) {
         Random random = new Random(seed);
-        Activation[] functions = {Activation.TANH, Activation.SIGMOID, Activation.RELU, Activation.IDENTITY};
         INDArray input = gaussian(random, 1, minibatch, 5, steps);
         INDArray mask = masked ? SelfAttentionTwinTest.mask(random, minibatch, steps) : null;
-        agrees(layer(5, 6, heads, headSize, functions[function], bias), input, mask, random, DataType.FLOAT);
+        agrees(layer(5, 6, heads, headSize, FUNCTIONS[function], bias), input, mask, random, DataType.FLOAT);
     }
 
     @Test
@@ -91,6 +132,7 @@ class RecurrentAttentionTwinTest {
             RecurrentAttentionLayer conf = layer(24, 32, 4, 8, Activation.TANH, true);
             agrees(conf, input, null, random, type);
             agrees(conf, input, SelfAttentionTwinTest.mask(random, 8, 12), random, type);
+            agrees(withoutProjections(24, Activation.TANH, true), input, null, random, type);
         }
     }
 

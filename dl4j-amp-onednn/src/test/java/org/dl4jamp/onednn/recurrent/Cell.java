@@ -6,6 +6,7 @@ import org.deeplearning4j.nn.conf.layers.GravesLSTM;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.activations.IActivation;
 
 /** The recurrent layers with twins of one direction. */
 enum Cell {
@@ -28,6 +29,10 @@ enum Cell {
 
     /** Returns a configuration; a simple RNN has no gates. */
     BaseRecurrentLayer layer(int nIn, int units, RNNFormat format, Activation activation, Activation gate) {
+        return layer(nIn, units, format, activation.getActivationFunction(), gate.getActivationFunction());
+    }
+
+    BaseRecurrentLayer layer(int nIn, int units, RNNFormat format, IActivation activation, IActivation gate) {
         return switch (this) {
             case LSTM ->
                 new LSTM.Builder()

@@ -61,7 +61,7 @@ class RecurrentTwinTest {
         return gaussian(random, 0.3, conf.initializer().numParams(conf));
     }
 
-    private static INDArray mask(Random random, long minibatch, long steps) {
+    static INDArray mask(Random random, long minibatch, long steps) {
         INDArray mask = Nd4j.zeros(DataType.FLOAT, minibatch, steps);
         for (long n = 0; n < minibatch; n++) {
             int from = random.nextInt((int) steps);
