@@ -235,7 +235,8 @@ class LayerClassesTest {
                 Networks.sequences(4, 5, 3, 7).getFeatures().permute(0, 2, 1).dup('c');
         features.get(NDArrayIndex.all(), NDArrayIndex.interval(4, 7), NDArrayIndex.all())
                 .assign(0);
-        MixedPrecision.enable(network, HALF);
+        MixedPrecision amp = MixedPrecision.enable(network, HALF);
+        assertEquals("nd4j", amp.plan().rows().get(0).engine(), amp.plan().toString());
         assertInstanceOf(org.deeplearning4j.nn.layers.recurrent.MaskZeroLayer.class, network.getLayer(0));
         assertInstanceOf(RnnOutputLayer.class, network.getLayer(1));
         Comparison.assertClose(stock.output(features), network.output(features), CLOSE, "output");

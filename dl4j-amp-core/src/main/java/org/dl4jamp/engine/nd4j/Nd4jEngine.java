@@ -11,6 +11,7 @@ import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.Engines;
+import org.dl4jamp.policy.LayerTable;
 import org.dl4jamp.precision.Precision;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
@@ -57,6 +58,7 @@ public final class Nd4jEngine implements ComputeEngine {
         return layer instanceof MaskZeroLayer mask
                         && mask.getUnderlying() instanceof BaseRecurrentLayer recurrent
                         && recurrent.getRnnDataFormat() == RNNFormat.NWC
+                        && !LayerTable.lists(recurrent.getClass())
                 ? Optional.of("DL4J finds the time steps to mask by the class of the layer, if features come last")
                 : Optional.empty();
     }

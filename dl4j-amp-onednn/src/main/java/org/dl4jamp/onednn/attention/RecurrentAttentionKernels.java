@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.bytedeco.dnnl.global.dnnl;
 import org.deeplearning4j.nn.conf.layers.RecurrentAttentionLayer;
+import org.dl4jamp.dl4j.RecurrentAttentionFunctions;
 import org.dl4jamp.onednn.activation.CellFunction;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Place;
@@ -91,7 +92,8 @@ final class RecurrentAttentionKernels implements AutoCloseable {
                         Layout.dense(type, parameters).descriptor());
         kernels.add(round);
         steps = TimeStepKernels.make(context, layer, type, shape);
-        function = CellFunction.of(AttentionLayers.function(conf), context, layer, shape);
+        function = CellFunction.of(
+                RecurrentAttentionFunctions.of(conf).orElseThrow(), context, layer, shape);
         attention = new ScaledDotProduct(context, layer, attention(conf, type, 1), ScaledDotProduct.SCORES);
         attentionOfAll = shape.steps() == 1
                 ? null
