@@ -240,6 +240,11 @@ class LayerClassesTest {
         assertInstanceOf(org.deeplearning4j.nn.layers.recurrent.MaskZeroLayer.class, network.getLayer(0));
         assertInstanceOf(RnnOutputLayer.class, network.getLayer(1));
         Comparison.assertClose(stock.output(features), network.output(features), CLOSE, "output");
+        INDArray labels =
+                Networks.sequences(4, 5, 3, 7).getLabels().permute(0, 2, 1).dup('c');
+        stock.fit(features, labels);
+        network.fit(features, labels);
+        Comparison.assertClose(stock.params(), network.params(), CLOSE, "a step later");
     }
 
     @Test

@@ -114,7 +114,8 @@ final class RecurrentAttentionTwin extends SameDiffLayer {
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         requireFit();
-        INDArray outputs = forward(training, WorkingMemory.forward(workspaceMgr)).outputs();
+        INDArray outputs =
+                forward(training, WorkingMemory.forward(workspaceMgr)).outputs();
         return Attention.result(outputs.permute(1, 2, 0), DataType.HALF, ArrayType.ACTIVATIONS, workspaceMgr);
     }
 
@@ -124,8 +125,7 @@ final class RecurrentAttentionTwin extends SameDiffLayer {
         WorkingMemory memory = WorkingMemory.backward(workspaceMgr);
         Trace trace = forward(true, memory);
         gradTable.values().forEach(gradient -> gradient.assign(0));
-        INDArray error = memory.create(
-                        DataType.FLOAT, 'c', trace.sums().shape())
+        INDArray error = memory.create(DataType.FLOAT, 'c', trace.sums().shape())
                 .assign(epsilon.permute(2, 0, 1))
                 .muli(ExternalErrors.factor());
         INDArray next = memory.zeros(DataType.FLOAT, 'c', input.shape());

@@ -92,7 +92,16 @@ class RecurrentAttentionTwinTest {
     @EnumSource(
             value = Activation.class,
             names = {
-                "CUBE", "ELU", "GELU", "HARDTANH", "IDENTITY", "LEAKYRELU", "RELU", "SIGMOID", "SOFTMAX", "SOFTPLUS",
+                "CUBE",
+                "ELU",
+                "GELU",
+                "HARDTANH",
+                "IDENTITY",
+                "LEAKYRELU",
+                "RELU",
+                "SIGMOID",
+                "SOFTMAX",
+                "SOFTPLUS",
                 "SOFTSIGN"
             })
     void agreesForEachFunctionThatSameDiffHas(Activation function) {

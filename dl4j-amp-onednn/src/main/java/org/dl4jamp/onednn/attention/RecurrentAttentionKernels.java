@@ -92,8 +92,7 @@ final class RecurrentAttentionKernels implements AutoCloseable {
                         Layout.dense(type, parameters).descriptor());
         kernels.add(round);
         steps = TimeStepKernels.make(context, layer, type, shape);
-        function = CellFunction.of(
-                RecurrentAttentionFunctions.of(conf).orElseThrow(), context, layer, shape);
+        function = CellFunction.of(RecurrentAttentionFunctions.of(conf).orElseThrow(), context, layer, shape);
         attention = new ScaledDotProduct(context, layer, attention(conf, type, 1), ScaledDotProduct.SCORES);
         attentionOfAll = shape.steps() == 1
                 ? null

@@ -141,8 +141,7 @@ final class RecurrentAttentionPass {
         Slab sums = Slab.of(trace.sums());
         Slab values = Slab.of(trace.values());
         return primitives.function.derivative(sums, values).orElseGet(() -> {
-            Slab slopes =
-                    Slab.of(create(memory, DataType.FLOAT, shape.units()).assign(1));
+            Slab slopes = Slab.of(create(memory, DataType.FLOAT, shape.units()).assign(1));
             primitives.function.backward(primitives.function.needsArguments() ? sums : values, slopes, slopes);
             return (t, gradient) -> primitives.steps.multiply(gradient, slopes.plus(t * shape.block()), gradient);
         });
@@ -176,11 +175,7 @@ final class RecurrentAttentionPass {
                 }
                 primitives.attention.backwardQueries(operands(queries(trace, t), keys, mask), attended, query);
                 if (projects) {
-                    run(
-                            primitives.projection.queryBackward,
-                            query,
-                            weights.weight(Of.QUERIES),
-                            errors.apply(t - 1));
+                    run(primitives.projection.queryBackward, query, weights.weight(Of.QUERIES), errors.apply(t - 1));
                 } else {
                     errors.apply(t - 1).vector(shape.block()).addi(query.vector(shape.block()));
                 }
@@ -204,11 +199,7 @@ final class RecurrentAttentionPass {
         INDArray deltasByExample = byExample(Views.permuted(deltas.sums(), 1, 2, 0), memory);
         run(primitives.inputWeights, Place.of(x), Place.of(deltasByExample), weights.gradient(Of.INPUT));
         if (weights.layer().isHasBias()) {
-            run(
-                    primitives.biasGradient,
-                    Place.of(primitives.ones),
-                    Place.of(deltas.sums()),
-                    weights.gradient(Of.BIAS));
+            run(primitives.biasGradient, Place.of(primitives.ones), Place.of(deltas.sums()), weights.gradient(Of.BIAS));
         }
         if (shape.steps() == 1) {
             weights.clearRecurrentGradients();
@@ -259,7 +250,12 @@ final class RecurrentAttentionPass {
      * @param sum the gradient of the input, to which these are added; null if it's unwanted
      */
     private void addGradientsOfKeys(
-            RecurrentAttentionTrace trace, Deltas deltas, INDArray x, INDArray mask, INDArray sum, AttentionMemory memory) {
+            RecurrentAttentionTrace trace,
+            Deltas deltas,
+            INDArray x,
+            INDArray mask,
+            INDArray sum,
+            AttentionMemory memory) {
         INDArray queries = byExample(trace.queries(), projects ? 1 : 0, memory);
         INDArray attended = byExample(deltas.attended(), 1, memory);
         long size = projects ? 2 * primitives.width : primitives.width;

@@ -22,8 +22,8 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Recurrent attention: {@code o[t] = activation(x[t] W + b + attention(o[t-1]; x) R)}, the first step without attention.
- * Keys and values are projected once for all time steps, or are the input.
+ * Recurrent attention: {@code o[t] = activation(x[t] W + b + attention(o[t-1]; x) R)}, the first step without
+ * attention. Keys and values are projected once for all time steps, or are the input.
  */
 final class RecurrentAttentionTwin extends SameDiffLayer implements Twin.OptionalInputGradient, OneDnnTwin {
     private static final long serialVersionUID = 1L;

@@ -55,10 +55,10 @@ final class RecurrentProjection implements AutoCloseable {
         if (shape.steps() > 1) {
             Layout laterSteps = Layout.dense(type, rows - shape.minibatch(), units);
             Layout laterHeads = Layout.dense(type, rows - shape.minibatch(), width);
-            queryWeights = new BlockProduct(turned(laterHeads), laterSteps, ofQuery.as(DataType.FLOAT))
-                    .kernel(context, what);
-            outputWeights = new BlockProduct(turned(laterHeads), laterSteps, ofOutput.as(DataType.FLOAT))
-                    .kernel(context, what);
+            queryWeights =
+                    new BlockProduct(turned(laterHeads), laterSteps, ofQuery.as(DataType.FLOAT)).kernel(context, what);
+            outputWeights =
+                    new BlockProduct(turned(laterHeads), laterSteps, ofOutput.as(DataType.FLOAT)).kernel(context, what);
         } else {
             queryWeights = null;
             outputWeights = null;

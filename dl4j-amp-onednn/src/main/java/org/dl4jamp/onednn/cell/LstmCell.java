@@ -134,9 +134,7 @@ public final class LstmCell extends RecurrentCell {
     @Override
     Deltas deltas(StepTrace kept, Backward pass) {
         StepTrace trace = kept.values() == null ? withValues(kept, pass.memory()) : kept;
-        return hasStepwiseFunction(trace)
-                ? new LstmStepDeltas(this, peepholes, trace, pass)
-                : new Errors(trace, pass);
+        return hasStepwiseFunction(trace) ? new LstmStepDeltas(this, peepholes, trace, pass) : new Errors(trace, pass);
     }
 
     private boolean hasStepwiseFunction(StepTrace trace) {

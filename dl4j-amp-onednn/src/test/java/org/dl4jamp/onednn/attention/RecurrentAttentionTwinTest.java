@@ -31,8 +31,17 @@ class RecurrentAttentionTwinTest {
 
     /** All that DL4J's layer has. */
     private static final Activation[] FUNCTIONS = {
-        Activation.TANH, Activation.SIGMOID, Activation.RELU, Activation.IDENTITY, Activation.CUBE, Activation.ELU,
-        Activation.GELU, Activation.HARDTANH, Activation.LEAKYRELU, Activation.SOFTMAX, Activation.SOFTPLUS,
+        Activation.TANH,
+        Activation.SIGMOID,
+        Activation.RELU,
+        Activation.IDENTITY,
+        Activation.CUBE,
+        Activation.ELU,
+        Activation.GELU,
+        Activation.HARDTANH,
+        Activation.LEAKYRELU,
+        Activation.SOFTMAX,
+        Activation.SOFTPLUS,
         Activation.SOFTSIGN
     };
 

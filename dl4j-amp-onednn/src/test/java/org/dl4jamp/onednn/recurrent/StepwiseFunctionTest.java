@@ -151,8 +151,7 @@ class StepwiseFunctionTest {
         DataType type = Types.half();
         Function[] functions = {Function.SOFTMAX, Function.SCALED, Function.ACROSS_EXAMPLES, Function.PRELU};
         Random random = new Random(seed);
-        BaseRecurrentLayer conf =
-                layer(cell, 6, 7, RNNFormat.NCW, functions[which], Function.SIGMOID, DataType.FLOAT);
+        BaseRecurrentLayer conf = layer(cell, 6, 7, RNNFormat.NCW, functions[which], Function.SIGMOID, DataType.FLOAT);
         INDArray params = params(random, conf);
         INDArray input = gaussian(random, 1, 4, 6, 5);
         INDArray epsilon = gaussian(random, 1, 4, 7, 5);
