@@ -48,8 +48,8 @@ class RecurrentAttentionTwinTest {
 
     private void assertAgrees(RecurrentAttentionLayer conf, int minibatch, int time, boolean masked) {
         INDArray params = gaussian(random, 0.4, TwinHarness.numberOfParams(conf));
-        INDArray input = gaussian(random, 1, minibatch, (int) conf.getNIn(), time);
-        INDArray epsilon = gaussian(random, 1, minibatch, (int) conf.getNOut(), time);
+        INDArray input = gaussian(random, 1, minibatch, conf.getNIn(), time);
+        INDArray epsilon = gaussian(random, 1, minibatch, conf.getNOut(), time);
         INDArray mask = Nd4j.ones(DataType.FLOAT, minibatch, time);
         mask.putScalar(0, time - 1, 0);
         Layer dl4j = SingleLayer.dl4j(conf, params);
