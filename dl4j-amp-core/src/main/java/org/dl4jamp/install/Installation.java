@@ -94,8 +94,9 @@ public abstract class Installation {
                 .findFirst();
     }
 
+    /** Returns the plan, corrected where the engine has refused the shape of an input since. */
     public final PrecisionPlan plan() {
-        return plan;
+        return contexts == null ? plan : contexts.corrected();
     }
 
     public final String engineName() {

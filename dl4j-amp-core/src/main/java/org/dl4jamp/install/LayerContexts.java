@@ -103,6 +103,11 @@ final class LayerContexts {
                 turns.get(name));
     }
 
+    /** Returns the plan, with what the engine has refused since. */
+    PrecisionPlan corrected() {
+        return plan.withReasons(name -> checks.get(name).refused().reason());
+    }
+
     /** Makes the check of a node, for all consumers of its output, after those of the nodes before it. */
     private LayerContext.PassCheck check(NetworkGraph.Node node, LayerContext.PassCheck.SpecialNumbers special) {
         List<NetworkGraph.Node> ours =

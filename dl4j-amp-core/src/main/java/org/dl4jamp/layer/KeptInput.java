@@ -26,6 +26,9 @@ final class KeptInput {
     private final Twin twin;
     private final DataType rounded;
     private INDArray array;
+    /** The input before dropout, while {@link #dropped}. */
+    private INDArray undropped;
+
     private DataType givenType = DataType.FLOAT;
     private boolean settled;
     private boolean passedOn;
@@ -46,6 +49,7 @@ final class KeptInput {
         settled = false;
         passedOn = toMaster;
         dropped = false;
+        undropped = null;
         array = given;
         if (given != null) {
             givenType = given.dataType();
@@ -135,10 +139,24 @@ final class KeptInput {
         INDArray other = asDropped(twin.dropout()
                 .applyDropout(from, to, master.getIterationCount(), master.getEpochCount(), workspaceMgr));
         LayerWorkspaceMgr keeper = LayerWorkspaces.keeper(workspaceMgr, working, array);
+        undropped = array;
         array = other.dataType() == array.dataType()
                 ? keeper.leverageTo(ArrayType.INPUT, other)
                 : twin.casting().cast(other, array.dataType(), keeper, ArrayType.INPUT);
         dropped = true;
+    }
+
+    /** Takes dropout back in the pass in which it was applied. */
+    void undoDropout() {
+        if (dropped) {
+            array = undropped;
+            undropped = null;
+            dropped = false;
+        }
+    }
+
+    boolean isDropped() {
+        return dropped;
     }
 
     /** Returns the gradient of the input before dropout from that of the input behind it, which may be null. */
@@ -198,13 +216,22 @@ final class KeptInput {
      * it makes, which it keeps for a backward pass in training.
      */
     LayerWorkspaceMgr handToMaster(LayerWorkspaceMgr workspaceMgr, boolean training, boolean castsResult) {
-        LayerWorkspaceMgr inner =
-                inner(workspaceMgr, ArrayType.FF_WORKING_MEM, !training, castsResult, ArrayType.ACTIVATIONS);
+        return handToMaster(workspaceMgr, ArrayType.FF_WORKING_MEM, training, castsResult);
+    }
+
+    private LayerWorkspaceMgr handToMaster(
+            LayerWorkspaceMgr workspaceMgr, ArrayType working, boolean training, boolean castsResult) {
+        LayerWorkspaceMgr inner = inner(workspaceMgr, working, !training, castsResult, ArrayType.ACTIVATIONS);
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             boolean rounded = array.dataType().isFPType() && array.dataType() != DataType.FLOAT;
             master.setInput((rounded ? array.castTo(DataType.FLOAT) : array).dup('c'), inner);
         }
         return inner;
+    }
+
+    /** Sets the master's input in a backward pass, a copy. */
+    void handToMasterBackward(LayerWorkspaceMgr workspaceMgr) {
+        handToMaster(workspaceMgr, ArrayType.BP_WORKING_MEM, false, false);
     }
 
     private static LayerWorkspaceMgr inner(
@@ -224,6 +251,7 @@ final class KeptInput {
     void clear() {
         settled = false;
         dropped = false;
+        undropped = null;
         array = null;
         if (twin.dropout() != null) {
             twin.dropout().clear();

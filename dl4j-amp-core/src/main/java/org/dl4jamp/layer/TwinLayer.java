@@ -7,6 +7,8 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.twin.Gate;
+import org.dl4jamp.twin.LayerContext;
+import org.dl4jamp.twin.RefusedShape;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -134,7 +136,7 @@ public class TwinLayer extends PairedLayer {
      *
      * @param ours runs the twin
      * @param own runs the master, in a pass of the network's own layers
-     * @param left runs the master on FP32 input, where the engine would lose special numbers
+     * @param left runs the master on FP32 input, where the engine would lose special numbers or refuses the shape
      */
     final INDArray forward(
             boolean training,
@@ -149,12 +151,25 @@ public class TwinLayer extends PairedLayer {
             }
             begin(training);
             gradientScale().forwardBegins();
-            boolean leaves = setup.context().check().leavesToDl4j(training, input.array());
+            LayerContext.PassCheck check = setup.context().check();
+            boolean leaves = check.leavesToDl4j(training, input.array())
+                    || check.refused().contain(input.array());
             leftToMaster = leaves && compute() != master();
-            return leftToMaster
-                    ? passes.forwardOfMaster(training, workspaceMgr, left)
-                    : compute(training, workspaceMgr, ours);
+            if (leftToMaster) {
+                return passes.forwardOfMaster(training, workspaceMgr, left);
+            }
+            try {
+                return compute(training, workspaceMgr, ours);
+            } catch (RefusedShape e) {
+                refuse(e);
+                leftToMaster = true;
+                return passes.forwardOfRefused(training, workspaceMgr, left);
+            }
         }
+    }
+
+    private void refuse(RefusedShape refusal) {
+        setup.context().check().refused().add("Layer \"" + setup.name() + "\"", refusal, input.array());
     }
 
     /** Refuses training where it's forbidden, and freed parameters, which ND4J's operations refuse by themselves. */
@@ -200,9 +215,15 @@ public class TwinLayer extends PairedLayer {
         }
         try (Gate.Inside inside = guard().gate().enter()) {
             guard().trains();
-            return leftToMaster
-                    ? passes.backwardOfMaster(epsilon, workspaceMgr, own)
-                    : passes.backward(epsilon, workspaceMgr, ours);
+            if (leftToMaster) {
+                return passes.backwardOfMaster(epsilon, workspaceMgr, own);
+            }
+            try {
+                return passes.backward(epsilon, workspaceMgr, ours);
+            } catch (RefusedShape e) {
+                refuse(e);
+                return passes.backwardOfRefused(e, epsilon, workspaceMgr, own);
+            }
         }
     }
 

@@ -12,6 +12,7 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.dl4j.NetworkCall;
 import org.dl4jamp.twin.Casting;
 import org.dl4jamp.twin.LayerContext;
+import org.dl4jamp.twin.RefusedShape;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -62,15 +63,32 @@ final class TwinPasses {
         return output;
     }
 
-    /** Runs the network's own layer forward, in FP32 and with its own parameters, in a pass that isn't a step's. */
+    /** Runs the network's own layer forward, in FP32 and with its own parameters. */
     INDArray forwardOfMaster(boolean training, LayerWorkspaceMgr workspaceMgr, Forward computation) {
         input.settle(workspaceMgr, ArrayType.FF_WORKING_MEM);
         LayerWorkspaceMgr inner = input.handToMaster(workspaceMgr, training, setup.output() != DataType.FLOAT);
+        maskMaster();
+        return twin.casting().cast(computation.run(inner), setup.output(), workspaceMgr, ArrayType.ACTIVATIONS);
+    }
+
+    /**
+     * Runs the network's own layer forward on an input that the twin has refused after {@link #begin}. The layer has
+     * its own dropout.
+     */
+    INDArray forwardOfRefused(boolean training, LayerWorkspaceMgr workspaceMgr, Forward computation) {
+        input.undoDropout();
+        INDArray output = forwardOfMaster(training, workspaceMgr, computation);
+        if (training) {
+            setup.observeOutput(output);
+        }
+        return output;
+    }
+
+    private void maskMaster() {
         INDArray mask = master.getMaskArray();
         if (mask != null && twin.outputType() != DataType.FLOAT) {
             master.setMaskArray(mask.castTo(DataType.FLOAT));
         }
-        return twin.casting().cast(computation.run(inner), setup.output(), workspaceMgr, ArrayType.ACTIVATIONS);
     }
 
     /** Sets the twin's input and weights, and returns the workspaces for what it computes. */
@@ -126,11 +144,28 @@ final class TwinPasses {
         return new Pair<>(gradient, next);
     }
 
-    /** Runs the network's own layer backward where it ran forward, in FP32 and without a scale. */
+    /** Runs the network's own layer backward where it ran forward, in FP32. */
     Pair<Gradient, INDArray> backwardOfMaster(INDArray epsilon, LayerWorkspaceMgr workspaceMgr, Backward computation) {
         INDArray own = twin.casting().cast(epsilon, DataType.FLOAT, workspaceMgr, ArrayType.BP_WORKING_MEM);
         Pair<Gradient, INDArray> result = computation.run(own, workspaceMgr);
-        return new Pair<>(result.getFirst(), handBack(result.getSecond(), workspaceMgr));
+        unscaleParameterGradients(1);
+        INDArray next = handBack(result.getSecond(), workspaceMgr);
+        setup.observeInputGradient(next);
+        return new Pair<>(result.getFirst(), next);
+    }
+
+    /**
+     * Runs the network's own layer backward where the twin ran forward and refuses the backward pass: DL4J's layers
+     * begin it with the input alone.
+     */
+    Pair<Gradient, INDArray> backwardOfRefused(
+            RefusedShape refusal, INDArray epsilon, LayerWorkspaceMgr workspaceMgr, Backward computation) {
+        if (input.isDropped()) {
+            throw refusal;
+        }
+        input.handToMasterBackward(workspaceMgr);
+        maskMaster();
+        return backwardOfMaster(epsilon, workspaceMgr, computation);
     }
 
     /** Returns whether there is neither a gradient of parameters to compute nor one of the input that someone reads. */

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Optional;
+import java.util.function.Function;
 import org.dl4jamp.precision.AmpException;
 import org.dl4jamp.precision.LayerKind;
 import org.dl4jamp.precision.Precision;
@@ -88,6 +89,21 @@ public record PrecisionPlan(Precision precision, String note, List<Row> rows, Li
                 .filter(row -> row.name().equals(name))
                 .findFirst()
                 .orElseThrow(() -> new NoSuchElementException("no layer \"" + name + "\" in the plan"));
+    }
+
+    /**
+     * Returns this plan with additions to the reasons of some rows.
+     *
+     * @param additions returns the addition of a layer or vertex, by its name; empty for none
+     */
+    public PrecisionPlan withReasons(Function<String, Optional<String>> additions) {
+        List<Row> changed = rows.stream()
+                .map(row -> additions
+                        .apply(row.name)
+                        .map(addition -> row.withReason(row.reason + "; " + addition))
+                        .orElse(row))
+                .toList();
+        return changed.equals(rows) ? this : new PrecisionPlan(precision, note, changed, fusions);
     }
 
     /** Returns whether any layer computes in half precision. */

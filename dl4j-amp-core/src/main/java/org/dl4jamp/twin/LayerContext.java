@@ -71,6 +71,7 @@ public record LayerContext(
 
         private final List<PassCheck> producers;
         private final SpecialNumbers special;
+        private final RefusedShapes refused = new RefusedShapes();
         private boolean left;
 
         /**
@@ -81,6 +82,11 @@ public record LayerContext(
         public PassCheck(List<PassCheck> producers, SpecialNumbers special) {
             this.producers = List.copyOf(producers);
             this.special = special;
+        }
+
+        /** Returns the shapes of inputs that are left to DL4J in all passes, a step's included. */
+        public RefusedShapes refused() {
+            return refused;
         }
 
         /**

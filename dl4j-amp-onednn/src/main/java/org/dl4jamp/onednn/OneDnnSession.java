@@ -63,20 +63,21 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
     private final ComputeEngine.EngineSession portable;
     private final boolean masterWeights;
 
-    private OneDnnSession(ComputeEngine.EngineSession portable, boolean masterWeights, boolean infers) {
+    /** @param context the shared state of the twins, which is closed with the session */
+    OneDnnSession(ComputeEngine.EngineSession portable, boolean masterWeights, OneDnnContext context) {
         this.portable = portable;
         this.masterWeights = masterWeights;
-        this.context = new OneDnnContext(infers);
+        this.context = context;
         this.casting = new OneDnnCasting(context);
     }
 
     static OneDnnSession ofTraining(ComputeEngine.EngineSession portable, boolean masterWeights) {
-        return new OneDnnSession(portable, masterWeights, false);
+        return new OneDnnSession(portable, masterWeights, new OneDnnContext());
     }
 
     /** Makes a session with twins that copy weights only once. */
     static OneDnnSession ofInference(ComputeEngine.EngineSession portable) {
-        return new OneDnnSession(portable, true, true);
+        return new OneDnnSession(portable, true, new OneDnnContext(true));
     }
 
     @Override

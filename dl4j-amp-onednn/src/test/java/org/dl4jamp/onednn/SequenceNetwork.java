@@ -56,42 +56,47 @@ public enum SequenceNetwork {
 
     /** Returns the layer in the middle; null for the vertex. */
     public Layer middle() {
+        return middle(UNITS, 2);
+    }
+
+    /** Returns such a layer of another size. */
+    public Layer middle(int units, int heads) {
         return switch (this) {
             case SELF_ATTENTION ->
                 new SelfAttentionLayer.Builder()
-                        .nOut(UNITS)
-                        .nHeads(2)
-                        .headSize(4)
+                        .nOut(units)
+                        .nHeads(heads)
+                        .headSize(units / heads)
                         .projectInput(true)
                         .build();
             case SELF_ATTENTION_WITHOUT_PROJECTIONS ->
                 new SelfAttentionLayer.Builder()
-                        .nIn(UNITS)
-                        .nOut(UNITS)
+                        .nIn(units)
+                        .nOut(units)
                         .nHeads(1)
                         .projectInput(false)
                         .build();
             case LEARNED_SELF_ATTENTION ->
                 new LearnedSelfAttentionLayer.Builder()
-                        .nOut(UNITS)
-                        .nHeads(2)
-                        .headSize(4)
+                        .nOut(units)
+                        .nHeads(heads)
+                        .headSize(units / heads)
                         .nQueries(STEPS)
                         .projectInput(true)
                         .build();
             case RECURRENT_ATTENTION ->
                 new RecurrentAttentionLayer.Builder()
-                        .nOut(UNITS)
-                        .nHeads(2)
-                        .headSize(4)
+                        .nOut(units)
+                        .nHeads(heads)
+                        .headSize(units / heads)
                         .projectInput(true)
                         .activation(Activation.TANH)
                         .build();
             case GRAVES_LSTM ->
-                new GravesLSTM.Builder().nOut(UNITS).activation(Activation.TANH).build();
+                new GravesLSTM.Builder().nOut(units).activation(Activation.TANH).build();
             case GRAVES_BIDIRECTIONAL_LSTM ->
                 new GravesBidirectionalLSTM.Builder()
-                        .nOut(UNITS)
+                        .nOut(units)
                         .activation(Activation.TANH)
                         .build();
             case ATTENTION_VERTEX -> null;

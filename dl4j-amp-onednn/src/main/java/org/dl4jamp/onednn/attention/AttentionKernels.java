@@ -198,76 +198,54 @@ final class AttentionKernels implements AutoCloseable {
         return new AttentionTrace(projected, attended);
     }
 
-    /**
-     * Runs a backward pass.
-     *
-     * @param inputs in channels-last order
-     * @param mask the summands of scores; null for none
-     * @param epsilon the gradient of the output in channels-last order
-     * @param gradients where those of the parameters go; null if there are none
-     * @param nexts where those of the inputs go, in channels-last order; empty for none
-     * @param working memory for intermediate results
-     */
-    void backward(
-            AttentionTrace trace,
-            List<INDArray> inputs,
-            INDArray parameters,
-            INDArray mask,
-            INDArray epsilon,
-            Place gradients,
-            List<INDArray> nexts,
-            AttentionMemory working) {
+    void backward(AttentionBackward pass) {
         if (form.projects()) {
-            backwardProjected(trace, inputs, parameters, mask, epsilon, gradients, nexts, working);
+            backwardProjected(pass);
         } else {
-            backwardPlain(inputs, mask, epsilon, nexts, working);
+            backwardPlain(pass);
         }
     }
 
-    private void backwardProjected(
-            AttentionTrace trace,
-            List<INDArray> inputs,
-            INDArray parameters,
-            INDArray mask,
-            INDArray epsilon,
-            Place gradients,
-            List<INDArray> nexts,
-            AttentionMemory working) {
+    private void backwardProjected(AttentionBackward pass) {
+        INDArray parameters = pass.parameters();
+        AttentionTrace trace = pass.trace();
         takeWeights(parameters);
         long last = sizes.firstWeight(form.inputs());
-        INDArray attended = working.create(type, trace.attended().shape());
-        outputProjection.backwardInput(Place.of(epsilon), weight(parameters, last), Place.of(attended));
-        outputProjection.backwardWeights(Place.of(trace.attended()), Place.of(epsilon), from(gradients, last));
+        Place epsilon = Place.of(pass.epsilon());
+        INDArray attended = pass.working().create(type, trace.attended().shape());
+        outputProjection.backwardInput(epsilon, weight(parameters, last), Place.of(attended));
+        outputProjection.backwardWeights(Place.of(trace.attended()), epsilon, from(pass.gradients(), last));
         List<INDArray> made = trace.projected().stream()
-                .map(rows -> working.create(type, rows.shape()))
+                .map(rows -> pass.working().create(type, rows.shape()))
                 .toList();
         attention.backward(
-                operands(trace.projected(), mask),
+                operands(trace.projected(), pass.mask()),
                 Slab.of(attended),
                 new ScaledDotProduct.Gradients(part(made, QUERIES), part(made, KEYS), part(made, VALUES)));
         for (int i = 0; i < form.inputs(); i++) {
             Projection projection = projections.get(i);
             Place delta = Place.of(made.get(i));
             long first = sizes.firstWeight(i);
-            projection.backwardWeights(Place.of(inputs.get(i)), delta, from(gradients, first));
-            if (!nexts.isEmpty()) {
-                projection.backwardInput(delta, weight(parameters, first), Place.of(nexts.get(i)));
+            projection.backwardWeights(Place.of(pass.inputs().get(i)), delta, from(pass.gradients(), first));
+            if (!pass.nexts().isEmpty()) {
+                projection.backwardInput(
+                        delta, weight(parameters, first), Place.of(pass.nexts().get(i)));
             }
         }
     }
 
-    private void backwardPlain(
-            List<INDArray> inputs, INDArray mask, INDArray epsilon, List<INDArray> nexts, AttentionMemory working) {
+    private void backwardPlain(AttentionBackward pass) {
+        List<INDArray> nexts = pass.nexts();
         INDArray[] made = new INDArray[3];
         for (int role = QUERIES; role <= VALUES; role++) {
             int source = form.source(role);
             made[role] = form.uses(source) == 1
                     ? nexts.get(source)
-                    : working.create(DataType.FLOAT, minibatch, lengths[source], sizes.widths[source]);
+                    : pass.working().create(DataType.FLOAT, minibatch, lengths[source], sizes.widths[source]);
         }
         attention.backward(
-                operands(inputs, mask),
-                Slab.of(epsilon),
+                operands(pass.inputs(), pass.mask()),
+                Slab.of(pass.epsilon()),
                 new ScaledDotProduct.Gradients(Slab.of(made[QUERIES]), Slab.of(made[KEYS]), Slab.of(made[VALUES])));
         for (int i = 0; i < form.inputs(); i++) {
             int input = i;
@@ -277,8 +255,7 @@ final class AttentionKernels implements AutoCloseable {
                         .mapToObj(role -> made[role])
                         .toList();
                 sums.get(i).run(parts, parts.get(0));
-                INDArray rows = nexts.get(i);
-                context.copies().copy(Views.permuted(parts.get(0), 0, 2, 1), rows);
+                context.copies().copy(Views.permuted(parts.get(0), 0, 2, 1), nexts.get(i));
             }
         }
     }

@@ -157,7 +157,7 @@ final class AttentionPasses implements AutoCloseable {
             delta = masked;
         }
         List<INDArray> nexts = nexts(ours, x, inputsToo, workspaceMgr);
-        ours.backward(trace, x, parameters, summands, delta, gradients, nexts, working);
+        ours.backward(new AttentionBackward(trace, x, parameters, summands, delta, gradients, nexts, working));
         return nexts;
     }
 

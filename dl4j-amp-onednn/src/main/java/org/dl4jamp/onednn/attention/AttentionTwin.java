@@ -2,6 +2,7 @@ package org.dl4jamp.onednn.attention;
 
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
@@ -9,6 +10,7 @@ import org.deeplearning4j.nn.layers.samediff.SameDiffLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.memory.Place;
 import org.dl4jamp.onednn.memory.Rejection;
+import org.dl4jamp.onednn.primitive.KernelFailure;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.scores.ScaledDotProduct;
 import org.dl4jamp.onednn.twin.OneDnnTwin;
@@ -44,6 +46,11 @@ abstract class AttentionTwin extends SameDiffLayer implements Twin.OptionalInput
     /** Takes the gradients of {@link #inputs}, and returns that of the layer's input. */
     abstract INDArray inputGradient(List<INDArray> nexts, AttentionMemory working);
 
+    /** Runs a pass. DL4J's layer computes it, if oneDNN makes no kernel of its shape. */
+    <T> T leavingToDl4j(Supplier<T> pass) {
+        return KernelFailure.leavingToDl4j(pass);
+    }
+
     private void requireFit() {
         if (input.isEmpty() || !fits(input)) {
             reject();
@@ -55,8 +62,12 @@ abstract class AttentionTwin extends SameDiffLayer implements Twin.OptionalInput
     public final INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
         requireFit();
-        List<INDArray> inputs = inputs(AttentionMemory.ofForward(workspaceMgr));
-        return passes.forward(inputs, params, AttentionMasks.ofKeys(maskArray), training, workspaceMgr);
+        return leavingToDl4j(() -> passes.forward(
+                inputs(AttentionMemory.ofForward(workspaceMgr)),
+                params,
+                AttentionMasks.ofKeys(maskArray),
+                training,
+                workspaceMgr));
     }
 
     @Override
@@ -64,6 +75,17 @@ abstract class AttentionTwin extends SameDiffLayer implements Twin.OptionalInput
         assertInputSet(true);
         requireFit();
         Rejection.ofEpsilon(layerId(), epsilon, outputShape());
+        INDArray next = leavingToDl4j(() -> backward(epsilon, workspaceMgr));
+        Gradient gradient = new DefaultGradient();
+        if (gradTable != null) {
+            for (Map.Entry<String, INDArray> each : gradTable.entrySet()) {
+                gradient.setGradientFor(each.getKey(), each.getValue());
+            }
+        }
+        return new Pair<>(gradient, inputGradientUnwanted ? null : next);
+    }
+
+    private INDArray backward(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         AttentionMemory working = AttentionMemory.ofBackward(workspaceMgr);
         List<INDArray> nexts = passes.backward(
                 inputs(working),
@@ -73,14 +95,7 @@ abstract class AttentionTwin extends SameDiffLayer implements Twin.OptionalInput
                 gradients == null ? null : Place.of(gradients),
                 !inputGradientUnwanted,
                 workspaceMgr);
-        INDArray next = inputGradient(nexts, working);
-        Gradient gradient = new DefaultGradient();
-        if (gradTable != null) {
-            for (Map.Entry<String, INDArray> each : gradTable.entrySet()) {
-                gradient.setGradientFor(each.getKey(), each.getValue());
-            }
-        }
-        return new Pair<>(gradient, inputGradientUnwanted ? null : next);
+        return inputGradient(nexts, working);
     }
 
     @Override

@@ -2,6 +2,7 @@ package org.dl4jamp.onednn.attention;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Supplier;
 import org.deeplearning4j.exception.DL4JInvalidInputException;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.LearnedSelfAttentionLayer;
@@ -44,6 +45,11 @@ final class LearnedSelfAttentionTwin extends AttentionTwin {
         return copies.get(
                 minibatch,
                 () -> QueryCopies.make(context, layerId(), dataType, minibatch, ours.getNIn() * ours.getNQueries()));
+    }
+
+    @Override
+    <T> T leavingToDl4j(Supplier<T> pass) {
+        return pass.get();
     }
 
     @Override

@@ -51,6 +51,7 @@ public final class Kernel implements AutoCloseable {
 
     /** @param what layer, primitive and shapes, for error messages */
     public Kernel(OneDnnContext context, String what, primitive_desc_base description) {
+        context.beforeKernel();
         this.context = context;
         this.what = what;
         this.kind = description instanceof reorder.primitive_desc ? WorkEvent.COPY : WorkEvent.PRIMITIVE;

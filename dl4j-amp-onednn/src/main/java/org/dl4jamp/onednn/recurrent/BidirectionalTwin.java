@@ -15,11 +15,10 @@ import org.deeplearning4j.nn.layers.recurrent.BidirectionalLayer;
 import org.deeplearning4j.nn.params.BidirectionalParamInitializer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.onednn.cell.RecurrentState;
 import org.dl4jamp.onednn.cell.SequenceMemory;
-import org.dl4jamp.onednn.cell.Sequences;
 import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.memory.Workspaces;
+import org.dl4jamp.onednn.primitive.KernelFailure;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.OneDnnTwin;
 import org.dl4jamp.twin.Twin;
@@ -133,10 +132,6 @@ class BidirectionalTwin extends BidirectionalLayer implements OneDnnTwin {
         return featuresFirst(given);
     }
 
-    private static Sequences of(INDArray sequences, RecurrentTwin direction) {
-        return new Sequences(sequences, direction.getMaskArray(), RecurrentState.ZERO, direction.parameters());
-    }
-
     /** Returns sequences reversed, {@code [minibatch, size, time]}. */
     private INDArray reversed(INDArray sequences, SequenceMemory memory) {
         INDArray from = forwards.passes().timeFirst(sequences, type, memory);
@@ -163,12 +158,6 @@ class BidirectionalTwin extends BidirectionalLayer implements OneDnnTwin {
         return new Inputs(sequences, reversed(sequences, memory));
     }
 
-    /** Returns the outputs of one direction, {@code [time, minibatch, units]}. */
-    private INDArray outputs(
-            RecurrentTwin direction, INDArray sequences, boolean training, LayerWorkspaceMgr workspaceMgr) {
-        return direction.passes().outputs(of(sequences, direction), training, null, workspaceMgr);
-    }
-
     /** Returns the outputs of the backward direction, in the order of the input. */
     private INDArray onward(INDArray turned, SequenceMemory memory) {
         return TimeReversal.reverse(turned, memory.create(type, turned.shape()));
@@ -176,10 +165,14 @@ class BidirectionalTwin extends BidirectionalLayer implements OneDnnTwin {
 
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        return KernelFailure.leavingToDl4j(() -> forward(training, workspaceMgr));
+    }
+
+    private INDArray forward(boolean training, LayerWorkspaceMgr workspaceMgr) {
         SequenceMemory memory = new SequenceMemory(workspaceMgr, ArrayType.FF_WORKING_MEM);
         Inputs inputs = inputs(memory);
-        INDArray one = outputs(forwards, inputs.forwards(), training, workspaceMgr);
-        INDArray other = onward(outputs(backwards, inputs.backwards(), training, workspaceMgr), memory);
+        INDArray one = forwards.outputs(inputs.forwards(), training, workspaceMgr);
+        INDArray other = onward(backwards.outputs(inputs.backwards(), training, workspaceMgr), memory);
         return featuresFirst(merge.forward(one, other, training, workspaceMgr).permute(1, 2, 0));
     }
 
@@ -189,14 +182,19 @@ class BidirectionalTwin extends BidirectionalLayer implements OneDnnTwin {
      */
     private void prepareBackward(Inputs inputs, SequenceMemory memory, LayerWorkspaceMgr workspaceMgr) {
         if (!merge.isReadyForBackward()) {
-            INDArray one = forwards.passes().outputsAgain(of(inputs.forwards(), forwards), workspaceMgr);
-            INDArray turned = backwards.passes().outputsAgain(of(inputs.backwards(), backwards), workspaceMgr);
+            INDArray one = forwards.outputsAgain(inputs.forwards(), workspaceMgr);
+            INDArray turned = backwards.outputsAgain(inputs.backwards(), workspaceMgr);
             merge.keep(one, onward(turned, memory));
         }
     }
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        INDArray next = KernelFailure.leavingToDl4j(() -> backward(epsilon, workspaceMgr));
+        return new Pair<>(gradient(), next);
+    }
+
+    private INDArray backward(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         SequenceMemory memory = new SequenceMemory(workspaceMgr, ArrayType.BP_WORKING_MEM);
         Inputs inputs = inputs(memory);
         long units = forwards.parameters().recurrentWeights().size(0);
@@ -209,10 +207,11 @@ class BidirectionalTwin extends BidirectionalLayer implements OneDnnTwin {
         prepareBackward(inputs, memory, workspaceMgr);
         INDArray error = forwards.passes().timeFirst(featuresFirst(epsilon), type, memory);
         DirectionMerge.Errors errors = merge.backward(error, memory);
-        INDArray next = backward(forwards, inputs.forwards(), errors.forwards().permute(1, 2, 0), workspaceMgr);
-        INDArray turned = backward(
-                backwards, inputs.backwards(), reversed(errors.backwards().permute(1, 2, 0), memory), workspaceMgr);
-        return new Pair<>(gradient(), inputGradient(next, turned, memory));
+        INDArray next =
+                forwards.inputGradient(inputs.forwards(), errors.forwards().permute(1, 2, 0), workspaceMgr);
+        INDArray turned = backwards.inputGradient(
+                inputs.backwards(), reversed(errors.backwards().permute(1, 2, 0), memory), workspaceMgr);
+        return inputGradient(next, turned, memory);
     }
 
     /** Returns the gradient of the input, or those of the directions' inputs, which the wrapper adds up. */
@@ -228,20 +227,6 @@ class BidirectionalTwin extends BidirectionalLayer implements OneDnnTwin {
         INDArray sum = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATION_GRAD, type, nextTimeFirst.shape());
         merge.add(nextTimeFirst, reversed(turned, memory).permute(2, 0, 1), sum);
         return featuresFirst(sum.permute(1, 2, 0));
-    }
-
-    private static INDArray backward(
-            RecurrentTwin direction, INDArray sequences, INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        return direction
-                .passes()
-                .backward(
-                        of(sequences, direction),
-                        epsilon,
-                        -1,
-                        direction.gradients(),
-                        null,
-                        workspaceMgr,
-                        ArrayType.BP_WORKING_MEM);
     }
 
     @Override

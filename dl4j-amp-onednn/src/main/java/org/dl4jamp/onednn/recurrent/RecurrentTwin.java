@@ -17,6 +17,7 @@ import org.dl4jamp.onednn.cell.RecurrentCell;
 import org.dl4jamp.onednn.cell.RecurrentParameters;
 import org.dl4jamp.onednn.cell.RecurrentState;
 import org.dl4jamp.onednn.cell.Sequences;
+import org.dl4jamp.onednn.primitive.KernelFailure;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.OneDnnTwin;
 import org.dl4jamp.twin.Twin;
@@ -79,22 +80,43 @@ final class RecurrentTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.
         return new Sequences(permuteIfNWC(input), maskArray, RecurrentState.in(state), parameters());
     }
 
+    private Sequences whole(INDArray sequences) {
+        return new Sequences(sequences, maskArray, RecurrentState.ZERO, parameters());
+    }
+
+    /** Returns the outputs of {@code [minibatch, nIn, time]} for a layer of two directions. */
+    INDArray outputs(INDArray sequences, boolean training, LayerWorkspaceMgr workspaceMgr) {
+        return passes.outputs(whole(sequences), training, null, workspaceMgr);
+    }
+
+    /** Returns these outputs again, for a backward pass after inference. */
+    INDArray outputsAgain(INDArray sequences, LayerWorkspaceMgr workspaceMgr) {
+        return passes.outputsAgain(whole(sequences), workspaceMgr);
+    }
+
+    /** Computes the gradients of the parameters, and returns that of the input in working memory. */
+    INDArray inputGradient(INDArray sequences, INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        return passes.backward(
+                whole(sequences), epsilon, -1, gradients(), null, workspaceMgr, ArrayType.BP_WORKING_MEM);
+    }
+
     private INDArray forward(
             Map<String, INDArray> state, boolean training, LastState after, LayerWorkspaceMgr workspaceMgr) {
-        return permuteIfNWC(passes.forward(sequences(state), training, after, workspaceMgr));
+        return permuteIfNWC(
+                KernelFailure.leavingToDl4j(() -> passes.forward(sequences(state), training, after, workspaceMgr)));
     }
 
     private Pair<Gradient, INDArray> backward(
             Map<String, INDArray> state, INDArray epsilon, int steps, LastState after, LayerWorkspaceMgr workspaceMgr) {
         RecurrentParameters gradients = gradients();
-        INDArray next = passes.backward(
+        INDArray next = KernelFailure.leavingToDl4j(() -> passes.backward(
                 sequences(state),
                 permuteIfNWC(epsilon),
                 steps,
                 gradients,
                 after,
                 workspaceMgr,
-                ArrayType.ACTIVATION_GRAD);
+                ArrayType.ACTIVATION_GRAD));
         return new Pair<>(gradients.asGradient(), permuteIfNWC(next));
     }
 

@@ -15,6 +15,8 @@ import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.GradientSum;
 import org.dl4jamp.twin.DelegatingVertex;
 import org.dl4jamp.twin.Gate;
+import org.dl4jamp.twin.LayerContext;
+import org.dl4jamp.twin.RefusedShape;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -47,7 +49,11 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
     /** Returns whether it computes inputs of these shapes. If not, DL4J's vertex computes or throws. */
     protected abstract boolean covers(INDArray[] inputs);
 
-    /** Returns the activations, in {@link ArrayType#ACTIVATIONS}. */
+    /**
+     * Returns the activations, in {@link ArrayType#ACTIVATIONS}.
+     *
+     * @throws RefusedShape if DL4J's vertex is to compute inputs of these shapes
+     */
     protected abstract INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr);
 
     /** Returns one gradient per input, each with memory of its own in {@link ArrayType#ACTIVATION_GRAD}. */
@@ -116,7 +122,9 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
 
     private INDArray forwardInside(boolean training, LayerWorkspaceMgr workspaceMgr) {
         GraphVertex master = master();
-        leftToMaster = request.context().check().leavesToDl4j(training, master.getInputs());
+        LayerContext.PassCheck check = request.context().check();
+        leftToMaster = check.leavesToDl4j(training, master.getInputs())
+                || check.refused().contain(master.getInputs());
         if (leftToMaster) {
             return forwardByDl4j(training, workspaceMgr);
         }
@@ -127,7 +135,17 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
         if (!master.canDoForward() || !isCovered(master.getInputs())) {
             return afterDl4j(forwardByDl4j(training, workspaceMgr));
         }
-        return inOrder(forward(master.getInputs(), training, workspaceMgr), workspaceMgr);
+        try {
+            return inOrder(forward(master.getInputs(), training, workspaceMgr), workspaceMgr);
+        } catch (RefusedShape e) {
+            leave(e);
+            return forwardByDl4j(training, workspaceMgr);
+        }
+    }
+
+    private void leave(RefusedShape refusal) {
+        leftToMaster = true;
+        request.context().check().refused().add("Vertex \"" + request.name() + "\"", refusal, master().getInputs());
     }
 
     private INDArray inOrder(INDArray output, LayerWorkspaceMgr workspaceMgr) {
@@ -154,7 +172,13 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
         INDArray epsilon = epsilon(master);
         outputShape(master.getInputs())
                 .ifPresent(shape -> Rejection.ofEpsilon("of vertex \"" + request.name() + "\"", epsilon, shape));
-        INDArray[] gradients = backward(master.getInputs(), epsilon, workspaceMgr);
+        INDArray[] gradients;
+        try {
+            gradients = backward(master.getInputs(), epsilon, workspaceMgr);
+        } catch (RefusedShape e) {
+            leave(e);
+            return backwardByDl4j(tbptt, workspaceMgr);
+        }
         for (int i = 0; i < gradients.length; i++) {
             if (request.context().foreignProducer()) {
                 gradients[i] = context.copies().dense(gradients[i], workspaceMgr, ArrayType.ACTIVATION_GRAD);

@@ -1,0 +1,352 @@
+package org.dl4jamp.onednn;
+
+import static org.dl4jamp.onednn.Layers.gaussian;
+import static org.dl4jamp.onednn.SequenceNetwork.batch;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import java.io.IOException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.IntPredicate;
+import java.util.stream.Stream;
+import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.conf.graph.GraphVertex;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.BaseRecurrentLayer;
+import org.deeplearning4j.nn.conf.layers.LSTM;
+import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
+import org.deeplearning4j.nn.gradient.Gradient;
+import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.Chain;
+import org.dl4jamp.InferenceMode;
+import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
+import org.dl4jamp.SingleLayer;
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.engine.ComputeEngine;
+import org.dl4jamp.engine.nd4j.Nd4jEngine;
+import org.dl4jamp.layer.GradientScale;
+import org.dl4jamp.layer.TwinLayer;
+import org.dl4jamp.layer.TwinSetup;
+import org.dl4jamp.onednn.primitive.RefusingContext;
+import org.dl4jamp.policy.NetworkGraph;
+import org.dl4jamp.precision.Precision;
+import org.dl4jamp.scale.StaticLossScaler;
+import org.dl4jamp.twin.LayerContext;
+import org.dl4jamp.twin.RefusedShapes;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.nd4j.common.primitives.Pair;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.learning.config.Sgd;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Layers of attention and recurrent layers where oneDNN doesn't make a primitive: DL4J's own code computes that shape,
+ * in the middle of training or of a backward pass, and the plan and one line of the log say so.
+ */
+class RefusedShapesTest {
+    private static final LayerWorkspaceMgr NONE = LayerWorkspaceMgr.noWorkspaces();
+    private static final int UNITS = 4;
+    private static final int STEPS = 5;
+    private static final int EXAMPLES = 3;
+
+    /** This engine, with a oneDNN that makes nothing while it's told so. */
+    public static final class RefusingEngine implements ComputeEngine {
+        static final String NAME = "refusing";
+
+        static final AtomicBoolean REFUSES = new AtomicBoolean();
+
+        private final ComputeEngine engine = new OneDnnEngine();
+
+        @Override
+        public String name() {
+            return NAME;
+        }
+
+        @Override
+        public Optional<String> unavailable() {
+            return engine.unavailable();
+        }
+
+        @Override
+        public Optional<String> cannot(Precision precision) {
+            return engine.cannot(precision);
+        }
+
+        @Override
+        public Precision automaticPrecision() {
+            return engine.automaticPrecision();
+        }
+
+        @Override
+        public String automaticReason() {
+            return engine.automaticReason();
+        }
+
+        @Override
+        public boolean computesFloat() {
+            return true;
+        }
+
+        @Override
+        public Optional<String> cannot(Layer layer, Precision precision) {
+            return engine.cannot(layer, precision);
+        }
+
+        @Override
+        public boolean computes(GraphVertex vertex, Precision precision) {
+            return engine.computes(vertex, precision);
+        }
+
+        @Override
+        public boolean fuses(NetworkGraph.Node first, Layer then) {
+            return engine.fuses(first, then);
+        }
+
+        @Override
+        public String how(Layer layer, Precision precision) {
+            return engine.how(layer, precision);
+        }
+
+        @Override
+        public EngineSession session(long largestLayer, boolean masterWeights) {
+            return new OneDnnSession(
+                    new Nd4jEngine().session(largestLayer, masterWeights),
+                    masterWeights,
+                    new RefusingContext(false, asked -> REFUSES.get()));
+        }
+
+        @Override
+        public EngineSession inference(long largestLayer) {
+            return new OneDnnSession(
+                    new Nd4jEngine().inference(largestLayer), true, new RefusingContext(true, asked -> REFUSES.get()));
+        }
+    }
+
+    private static Stream<Arguments> layers() {
+        Stream<Layer> attention = Arrays.stream(SequenceNetwork.values())
+                .filter(SequenceNetwork::isInStock)
+                .map(SequenceNetwork::middle)
+                .filter(layer -> layer != null)
+                .peek(layer -> layer.setNIn(InputType.recurrent(8, STEPS), true));
+        Stream<Layer> recurrent = Stream.of(recurrent(new LSTM.Builder()), recurrent(new SimpleRnn.Builder()));
+        return Stream.concat(attention, recurrent)
+                .flatMap(layer -> Types.here().stream().map(type -> Arguments.of(layer, type)));
+    }
+
+    private static Layer recurrent(BaseRecurrentLayer.Builder<?> builder) {
+        return builder.nIn(8).nOut(UNITS).activation(Activation.TANH).build();
+    }
+
+    /** A layer on this engine with a context of its own. */
+    private record Refusing(RefusingContext context, OneDnnSession session, TwinLayer twin, RefusedShapes refused)
+            implements AutoCloseable {
+        static Refusing of(Layer conf, INDArray params, DataType type, IntPredicate refuses) {
+            RefusingContext context = new RefusingContext(false, refuses);
+            OneDnnSession session = new OneDnnSession(new Nd4jEngine().session(1, true), true, context);
+            LayerContext place = Chain.context();
+            org.deeplearning4j.nn.api.Layer master = SingleLayer.dl4j(conf, params);
+            Precision precision = type == DataType.FLOAT ? Precision.FLOAT : Precision.BFLOAT16;
+            TwinLayer twin = new TwinSetup(
+                            "layer",
+                            master,
+                            session.twin(Chain.request(master, precision, type)),
+                            type,
+                            type,
+                            place,
+                            GradientScale.none(),
+                            SingleLayer.NO_STEP)
+                    .wrapper();
+            return new Refusing(context, session, twin, place.check().refused());
+        }
+
+        @Override
+        public void close() {
+            session.close();
+        }
+    }
+
+    /** As in a network, the input is set once. */
+    private static SingleLayer.Result run(org.deeplearning4j.nn.api.Layer layer, INDArray input, INDArray epsilon) {
+        INDArray output = layer.activate(input, true, NONE).dup();
+        Pair<Gradient, INDArray> result = layer.backpropGradient(epsilon.dup(), NONE);
+        return new SingleLayer.Result(output, result.getFirst(), result.getSecond());
+    }
+
+    @ParameterizedTest
+    @MethodSource("layers")
+    void withoutAnyOneKernelDl4jsLayerComputesForwardAndBackward(Layer conf, DataType type) {
+        Random random = new Random(3);
+        long number = conf.initializer().numParams(conf);
+        INDArray params = number == 0 ? null : gaussian(random, 0.3, number);
+        INDArray input = gaussian(random, 1, EXAMPLES, 8, STEPS);
+        INDArray mask = Nd4j.ones(DataType.FLOAT, EXAMPLES, STEPS);
+        mask.putScalar(0, STEPS - 1, 0);
+        org.deeplearning4j.nn.api.Layer dl4j = SingleLayer.dl4j(conf, params);
+        dl4j.setMaskArray(mask);
+        INDArray epsilon =
+                gaussian(random, 1, dl4j.activate(input.dup(), true, NONE).shape());
+        SingleLayer.Result expected = run(dl4j, input.dup(), epsilon);
+        int kernels;
+        try (Refusing whole = Refusing.of(conf, params, type, asked -> false)) {
+            whole.twin().setMaskArray(mask);
+            agree(expected, run(whole.twin(), input.castTo(type), epsilon.castTo(type)), type);
+            kernels = whole.context().asked();
+            assertEquals(Optional.empty(), whole.refused().reason());
+        }
+        assertTrue(kernels > 5, kernels + " kernels");
+        for (int refused = 0; refused < kernels; refused++) {
+            int which = refused;
+            try (Refusing lacking = Refusing.of(conf, params, type, asked -> asked == which)) {
+                lacking.twin().setMaskArray(mask);
+                agree(expected, run(lacking.twin(), input.castTo(type), epsilon.castTo(type)), type);
+                String reason = lacking.refused().reason().orElseThrow();
+                assertTrue(reason.contains(Arrays.toString(input.shape())), reason);
+                assertTrue(reason.contains("no such primitive"), reason);
+                int asked = lacking.context().asked();
+                agree(expected, run(lacking.twin(), input.castTo(type), epsilon.castTo(type)), type);
+                assertEquals(asked, lacking.context().asked(), "oneDNN isn't asked again");
+            }
+        }
+    }
+
+    private static void agree(SingleLayer.Result expected, SingleLayer.Result actual, DataType type) {
+        double bound = 4 * Agreement.rounding(type) + 1e-5;
+        Agreement.assertWithin("output", expected.output(), actual.output(), bound);
+        Agreement.assertWithin("input gradient", expected.inputGradient(), actual.inputGradient(), bound);
+        expected.gradient()
+                .gradientForVariable()
+                .forEach((name, gradient) -> Agreement.assertWithin(name, gradient, actual.gradient(name), bound));
+    }
+
+    private static Stream<Arguments> networks() {
+        return Arrays.stream(SequenceNetwork.values())
+                .filter(SequenceNetwork::isInStock)
+                .flatMap(kind -> Types.precisions().stream().map(precision -> Arguments.of(kind, precision)));
+    }
+
+    @TempDir
+    private Path folder;
+
+    /** Runs something while the engine can be found by its name, and returns the lines that it logs of shapes. */
+    private List<String> withEngine(Runnable action) throws IOException {
+        Path services = Files.createDirectories(folder.resolve("META-INF/services"));
+        Files.write(services.resolve(ComputeEngine.class.getName()), List.of(RefusingEngine.class.getName()));
+        Logger log = (Logger) LoggerFactory.getLogger(RefusedShapes.class);
+        ListAppender<ILoggingEvent> lines = new ListAppender<>();
+        lines.start();
+        log.addAppender(lines);
+        Thread thread = Thread.currentThread();
+        ClassLoader before = thread.getContextClassLoader();
+        try (URLClassLoader found = new URLClassLoader(
+                new URL[] {folder.toUri().toURL()}, getClass().getClassLoader())) {
+            thread.setContextClassLoader(found);
+            action.run();
+        } finally {
+            thread.setContextClassLoader(before);
+            log.detachAppender(lines);
+            RefusingEngine.REFUSES.set(false);
+        }
+        return lines.list.stream().map(ILoggingEvent::getFormattedMessage).toList();
+    }
+
+    private static void refusing(Runnable action) {
+        RefusingEngine.REFUSES.set(true);
+        action.run();
+        RefusingEngine.REFUSES.set(false);
+    }
+
+    /** Returns what DL4J's layers compute: the layer in front is an LSTM, which is refused, too. */
+    private static boolean isLeft(MixedPrecision amp, String layer) {
+        return amp.plan().row(layer).reason().contains("DL4J's own code for input of shape [4, 8, 6]");
+    }
+
+    @ParameterizedTest
+    @MethodSource("networks")
+    void inTheMiddleOfTrainingAShapeIsLeftToDl4jWithOneLineOfTheLog(SequenceNetwork kind, Precision precision)
+            throws IOException {
+        Model stock = kind.make(new Sgd(0.1));
+        Model ours = kind.make(new Sgd(0.1));
+        INDArray before = stock.params().dup();
+        AmpConfig config = AmpConfig.builder()
+                .engine(RefusingEngine.NAME)
+                .precision(precision)
+                .lossScaler(new StaticLossScaler(256))
+                .build();
+        List<String> lines = withEngine(() -> {
+            try (MixedPrecision amp = MixedPrecision.enable(ours, config)) {
+                both(stock, ours, batch(1, 6, true));
+                assertFalse(isLeft(amp, SequenceNetwork.MIDDLE), amp.plan()::toString);
+                Networks.fit(stock, batch(2, 4, true));
+                refusing(() -> Networks.fit(ours, batch(2, 4, true)));
+                both(stock, ours, batch(3, 6, true));
+                both(stock, ours, batch(4, 4, true));
+                assertTrue(isLeft(amp, SequenceNetwork.MIDDLE), amp.plan()::toString);
+                assertEquals(precision, amp.plan().row(SequenceNetwork.MIDDLE).precision());
+                assertEquals(4, amp.stepsTaken());
+            }
+        });
+        double bound = precision == Precision.FLOAT ? 4e-5 : 4e-2;
+        Agreement.assertWithin(
+                "change", stock.params().sub(before), ours.params().sub(before), bound);
+        assertEquals(
+                1, lines.stream().filter(line -> line.contains("\"middle\"")).count(), lines::toString);
+        assertEquals(2, lines.size(), lines::toString);
+    }
+
+    private static void both(Model stock, Model ours, DataSet data) {
+        Networks.fit(stock, data);
+        Networks.fit(ours, data);
+    }
+
+    @ParameterizedTest
+    @MethodSource("networks")
+    void inInferenceModeAShapeIsLeftToDl4j(SequenceNetwork kind, Precision precision) throws IOException {
+        Model network = kind.make(new Sgd(0.1));
+        DataSet data = batch(1, 4, true);
+        INDArray expected = output(network, data);
+        AmpConfig config = AmpConfig.builder()
+                .engine(RefusingEngine.NAME)
+                .precision(precision)
+                .build();
+        double bound = precision == Precision.FLOAT ? 1e-5 : 1e-2;
+        List<String> lines = withEngine(() -> {
+            try (InferenceMode mode = MixedPrecision.inference(network, config)) {
+                refusing(() -> Agreement.assertWithin("refused", expected, output(network, data), bound));
+                Agreement.assertWithin("again", expected, output(network, data), bound);
+                String reason = mode.plan().row(SequenceNetwork.MIDDLE).reason();
+                assertTrue(reason.contains("DL4J's own code"), reason);
+            }
+        });
+        assertEquals(2, lines.size(), lines::toString);
+    }
+
+    private static INDArray output(Model network, DataSet data) {
+        INDArray mask = data.getFeaturesMaskArray();
+        return network instanceof ComputationGraph graph
+                ? graph.output(false, new INDArray[] {data.getFeatures()}, new INDArray[] {mask})[0]
+                : ((MultiLayerNetwork) network).output(data.getFeatures(), false, mask, mask);
+    }
+}
