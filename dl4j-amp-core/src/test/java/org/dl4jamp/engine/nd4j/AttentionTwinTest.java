@@ -12,6 +12,8 @@ import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.LearnedSelfAttentionLayer;
 import org.deeplearning4j.nn.conf.layers.SelfAttentionLayer;
 import org.deeplearning4j.nn.conf.layers.samediff.SameDiffLayer;
+import org.dl4jamp.AttentionFormula;
+import org.dl4jamp.Networks;
 import org.dl4jamp.SingleLayer;
 import org.dl4jamp.SingleLayer.Result;
 import org.dl4jamp.dl4j.ExternalErrors;
@@ -27,35 +29,6 @@ import org.nd4j.linalg.indexing.NDArrayIndex;
 
 class AttentionTwinTest {
     private final Random random = new Random(11);
-
-    private static SelfAttentionLayer self(int nIn, int nOut, int heads, int headSize) {
-        return new SelfAttentionLayer.Builder()
-                .nIn(nIn)
-                .nOut(nOut)
-                .nHeads(heads)
-                .headSize(headSize)
-                .projectInput(true)
-                .build();
-    }
-
-    private static SelfAttentionLayer plain(int size) {
-        return new SelfAttentionLayer.Builder()
-                .nIn(size)
-                .nOut(size)
-                .nHeads(1)
-                .projectInput(false)
-                .build();
-    }
-
-    private static LearnedSelfAttentionLayer learned(int nIn, int nOut, int heads, int queries, boolean projected) {
-        return new LearnedSelfAttentionLayer.Builder()
-                .nIn(nIn)
-                .nOut(nOut)
-                .nHeads(heads)
-                .nQueries(queries)
-                .projectInput(projected)
-                .build();
-    }
 
     /** Examples of different lengths; the last has one time step only. */
     private static INDArray mask(int minibatch, int time) {
@@ -109,7 +82,7 @@ class AttentionTwinTest {
         "2, 64, 64, 8, 8, 33, true"
     })
     void agreesWithDl4jsLayer(int minibatch, int nIn, int nOut, int heads, int headSize, int time, boolean masked) {
-        SelfAttentionLayer conf = self(nIn, nOut, heads, headSize);
+        SelfAttentionLayer conf = Networks.selfAttention(nIn, nOut, heads, headSize);
         assertAgrees(
                 conf,
                 gaussian(random, 1 / Math.sqrt(nIn), TwinHarness.numberOfParams(conf)),
@@ -122,7 +95,7 @@ class AttentionTwinTest {
     @CsvSource({"1, 1, 1, false", "1, 5, 1, false", "3, 2, 4, false", "4, 6, 9, false", "5, 8, 7, true"})
     void agreesWithDl4jsLayerWithoutProjection(int minibatch, int size, int time, boolean masked) {
         assertAgrees(
-                plain(size),
+                Networks.plainSelfAttention(size),
                 null,
                 gaussian(random, 1, minibatch, size, time),
                 gaussian(random, 1, minibatch, size, time),
@@ -139,7 +112,7 @@ class AttentionTwinTest {
     })
     void agreesWithTheFormulaForLearnedQueries(
             int minibatch, int nIn, int nOut, int heads, int queries, int time, boolean projected, boolean masked) {
-        LearnedSelfAttentionLayer conf = learned(nIn, nOut, heads, queries, projected);
+        LearnedSelfAttentionLayer conf = Networks.learnedSelfAttention(nIn, nOut, heads, queries, projected);
         AttentionFormula formula = new AttentionFormula(conf, masked ? mask(minibatch, time) : null);
         assertAgrees(
                 formula,
@@ -152,7 +125,7 @@ class AttentionTwinTest {
     @ParameterizedTest
     @CsvSource({"1, 1, 1, 1, 1, 1, false", "2, 3, 4, 2, 3, 5, true"})
     void agreesWithTheFormula(int minibatch, int nIn, int nOut, int heads, int headSize, int time, boolean masked) {
-        SelfAttentionLayer conf = self(nIn, nOut, heads, headSize);
+        SelfAttentionLayer conf = Networks.selfAttention(nIn, nOut, heads, headSize);
         assertAgrees(
                 new AttentionFormula(conf, masked ? mask(minibatch, time) : null),
                 conf,
@@ -172,19 +145,21 @@ class AttentionTwinTest {
         assertClose(
                 "input",
                 AttentionFormula.differences(input, at -> formula.output(params, at), epsilon)
-                        .muli(factor),
+                        .muli(factor)
+                        .castTo(DataType.FLOAT),
                 actual.inputGradient());
         assertClose(
                 "parameters",
                 AttentionFormula.differences(params, at -> formula.output(at, input), epsilon)
-                        .muli(factor),
+                        .muli(factor)
+                        .castTo(DataType.FLOAT),
                 twin.getGradientsViewArray().reshape(params.shape()));
     }
 
     /** Scores of about 200,000, which FP16 doesn't have. */
     @Test
     void scoresBeyondTheRangeOfHalfStayRight() {
-        SelfAttentionLayer conf = self(64, 16, 2, 32);
+        SelfAttentionLayer conf = Networks.selfAttention(64, 16, 2, 32);
         INDArray params = gaussian(random, 2, TwinHarness.numberOfParams(conf));
         INDArray input = gaussian(random, 16, 3, 64, 5);
         INDArray projected = params.get(NDArrayIndex.interval(0, 64 * 64))
@@ -198,7 +173,9 @@ class AttentionTwinTest {
     @Test
     void saysWhatIsWrongWithAnInputOfTheWrongShape() {
         TwinLayer twin = TwinHarness.twin(
-                Way.HALF_PRODUCTS, self(4, 3, 1, 2), gaussian(random, 1, TwinHarness.numberOfParams(self(4, 3, 1, 2))));
+                Way.HALF_PRODUCTS,
+                Networks.selfAttention(4, 3, 1, 2),
+                gaussian(random, 1, TwinHarness.numberOfParams(Networks.selfAttention(4, 3, 1, 2))));
         for (long[] shape : new long[][] {{2, 5, 3}, {2, 4}}) {
             INDArray input = TestArrays.half(gaussian(random, 1, shape));
             assertThrows(

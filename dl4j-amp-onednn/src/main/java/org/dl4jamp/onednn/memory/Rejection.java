@@ -3,6 +3,7 @@ package org.dl4jamp.onednn.memory;
 import java.util.Arrays;
 import java.util.List;
 import org.deeplearning4j.exception.DL4JInvalidInputException;
+import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -30,16 +31,33 @@ public final class Rejection {
     }
 
     /**
+     * Runs DL4J's own layer with a mask that the twin can't take, for DL4J's message.
+     *
+     * @throws RuntimeException DL4J's; or, if DL4J's layer takes the mask, that of the twin
+     */
+    public static void ofMask(
+            NeuralNetConfiguration conf, INDArray parameters, int index, INDArray input, INDArray mask) {
+        unlessDl4jTakes(conf, parameters, index, input, mask.castTo(DataType.FLOAT));
+        throw new DL4JInvalidInputException("Got a mask of shape " + Arrays.toString(mask.shape())
+                + " for sequences of shape " + Arrays.toString(input.shape()));
+    }
+
+    /**
      * Runs DL4J's own layer on an unusual input, for DL4J's message if the input is wrong.
      *
      * @throws RuntimeException DL4J's
      */
     public static void unlessDl4jTakes(NeuralNetConfiguration conf, INDArray parameters, int index, INDArray input) {
+        unlessDl4jTakes(conf, parameters, index, input, null);
+    }
+
+    private static void unlessDl4jTakes(
+            NeuralNetConfiguration conf, INDArray parameters, int index, INDArray input, INDArray mask) {
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             NeuralNetConfiguration own = conf.clone();
-            own.getLayer()
-                    .instantiate(own, List.of(), index, parameters, false, DataType.FLOAT)
-                    .activate(input.castTo(DataType.FLOAT), false, LayerWorkspaceMgr.noWorkspaces());
+            Layer layer = own.getLayer().instantiate(own, List.of(), index, parameters, false, DataType.FLOAT);
+            layer.setMaskArray(mask);
+            layer.activate(input.castTo(DataType.FLOAT), false, LayerWorkspaceMgr.noWorkspaces());
         }
     }
 

@@ -4,15 +4,18 @@ import java.util.HashMap;
 import java.util.Map;
 import org.deeplearning4j.nn.api.MaskState;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.layers.GravesBidirectionalLSTM;
 import org.deeplearning4j.nn.conf.layers.GravesLSTM;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.indexing.NDArrayIndex;
 
 /**
  * The twin of {@link GravesBidirectionalLSTM}: the sum of two LSTMs with peepholes. Its parameters are in the order of
@@ -22,11 +25,16 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 final class GravesBidirectionalTwin extends BidirectionalTwin {
     private static final long serialVersionUID = 1L;
 
+    private final transient NeuralNetConfiguration ours;
+    private final transient boolean nwc;
+    private transient INDArray mask;
     private final transient Map<String, INDArray> state = new HashMap<>();
     private final transient Map<String, INDArray> truncatedState = new HashMap<>();
 
     GravesBidirectionalTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(asBidirectional(conf), type, context);
+        ours = conf;
+        nwc = ((GravesBidirectionalLSTM) conf.getLayer()).getRnnDataFormat() == RNNFormat.NWC;
     }
 
     private static NeuralNetConfiguration asBidirectional(NeuralNetConfiguration conf) {
@@ -53,6 +61,49 @@ final class GravesBidirectionalTwin extends BidirectionalTwin {
     @Override
     public void setBackpropGradientsViewArray(INDArray gradients) {
         super.setBackpropGradientsViewArray(gradients.reshape(gradients.length()));
+    }
+
+    @Override
+    public void setMaskArray(INDArray given) {
+        mask = given;
+    }
+
+    @Override
+    public INDArray getMaskArray() {
+        return mask;
+    }
+
+    @Override
+    public void clear() {
+        super.clear();
+        mask = null;
+    }
+
+    /** Masks both directions. DL4J's layer reads a mask of more time steps as far as it needs. */
+    private void fitMask() {
+        INDArray input = input();
+        if (mask == null || input.rank() != 3) {
+            super.setMaskArray(mask);
+            return;
+        }
+        long steps = input.size(nwc ? 1 : 2);
+        if (mask.rank() != 2 || mask.size(0) != input.size(0) || mask.size(1) < steps) {
+            Rejection.ofMask(ours, params(), getIndex(), input, mask);
+        }
+        super.setMaskArray(
+                mask.size(1) == steps ? mask : mask.get(NDArrayIndex.all(), NDArrayIndex.interval(0, steps)));
+    }
+
+    @Override
+    public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        fitMask();
+        return super.activate(training, workspaceMgr);
+    }
+
+    @Override
+    public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        fitMask();
+        return super.backpropGradient(epsilon, workspaceMgr);
     }
 
     /** Masks both directions, whether or not a layer in front has dealt with the mask. */

@@ -21,6 +21,7 @@ import org.deeplearning4j.nn.conf.layers.SelfAttentionLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.InferenceMode;
 import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.onednn.Passes;
@@ -77,7 +78,7 @@ class AttentionNetworksTest {
     }
 
     private static SelfAttentionLayer plain() {
-        return SelfAttentionTwinTest.plain(16);
+        return Networks.plainSelfAttention(16);
     }
 
     private static DataSet data(Random random, int minibatch, int steps, boolean masked) {

@@ -77,7 +77,7 @@ class RecurrentAttentionTwinTest {
         INDArray epsilon =
                 gaussian(random, 1, dl4j.activate(input.dup(), true, NONE).shape());
         SingleLayer.Result expected = SingleLayer.run(dl4j, input.dup(), epsilon);
-        double bound = 4 * Agreement.rounding(type) + 1e-5;
+        double bound = 2 * Agreement.rounding(type) + 1e-5;
         try (EngineSession session = new OneDnnEngine().session(1, true)) {
             TwinLayer twin = Layers.twin(session, conf, params, type);
             assertInstanceOf(RecurrentAttentionTwin.class, twin.twin().compute());

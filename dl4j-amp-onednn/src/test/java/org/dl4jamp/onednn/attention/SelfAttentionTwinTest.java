@@ -13,6 +13,7 @@ import net.jqwik.api.constraints.IntRange;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.layers.SelfAttentionLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.Networks;
 import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.layer.TwinLayer;
@@ -30,26 +31,7 @@ class SelfAttentionTwinTest {
     private static final LayerWorkspaceMgr NONE = LayerWorkspaceMgr.noWorkspaces();
     private static final double FLOAT_ERROR = 1e-5;
     /** Queries, keys, values, probabilities and the gradients of each are rounded where they enter products. */
-    private static final double ROUNDINGS = 3;
-
-    static SelfAttentionLayer projecting(int nIn, int nOut, int heads, int headSize) {
-        return new SelfAttentionLayer.Builder()
-                .nIn(nIn)
-                .nOut(nOut)
-                .nHeads(heads)
-                .headSize(headSize)
-                .projectInput(true)
-                .build();
-    }
-
-    static SelfAttentionLayer plain(int size) {
-        return new SelfAttentionLayer.Builder()
-                .nIn(size)
-                .nOut(size)
-                .nHeads(1)
-                .projectInput(false)
-                .build();
-    }
+    private static final double ROUNDINGS = 2;
 
     private static INDArray params(Random random, SelfAttentionLayer conf) {
         long number = conf.initializer().numParams(conf);
@@ -118,7 +100,7 @@ class SelfAttentionTwinTest {
         Random random = new Random(seed);
         INDArray input = gaussian(random, 1, minibatch, nIn, steps);
         INDArray mask = masked ? mask(random, minibatch, steps) : null;
-        agrees(projecting(nIn, nOut, heads, headSize), input, mask, random, List.of(DataType.FLOAT));
+        agrees(Networks.selfAttention(nIn, nOut, heads, headSize), input, mask, random, List.of(DataType.FLOAT));
     }
 
     @Property(tries = 20)
@@ -131,35 +113,35 @@ class SelfAttentionTwinTest {
         Random random = new Random(seed);
         INDArray input = gaussian(random, 1, minibatch, size, steps);
         INDArray mask = masked ? mask(random, minibatch, steps) : null;
-        agrees(plain(size), input, mask, random, List.of(DataType.FLOAT));
+        agrees(Networks.plainSelfAttention(size), input, mask, random, List.of(DataType.FLOAT));
     }
 
     @Test
     void manyLongSequencesOfEightHeadsGiveDl4jsNumbers() {
         Random random = new Random(3);
-        agrees(projecting(64, 64, 8, 8), gaussian(random, 1, 3, 64, 256), mask(random, 3, 256), random);
-        agrees(projecting(32, 48, 2, 24), gaussian(random, 1, 1, 32, 1000), null, random);
+        agrees(Networks.selfAttention(64, 64, 8, 8), gaussian(random, 1, 3, 64, 256), mask(random, 3, 256), random);
+        agrees(Networks.selfAttention(32, 48, 2, 24), gaussian(random, 1, 1, 32, 1000), null, random);
     }
 
     @Test
     void aSequenceInAnotherOrderInMemoryGivesTheSameNumbers() {
         Random random = new Random(4);
         INDArray timeFirst = gaussian(random, 1, 7, 3, 6).permute(1, 2, 0);
-        agrees(projecting(6, 4, 2, 3), timeFirst, null, random);
-        agrees(plain(6), timeFirst, null, random);
+        agrees(Networks.selfAttention(6, 4, 2, 3), timeFirst, null, random);
+        agrees(Networks.plainSelfAttention(6), timeFirst, null, random);
     }
 
     @Test
     void oneMaskForAllExamplesAndOneNumberForAllKeysAreTakenAsByDl4j() {
         Random random = new Random(5);
         INDArray input = gaussian(random, 1, 3, 6, 4);
-        agrees(projecting(6, 4, 2, 3), input, Nd4j.createFromArray(new float[][] {{1, 0, 1, 0}}), random);
-        agrees(projecting(6, 4, 2, 3), input, Nd4j.createFromArray(new float[][] {{1}, {0}, {1}}), random);
+        agrees(Networks.selfAttention(6, 4, 2, 3), input, Nd4j.createFromArray(new float[][] {{1, 0, 1, 0}}), random);
+        agrees(Networks.selfAttention(6, 4, 2, 3), input, Nd4j.createFromArray(new float[][] {{1}, {0}, {1}}), random);
     }
 
     @Test
     void whatDl4jRejectsIsRejected() {
-        SelfAttentionLayer conf = projecting(6, 4, 2, 3);
+        SelfAttentionLayer conf = Networks.selfAttention(6, 4, 2, 3);
         INDArray params = params(new Random(1), conf);
         Layer dl4j = SingleLayer.dl4j(conf, params);
         try (EngineSession session = new OneDnnEngine().session(1, true)) {

@@ -132,7 +132,7 @@ class GravesBidirectionalTwinTest {
             TwinLayer twin = Layers.twin(session, conf, params, type);
             mask(twin, mask, minibatch);
             SingleLayer.Result actual = SingleLayer.run(twin, input.castTo(type), epsilon.castTo(type));
-            double bound = 5 * Agreement.rounding(type) + FLOAT_ERROR;
+            double bound = 2 * Agreement.rounding(type) + FLOAT_ERROR;
             Agreement.assertWithin("output", expected.output(), actual.output(), bound);
             Agreement.assertWithin("input gradient", expected.inputGradient(), actual.inputGradient(), bound);
             Agreement.assertWithin("gradient", gradients(dl4j), gradients(twin), bound);

@@ -186,6 +186,7 @@ class RecurrentNetworksTest {
         }
     }
 
+    @Tag("long")
     @ParameterizedTest
     @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void lstmsLearnCharactersWithMasksInBatchesAndLengthsThatVary(Precision precision) {
@@ -198,6 +199,7 @@ class RecurrentNetworksTest {
                 text(1, 9, true));
     }
 
+    @Tag("long")
     @ParameterizedTest
     @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void lstmsWithPeepholesLearnCharactersInOneAndBothDirections(Precision precision) {
@@ -212,6 +214,29 @@ class RecurrentNetworksTest {
                 text(1, 9, true));
     }
 
+    /** A few steps of all cells, one behind the other; the long tests train each of them to its loss. */
+    @Test
+    void aFewStepsOfAllCellsAreThoseOfFp32() {
+        for (boolean truncates : new boolean[] {false, true}) {
+            Layer[] cells = {
+                lstm(12), graves(12), new SimpleRnn.Builder().nOut(12).build()
+            };
+            MultiLayerConfiguration configuration = truncates ? truncated(10, cells) : characters(cells);
+            MultiLayerNetwork stock = network(configuration);
+            MultiLayerNetwork network = network(configuration);
+            INDArray before = stock.params().dup();
+            DataSet[] batches = {text(4, 14, true), text(3, 14, false), text(1, 9, true)};
+            try (MixedPrecision amp = MixedPrecision.enable(network, onOneDnn(Precision.FLOAT))) {
+                train(stock, 3, batches);
+                train(network, 3, batches);
+                assertEquals(
+                        "onednn", amp.plan().rows().get(2).engine(), amp.plan().toString());
+            }
+            Agreement.assertWithin(
+                    "change", stock.params().sub(before), network.params().sub(before), 1e-3);
+        }
+    }
+
     private static Layer graves(int units) {
         return new GravesLSTM.Builder().nOut(units).build();
     }
@@ -224,12 +249,14 @@ class RecurrentNetworksTest {
         return configuration;
     }
 
+    @Tag("long")
     @ParameterizedTest
     @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void truncatedBpttOfLstmsCarriesTheState(Precision precision) {
         assertTrainsToFp32sLoss(truncated(7, lstm(40), lstm(32)), precision, 20, text(8, 27, true));
     }
 
+    @Tag("long")
     @ParameterizedTest
     @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void truncatedBpttOfLstmsWithPeepholesCarriesTheState(Precision precision) {
@@ -245,6 +272,7 @@ class RecurrentNetworksTest {
     }
 
     /** Not shorter backward than forward: DL4J's layer returns uninitialized memory for the first time steps. */
+    @Tag("long")
     @ParameterizedTest
     @MethodSource("org.dl4jamp.onednn.Types#precisions")
     void truncatedBpttOfSimpleRnnsCarriesTheState(Precision precision) {
