@@ -2,9 +2,7 @@ package org.dl4jamp.engine.nd4j;
 
 import static org.dl4jamp.engine.nd4j.Products.transposed;
 
-import java.util.Arrays;
 import java.util.Map;
-import org.deeplearning4j.exception.DL4JInvalidInputException;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.dl4j.ExternalErrors;
@@ -94,19 +92,9 @@ final class Attention {
      * @param gradients FLOAT gradients of the weights, to be overwritten
      */
     INDArray[] backward(INDArray epsilon, Map<String, INDArray> gradients) {
-        return backward(epsilon, ExternalErrors.factor(), 0, gradients);
-    }
-
-    /**
-     * Runs backward.
-     *
-     * @param factor of all gradients
-     * @param kept factor of the present gradients of the weights, to which the new ones are added
-     */
-    INDArray[] backward(INDArray epsilon, double factor, double kept, Map<String, INDArray> gradients) {
-        INDArray delta = rows(epsilon).muli(factor);
+        INDArray delta = rows(epsilon).muli(ExternalErrors.factor());
         if (weights.containsKey("Wo")) {
-            products.multiply(joined(context, type).transpose(), delta, gradients.get("Wo"), kept, memory);
+            products.multiply(joined(context, type).transpose(), delta, gradients.get("Wo"), 0, memory);
             delta = memory.cast(product(delta, weights.get("Wo").transpose()), type);
         }
         INDArray ofContext = heads(delta, epsilon);
@@ -117,27 +105,20 @@ final class Attention {
         weighted.sum(sums, true, 3);
         INDArray ofScores = memory.cast(ofSoftmax.subi(sums).muli(softmax).divi(scale()), type);
         return new INDArray[] {
-            backward(queries, kept, product(ofScores, keys.heads()), gradients),
-            backward(keys, kept, product(transposed(ofScores), queries.heads()), gradients),
-            backward(values, kept, product(transposed(rounded), ofContext), gradients)
+            backward(queries, product(ofScores, keys.heads()), gradients),
+            backward(keys, product(transposed(ofScores), queries.heads()), gradients),
+            backward(values, product(transposed(rounded), ofContext), gradients)
         };
     }
 
     /** Runs backward from the gradient of the heads, FLOAT, to that of what they were projected from. */
-    private INDArray backward(Side side, double kept, INDArray ofHeads, Map<String, INDArray> gradients) {
+    private INDArray backward(Side side, INDArray ofHeads, Map<String, INDArray> gradients) {
         if (!weights.containsKey(side.weight())) {
             return sequences(joined(ofHeads), ofHeads);
         }
         INDArray delta = joined(ofHeads, type);
-        products.multiply(delta.transpose(), side.rows(), matrix(gradients.get(side.weight())), kept, memory);
+        products.multiply(delta.transpose(), side.rows(), matrix(gradients.get(side.weight())), 0, memory);
         return sequences(product(delta, matrix(weights.get(side.weight()))), ofHeads);
-    }
-
-    static void requireFit(INDArray input, long nIn, String layer) {
-        if (input.rank() != 3 || input.size(1) != nIn) {
-            throw new DL4JInvalidInputException("Input of shape " + Arrays.toString(input.shape())
-                    + " doesn't match the layer, which takes [minibatch, " + nIn + ", time] " + layer);
-        }
     }
 
     /** Returns an array in C order for the next layer. */

@@ -1,6 +1,8 @@
 package org.dl4jamp.engine.nd4j;
 
+import java.util.Arrays;
 import java.util.Map;
+import org.deeplearning4j.exception.DL4JInvalidInputException;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
@@ -29,7 +31,10 @@ final class AttentionTwin extends SameDiffLayer {
 
     private Attention attention(WorkingMemory memory) {
         long nIn = paramTable.containsKey("Wk") ? getParam("Wk").size(2) : input.size(1);
-        Attention.requireFit(input, nIn, layerId());
+        if (input.rank() != 3 || input.size(1) != nIn) {
+            throw new DL4JInvalidInputException("Input of shape " + Arrays.toString(input.shape())
+                    + " doesn't match the layer, which takes [minibatch, " + nIn + ", time] " + layerId());
+        }
         INDArray learned = paramTable.get(LEARNED);
         INDArray queries = learned == null
                 ? input

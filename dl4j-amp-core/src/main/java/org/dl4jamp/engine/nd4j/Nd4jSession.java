@@ -19,13 +19,11 @@ import org.deeplearning4j.nn.conf.layers.DropoutLayer;
 import org.deeplearning4j.nn.conf.layers.GravesLSTM;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.LearnedSelfAttentionLayer;
-import org.deeplearning4j.nn.conf.layers.RecurrentAttentionLayer;
 import org.deeplearning4j.nn.conf.layers.SelfAttentionLayer;
 import org.deeplearning4j.nn.conf.layers.SeparableConvolution2D;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.layers.wrapper.BaseWrapperLayer;
-import org.dl4jamp.dl4j.RecurrentAttentionFunctions;
 import org.dl4jamp.engine.ComputeEngine;
 import org.dl4jamp.engine.TwinRequest;
 import org.dl4jamp.engine.VertexRequest;
@@ -153,10 +151,6 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
                     && !(activation instanceof ActivationSoftmax);
             return elementwise && convolution.getCnn2dDataFormat() == CNN2DFormat.NCHW;
         }
-        if (type == RecurrentAttentionLayer.class) {
-            return RecurrentAttentionFunctions.of((RecurrentAttentionLayer) layer)
-                    .isPresent();
-        }
         return type == SelfAttentionLayer.class
                 || type == LearnedSelfAttentionLayer.class
                 || (type == LSTM.class
@@ -178,9 +172,6 @@ final class Nd4jSession implements ComputeEngine.EngineSession {
         }
         if (layer instanceof LSTM) {
             return new LstmTwin(conf, products);
-        }
-        if (layer instanceof RecurrentAttentionLayer) {
-            return new RecurrentAttentionTwin(conf, products);
         }
         return layer instanceof ConvolutionLayer
                 ? new ConvolutionTwin(conf, products, ConvolutionTwin.SLICE_BYTES)

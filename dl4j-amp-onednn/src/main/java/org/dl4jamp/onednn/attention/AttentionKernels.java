@@ -198,7 +198,7 @@ final class AttentionKernels implements AutoCloseable {
         return new AttentionTrace(projected, attended);
     }
 
-    void backward(AttentionBackward pass) {
+    void backward(AttentionPasses.Backward pass) {
         if (form.projects()) {
             backwardProjected(pass);
         } else {
@@ -206,7 +206,7 @@ final class AttentionKernels implements AutoCloseable {
         }
     }
 
-    private void backwardProjected(AttentionBackward pass) {
+    private void backwardProjected(AttentionPasses.Backward pass) {
         INDArray parameters = pass.parameters();
         AttentionTrace trace = pass.trace();
         takeWeights(parameters);
@@ -234,7 +234,7 @@ final class AttentionKernels implements AutoCloseable {
         }
     }
 
-    private void backwardPlain(AttentionBackward pass) {
+    private void backwardPlain(AttentionPasses.Backward pass) {
         List<INDArray> nexts = pass.nexts();
         INDArray[] made = new INDArray[3];
         for (int role = QUERIES; role <= VALUES; role++) {

@@ -21,6 +21,27 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * kept for the backward pass if DL4J's workspaces allow it, else computed again.
  */
 final class AttentionPasses implements AutoCloseable {
+    /**
+     * The arguments of a backward pass.
+     *
+     * @param trace of the forward pass
+     * @param inputs in channels-last order
+     * @param mask the summands of scores; null for none
+     * @param epsilon the gradient of the output in channels-last order
+     * @param gradients where those of the parameters go; null if there are none
+     * @param nexts where those of the inputs go, in channels-last order; empty for none
+     * @param working memory for intermediate results
+     */
+    record Backward(
+            AttentionTrace trace,
+            List<INDArray> inputs,
+            INDArray parameters,
+            INDArray mask,
+            INDArray epsilon,
+            Place gradients,
+            List<INDArray> nexts,
+            AttentionMemory working) {}
+
     // More than other layers have: sequences come in many lengths, and all shapes share the memory for the weights.
     private static final int SHAPES = 4 * KernelCache.SHAPES;
 
@@ -157,7 +178,7 @@ final class AttentionPasses implements AutoCloseable {
             delta = masked;
         }
         List<INDArray> nexts = nexts(ours, x, inputsToo, workspaceMgr);
-        ours.backward(new AttentionBackward(trace, x, parameters, summands, delta, gradients, nexts, working));
+        ours.backward(new Backward(trace, x, parameters, summands, delta, gradients, nexts, working));
         return nexts;
     }
 
