@@ -116,7 +116,10 @@ public final class LossScalingLayer extends TwinLayer implements IOutputLayer {
             if (inside.isOwn()) {
                 return masterOfPass().computeScore(fullNetworkRegScore, training, workspaceMgr);
             }
-            return training && compute() instanceof Twin.ScoringOutput scoring && isScoreOfBackwardPass()
+            return training
+                            && compute() instanceof Twin.ScoringOutput scoring
+                            && scoring.scoresBackwardPass()
+                            && isScoreOfBackwardPass()
                     ? scoring.scoreOfBackwardPass(fullNetworkRegScore)
                     : outputLayer().computeScore(fullNetworkRegScore, training, prepareScore(training, workspaceMgr));
         }

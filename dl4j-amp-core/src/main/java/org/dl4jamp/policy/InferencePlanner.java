@@ -163,12 +163,14 @@ public final class InferencePlanner {
     }
 
     // Whether a layer returns its products as they are. In sequences a mask comes between a layer and the next one.
+    // DL4J adds weight noise to biases in inference, too.
     private static boolean canLead(Layer layer) {
         boolean multiplies = layer instanceof DenseLayer dense
                 ? !dense.hasLayerNorm()
                 : layer instanceof ConvolutionLayer && !(layer instanceof Convolution1DLayer);
         return multiplies
                 && LayerTable.lists(layer.getClass())
+                && ((BaseLayer) layer).getWeightNoise() == null
                 && ((BaseLayer) layer).getActivationFn().getClass() == ActivationIdentity.class;
     }
 

@@ -59,6 +59,11 @@ public record Twin(
      * layer's weights once more for the score.
      */
     public interface ScoringOutput extends IOutputLayer {
+        /** Returns false if the score is one of other weights: of noise that DL4J draws for it. */
+        default boolean scoresBackwardPass() {
+            return true;
+        }
+
         /**
          * Returns the score of the last backward pass, with the network's regularization term: what
          * {@link #computeScore} returns in training for the same input, labels, mask and parameters.

@@ -27,7 +27,6 @@ import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
-import org.deeplearning4j.nn.conf.weightnoise.DropConnect;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.transferlearning.TransferLearning;
@@ -300,10 +299,7 @@ class OneDnnNetworksTest {
     void whatHasNoKernelRunsInFp32AndThePlanSaysWhy() {
         MultiLayerNetwork network = network(new NeuralNetConfiguration.Builder()
                 .list()
-                .layer(new LSTM.Builder()
-                        .nOut(4)
-                        .weightNoise(new DropConnect(0.9))
-                        .build())
+                .layer(new LSTM.Builder().nOut(4).activation(Activation.RRELU).build())
                 .layer(Networks.rnnRegression(1))
                 .setInputType(InputType.recurrent(3, 5))
                 .build());
@@ -312,7 +308,7 @@ class OneDnnNetworksTest {
                 PrecisionPlan.Row row = amp.plan().rows().get(0);
                 assertEquals(Precision.FLOAT, row.precision());
                 assertEquals("dl4j", row.engine());
-                assertEquals("onednn can't: it has no kernel for weight noise", row.reason());
+                assertTrue(row.reason().startsWith("onednn can't: it has no kernel for activation"), row.reason());
             }
         }
     }

@@ -33,15 +33,40 @@ import org.deeplearning4j.nn.conf.layers.recurrent.LastTimeStep;
 import org.deeplearning4j.nn.conf.layers.recurrent.SimpleRnn;
 import org.deeplearning4j.nn.conf.layers.recurrent.TimeDistributed;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
-import org.deeplearning4j.nn.conf.weightnoise.DropConnect;
+import org.deeplearning4j.nn.conf.weightnoise.IWeightNoise;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** This engine's reasons in plans, with the name of the planned precision. */
 class ReasonsTest {
+    private static final String OWN_NOISE = "weight noise of " + OwnNoise.class.getName();
+
+    /** A class of the user's, which may do anything. */
+    private static final class OwnNoise implements IWeightNoise {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        public INDArray getParameter(
+                org.deeplearning4j.nn.api.Layer layer,
+                String name,
+                int iteration,
+                int epoch,
+                boolean training,
+                LayerWorkspaceMgr workspaceMgr) {
+            return layer.getParam(name).mul(2);
+        }
+
+        @Override
+        public IWeightNoise clone() {
+            return new OwnNoise();
+        }
+    }
+
     /** A layer that has no kernel in a precision, and why. */
     private record Refusal(Layer layer, Precision precision, String reason) {
         @Override
@@ -61,11 +86,8 @@ class ReasonsTest {
 
     private static Stream<Refusal> products() {
         return Stream.of(
-                        both(dense().weightNoise(new DropConnect(0.5)).build(), "weight noise"),
-                        both(
-                                new FrozenLayer(dense().weightNoise(new DropConnect(0.5))
-                                        .build()),
-                                "weight noise"),
+                        both(dense().weightNoise(new OwnNoise()).build(), OWN_NOISE),
+                        both(new FrozenLayer(dense().weightNoise(new OwnNoise()).build()), OWN_NOISE),
                         both(
                                 new Convolution1DLayer.Builder(3)
                                         .nOut(4)
@@ -111,10 +133,7 @@ class ReasonsTest {
                                         .activation(Activation.SWISH)
                                         .build(),
                                 "activation function SWISH in recurrent attention"),
-                        both(
-                                new LastTimeStep(
-                                        lstm().weightNoise(new DropConnect(0.5)).build()),
-                                "weight noise"),
+                        both(new LastTimeStep(lstm().weightNoise(new OwnNoise()).build()), OWN_NOISE),
                         both(
                                 new SimpleRnn.Builder()
                                         .nIn(4)
@@ -177,9 +196,9 @@ class ReasonsTest {
                         both(
                                 new OutputLayer.Builder()
                                         .nOut(4)
-                                        .weightNoise(new DropConnect(0.5))
+                                        .weightNoise(new OwnNoise())
                                         .build(),
-                                "weight noise"),
+                                OWN_NOISE),
                         both(new CapsuleLayer.Builder(2, 2, 1).build(), "CapsuleLayer"))
                 .flatMap(refusals -> refusals);
     }

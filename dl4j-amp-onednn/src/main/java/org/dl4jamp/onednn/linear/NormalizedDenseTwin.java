@@ -1,5 +1,6 @@
 package org.dl4jamp.onednn.linear;
 
+import java.util.Map;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
 import org.deeplearning4j.nn.gradient.Gradient;
@@ -16,6 +17,7 @@ import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.normalization.LayerNormKernels;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.twin.Noise;
 import org.dl4jamp.onednn.twin.OneDnnTwin;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
@@ -64,17 +66,26 @@ final class NormalizedDenseTwin extends DenseLayer implements OneDnnTwin {
         return Workspaces.dense(workspaceMgr, place, DataType.FLOAT, like.shape());
     }
 
+    private Map<String, INDArray> drawn(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        return Noise.drawn(layerConf(), params, name -> getParamWithNoise(name, training, workspaceMgr), false);
+    }
+
     private INDArray sums(
-            ProductKernels kernels, INDArray x, boolean training, ArrayType working, LayerWorkspaceMgr workspaceMgr) {
-        kernels.takeWeights(Views.transposed(getParam(WEIGHTS)), training);
+            ProductKernels kernels,
+            INDArray x,
+            INDArray weights,
+            boolean training,
+            ArrayType working,
+            LayerWorkspaceMgr workspaceMgr) {
+        kernels.takeWeights(Views.transposed(weights), training);
         INDArray sums = Workspaces.dense(workspaceMgr, working, DataType.FLOAT, kernels.outputShape());
         kernels.forwardInFloat(x, null, sums);
         return sums;
     }
 
-    private INDArray normalized(INDArray sums, ArrayType working, LayerWorkspaceMgr workspaceMgr) {
+    private INDArray normalized(INDArray sums, INDArray bias, ArrayType working, LayerWorkspaceMgr workspaceMgr) {
         INDArray normalized = floats(sums, working, workspaceMgr);
-        norms(sums).forward(sums, getParam(GAIN), hasBias() ? getParam(BIAS) : null, normalized);
+        norms(sums).forward(sums, getParam(GAIN), bias, normalized);
         return masked(normalized);
     }
 
@@ -88,10 +99,11 @@ final class NormalizedDenseTwin extends DenseLayer implements OneDnnTwin {
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
+        Map<String, INDArray> drawn = drawn(training, workspaceMgr);
         ProductKernels kernels = products();
         INDArray x = context.copies().channelsLast(input, dataType, workspaceMgr, ArrayType.FF_WORKING_MEM);
-        INDArray sums = sums(kernels, x, training, ArrayType.FF_WORKING_MEM, workspaceMgr);
-        INDArray normalized = normalized(sums, ArrayType.FF_WORKING_MEM, workspaceMgr);
+        INDArray sums = sums(kernels, x, drawn.get(WEIGHTS), training, ArrayType.FF_WORKING_MEM, workspaceMgr);
+        INDArray normalized = normalized(sums, drawn.get(BIAS), ArrayType.FF_WORKING_MEM, workspaceMgr);
         return masked(function.forward(
                 layerId(),
                 normalized,
@@ -104,13 +116,14 @@ final class NormalizedDenseTwin extends DenseLayer implements OneDnnTwin {
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
+        Map<String, INDArray> drawn = drawn(true, workspaceMgr);
         ProductKernels kernels = products();
         if (function.whole() == null) {
             Rejection.ofEpsilon(layerId(), epsilon, kernels.outputShape());
         }
         INDArray x = context.copies().channelsLast(input, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
-        INDArray sums = sums(kernels, x, true, ArrayType.BP_WORKING_MEM, workspaceMgr);
-        INDArray normalized = normalized(sums, ArrayType.BP_WORKING_MEM, workspaceMgr);
+        INDArray sums = sums(kernels, x, drawn.get(WEIGHTS), true, ArrayType.BP_WORKING_MEM, workspaceMgr);
+        INDArray normalized = normalized(sums, drawn.get(BIAS), ArrayType.BP_WORKING_MEM, workspaceMgr);
         INDArray delta = floats(sums, ArrayType.BP_WORKING_MEM, workspaceMgr);
         function.backward(layerId(), normalized, epsilon, ChannelAxis.SECOND, delta, workspaceMgr);
         masked(delta);
@@ -127,7 +140,8 @@ final class NormalizedDenseTwin extends DenseLayer implements OneDnnTwin {
         kernels.backwardWeights(x, rounded, weightGradient.transpose(), null);
         gradient.setGradientFor(WEIGHTS, weightGradient);
         INDArray next = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, x.shape());
-        kernels.backwardData(rounded, Views.transposed(getParam(WEIGHTS)), next);
+        kernels.backwardData(rounded, Views.transposed(drawn.get(WEIGHTS)), next);
+        clearNoiseWeightParams();
         return new Pair<>(gradient, next);
     }
 

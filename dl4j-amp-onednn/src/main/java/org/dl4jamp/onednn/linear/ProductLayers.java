@@ -21,6 +21,7 @@ import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.LayerKernels;
+import org.dl4jamp.onednn.twin.Noise;
 import org.dl4jamp.precision.Precision;
 import org.nd4j.linalg.api.buffer.DataType;
 
@@ -95,6 +96,6 @@ public final class ProductLayers {
     }
 
     private static Optional<String> product(BaseLayer layer, Precision precision) {
-        return layer.getWeightNoise() == null ? LayerKernels.COVERED : LayerKernels.because("weight noise");
+        return Noise.without(layer);
     }
 }

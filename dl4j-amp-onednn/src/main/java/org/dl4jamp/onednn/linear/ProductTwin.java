@@ -19,6 +19,7 @@ import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.GroupSum;
+import org.dl4jamp.onednn.twin.Noise;
 import org.dl4jamp.onednn.twin.OneDnnTwin;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
@@ -69,6 +70,10 @@ public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<
         return new Parameters(table.get(WEIGHTS), table.get(BIAS));
     }
 
+    final Map<String, INDArray> drawn(boolean training, boolean backward, LayerWorkspaceMgr workspaceMgr) {
+        return Noise.drawn(layerConf(), params, name -> getParamWithNoise(name, training, workspaceMgr), backward);
+    }
+
     void maskOutput(INDArray output) {
         applyMask(output);
     }
@@ -96,7 +101,7 @@ public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
-        Parameters parameters = inOrder(params);
+        Parameters parameters = inOrder(drawn(training, false, workspaceMgr));
         ProductKernels ours = kernels(parameters);
         INDArray x = ready(ArrayType.FF_WORKING_MEM, workspaceMgr);
         INDArray output = forward(ours, x, parameters, training, workspaceMgr);
@@ -109,7 +114,7 @@ public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
-        Parameters parameters = inOrder(params);
+        Parameters parameters = inOrder(drawn(true, true, workspaceMgr));
         ProductKernels ours = kernels(parameters);
         INDArray x = ready(ArrayType.BP_WORKING_MEM, workspaceMgr);
         INDArray delta = delta(ours, x, parameters, epsilon, workspaceMgr);
@@ -117,6 +122,7 @@ public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<
             maskSums(delta);
         }
         INDArray next = backward(ours, x, delta, parameters, inOrder(gradientViews), workspaceMgr);
+        clearNoiseWeightParams();
         return new Pair<>(gradients(), next);
     }
 
@@ -177,10 +183,7 @@ public abstract class ProductTwin<C extends FeedForwardLayer> extends BaseLayer<
         return sums;
     }
 
-    /**
-     * Returns whether the output is unchanged when the backward pass starts. It may not be if a cast follows, or in
-     * FP32 if other code may write into it. In BFLOAT16 other code has copies.
-     */
+    /** Returns whether the output stays until the backward pass. In BFLOAT16 other code has copies. */
     private boolean canKeep(LayerWorkspaceMgr workspaceMgr) {
         return function.isRelu()
                 && (dataType == DataType.BFLOAT16 || outputStays)

@@ -60,8 +60,13 @@ final class SeparableConvolutionTwin extends ConvolutionTwin {
     }
 
     private INDArray between(
-            ProductKernels kernels, INDArray x, boolean training, ArrayType working, LayerWorkspaceMgr workspaceMgr) {
-        kernels.takeWeights(getParam(WEIGHTS), training);
+            ProductKernels kernels,
+            INDArray x,
+            INDArray weights,
+            boolean training,
+            ArrayType working,
+            LayerWorkspaceMgr workspaceMgr) {
+        kernels.takeWeights(weights, training);
         INDArray between = Workspaces.channelsLast(workspaceMgr, working, dataType, kernels.outputShape());
         kernels.forward(x, null, between);
         return between;
@@ -70,32 +75,36 @@ final class SeparableConvolutionTwin extends ConvolutionTwin {
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
+        Map<String, INDArray> drawn = drawn(training, false, workspaceMgr);
         ProductKernels depth = depthKernels();
         INDArray x = ready(ArrayType.FF_WORKING_MEM, workspaceMgr);
-        INDArray between = between(depth, x, training, ArrayType.FF_WORKING_MEM, workspaceMgr);
-        return forward(pointKernels(between), between, inOrder(params), training, workspaceMgr);
+        INDArray between = between(depth, x, drawn.get(WEIGHTS), training, ArrayType.FF_WORKING_MEM, workspaceMgr);
+        return forward(pointKernels(between), between, inOrder(drawn), training, workspaceMgr);
     }
 
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
+        Map<String, INDArray> drawn = drawn(true, true, workspaceMgr);
+        INDArray weights = drawn.get(WEIGHTS);
         ProductKernels depth = depthKernels();
         INDArray x = ready(ArrayType.BP_WORKING_MEM, workspaceMgr);
-        INDArray between = between(depth, x, true, ArrayType.BP_WORKING_MEM, workspaceMgr);
+        INDArray between = between(depth, x, weights, true, ArrayType.BP_WORKING_MEM, workspaceMgr);
         ProductKernels point = pointKernels(between);
-        INDArray delta = delta(point, between, inOrder(params), epsilon, workspaceMgr);
+        INDArray delta = delta(point, between, inOrder(drawn), epsilon, workspaceMgr);
         Parameters pointGradients = inOrder(gradientViews);
         point.backwardWeights(between, delta, pointGradients.weights(), pointGradients.bias());
         INDArray betweenGradient =
                 Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, dataType, between.shape());
-        point.backwardData(delta, getParam(POINT), betweenGradient);
+        point.backwardData(delta, drawn.get(POINT), betweenGradient);
         INDArray next = backward(
                 depth,
                 x,
                 betweenGradient,
-                new Parameters(getParam(WEIGHTS), null),
+                new Parameters(weights, null),
                 new Parameters(gradientViews.get(WEIGHTS), null),
                 workspaceMgr);
+        clearNoiseWeightParams();
         return new Pair<>(gradients(), next);
     }
 

@@ -7,6 +7,7 @@ import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.dl4jamp.onednn.twin.LayerKernels;
+import org.dl4jamp.onednn.twin.Noise;
 import org.dl4jamp.precision.Precision;
 
 /** Output layers that multiply by weights. */
@@ -31,6 +32,6 @@ public final class OutputLayers {
     }
 
     private static Optional<String> output(BaseOutputLayer layer, Precision precision) {
-        return layer.getWeightNoise() == null ? LayerKernels.COVERED : LayerKernels.because("weight noise");
+        return Noise.without(layer);
     }
 }

@@ -1,5 +1,6 @@
 package org.dl4jamp.onednn.output;
 
+import java.util.Map;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.layers.OutputLayer;
@@ -7,6 +8,7 @@ import org.deeplearning4j.nn.params.DefaultParamInitializer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.twin.Noise;
 import org.dl4jamp.onednn.twin.OneDnnTwin;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
@@ -40,9 +42,15 @@ final class OutputTwin extends OutputLayer implements Twin.ScoringOutput, OneDnn
     protected INDArray preOutput(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
         INDArray rows = rows(workspaceMgr, ArrayType.FF_WORKING_MEM);
-        INDArray sums = passes.preOutput(rows, params, training, workspaceMgr, ArrayType.ACTIVATIONS);
+        INDArray sums =
+                passes.preOutput(rows, drawn(training, workspaceMgr), training, workspaceMgr, ArrayType.ACTIVATIONS);
         maskPreOutput(sums);
         return sums;
+    }
+
+    /** Returns the parameters with weight noise, which the network clears after the score. */
+    private Map<String, INDArray> drawn(boolean training, LayerWorkspaceMgr workspaceMgr) {
+        return Noise.drawn(layerConf(), params, name -> getParamWithNoise(name, training, workspaceMgr), false);
     }
 
     private void maskPreOutput(INDArray sums) {
@@ -63,7 +71,7 @@ final class OutputTwin extends OutputLayer implements Twin.ScoringOutput, OneDnn
         assertInputSet(true);
         INDArray next = passes.backward(
                 rows(workspaceMgr, ArrayType.BP_WORKING_MEM),
-                params,
+                drawn(true, workspaceMgr),
                 gradientViews,
                 getLabels2d(workspaceMgr, ArrayType.BP_WORKING_MEM),
                 maskArray,

@@ -1,5 +1,6 @@
 package org.dl4jamp.onednn.output;
 
+import java.util.Map;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.gradient.Gradient;
@@ -9,6 +10,7 @@ import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.memory.Views;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.twin.Noise;
 import org.dl4jamp.onednn.twin.OneDnnTwin;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.primitives.Pair;
@@ -66,15 +68,26 @@ final class RnnOutputTwin extends RnnOutputLayer implements Twin.ScoringOutput, 
         return rows(passes.rows(sequences, workspaceMgr, working));
     }
 
-    private INDArray preOutput(boolean training, LayerWorkspaceMgr workspaceMgr, ArrayType place) {
+    private INDArray preOutput(
+            Map<String, INDArray> parameters, boolean training, LayerWorkspaceMgr workspaceMgr, ArrayType place) {
         return passes.preOutput(
-                inputRows(workspaceMgr, ArrayType.FF_WORKING_MEM), params, training, workspaceMgr, place);
+                inputRows(workspaceMgr, ArrayType.FF_WORKING_MEM), parameters, training, workspaceMgr, place);
+    }
+
+    /**
+     * Returns the parameters with weight noise.
+     *
+     * @param forScore whether they're drawn in the order of scores and backward passes
+     */
+    private Map<String, INDArray> drawn(boolean forScore, boolean training, LayerWorkspaceMgr workspaceMgr) {
+        return Noise.drawn(layerConf(), params, name -> getParamWithNoise(name, training, workspaceMgr), forScore);
     }
 
     @Override
     protected INDArray preOutput2d(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
-        INDArray sums = preOutput(training, workspaceMgr, ArrayType.FF_WORKING_MEM);
+        Map<String, INDArray> parameters = drawn(true, training, workspaceMgr);
+        INDArray sums = preOutput(parameters, training, workspaceMgr, ArrayType.FF_WORKING_MEM);
         maskPreOutput(sums);
         return sums;
     }
@@ -114,7 +127,8 @@ final class RnnOutputTwin extends RnnOutputLayer implements Twin.ScoringOutput, 
             // DL4J's layer throws.
             return super.activate(training, workspaceMgr);
         }
-        INDArray sums = preOutput(training, workspaceMgr, ArrayType.ACTIVATIONS);
+        Map<String, INDArray> parameters = drawn(false, training, workspaceMgr);
+        INDArray sums = preOutput(parameters, training, workspaceMgr, ArrayType.ACTIVATIONS);
         INDArray output = passes.activated(sums, training);
         maskPreOutput(output);
         return sequences(output, input.size(0));
@@ -130,12 +144,13 @@ final class RnnOutputTwin extends RnnOutputLayer implements Twin.ScoringOutput, 
         }
         INDArray next = passes.backward(
                 inputRows(workspaceMgr, ArrayType.BP_WORKING_MEM),
-                params,
+                drawn(true, true, workspaceMgr),
                 gradientViews,
                 getLabels2d(workspaceMgr, ArrayType.BP_WORKING_MEM),
                 mask(),
                 this::maskPreOutput,
                 workspaceMgr);
+        clearNoiseWeightParams();
         return new Pair<>(OutputPasses.gradient(gradientViews), sequences(next, input.size(0)));
     }
 
@@ -177,6 +192,11 @@ final class RnnOutputTwin extends RnnOutputLayer implements Twin.ScoringOutput, 
         return scores.reshape('c', input.size(0), scores.length() / input.size(0))
                 .sum(true, 1)
                 .addi(fullNetRegTerm);
+    }
+
+    @Override
+    public boolean scoresBackwardPass() {
+        return !Noise.isIn(layerConf());
     }
 
     @Override

@@ -197,7 +197,7 @@ class BidirectionalTwin extends BidirectionalLayer implements OneDnnTwin {
     private INDArray backward(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         SequenceMemory memory = new SequenceMemory(workspaceMgr, ArrayType.BP_WORKING_MEM);
         Inputs inputs = inputs(memory);
-        long units = forwards.parameters().recurrentWeights().size(0);
+        long units = forwards.units();
         Rejection.ofEpsilon(
                 "of a bidirectional layer",
                 featuresFirst(epsilon),

@@ -18,6 +18,7 @@ import org.dl4jamp.onednn.cell.LstmCell;
 import org.dl4jamp.onednn.cell.RecurrentCell;
 import org.dl4jamp.onednn.cell.SimpleRnnCell;
 import org.dl4jamp.onednn.twin.LayerKernels;
+import org.dl4jamp.onednn.twin.Noise;
 import org.dl4jamp.precision.Precision;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.activations.impl.ActivationRReLU;
@@ -93,8 +94,9 @@ public final class RecurrentLayers {
     }
 
     private static Optional<String> without(BaseLayer layer, IActivation activation) {
-        if (layer.getWeightNoise() != null) {
-            return LayerKernels.because("weight noise");
+        Optional<String> ofNoise = Noise.without(layer);
+        if (ofNoise.isPresent()) {
+            return ofNoise;
         }
         boolean drawsRandomNumbers = activation instanceof ActivationRReLU;
         return !drawsRandomNumbers

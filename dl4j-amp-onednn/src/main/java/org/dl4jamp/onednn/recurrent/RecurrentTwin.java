@@ -19,6 +19,7 @@ import org.dl4jamp.onednn.cell.RecurrentState;
 import org.dl4jamp.onednn.cell.Sequences;
 import org.dl4jamp.onednn.primitive.KernelFailure;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
+import org.dl4jamp.onednn.twin.Noise;
 import org.dl4jamp.onednn.twin.OneDnnTwin;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.common.base.Preconditions;
@@ -54,7 +55,7 @@ final class RecurrentTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.
                 type,
                 gates,
                 (shape, weights) -> cells.apply(new RecurrentCell.Setup(context, layerId(), type, shape, weights)),
-                layerConf() instanceof AbstractLSTM lstm
+                layerConf() instanceof AbstractLSTM lstm && !Noise.changesBiases(lstm)
                         ? LstmInference.of(context, this::layerId, type, lstm)
                         : Optional.empty());
     }
@@ -64,8 +65,20 @@ final class RecurrentTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.
         return passes;
     }
 
-    RecurrentParameters parameters() {
-        return RecurrentParameters.of(params);
+    long units() {
+        return layerConf().getNOut();
+    }
+
+    /** Returns sequences {@code [minibatch, nIn, time]} that begin with a state of zeros. */
+    private Sequences fromZero(INDArray sequences, boolean training, boolean backward, LayerWorkspaceMgr workspaceMgr) {
+        RecurrentParameters parameters = parameters(training, backward, workspaceMgr);
+        return new Sequences(sequences, maskArray, RecurrentState.ZERO, parameters);
+    }
+
+    /** Returns the parameters with weight noise. */
+    private RecurrentParameters parameters(boolean training, boolean backward, LayerWorkspaceMgr workspaceMgr) {
+        return RecurrentParameters.of(
+                Noise.drawn(layerConf(), params, name -> getParamWithNoise(name, training, workspaceMgr), backward));
     }
 
     /** Views that take the parameters' gradients. */
@@ -74,49 +87,56 @@ final class RecurrentTwin extends BaseRecurrentLayer<org.deeplearning4j.nn.conf.
     }
 
     /** Returns the input, and the state before it. */
-    private Sequences sequences(Map<String, INDArray> state) {
+    private Sequences sequences(Map<String, INDArray> state, RecurrentParameters parameters) {
         assertInputSet(false);
         Preconditions.checkState(input.rank() == 3, "3D input expected to RNN layer expected, got " + input.rank());
-        return new Sequences(permuteIfNWC(input), maskArray, RecurrentState.in(state), parameters());
-    }
-
-    private Sequences whole(INDArray sequences) {
-        return new Sequences(sequences, maskArray, RecurrentState.ZERO, parameters());
+        return new Sequences(permuteIfNWC(input), maskArray, RecurrentState.in(state), parameters);
     }
 
     /** Returns the outputs of {@code [minibatch, nIn, time]} for a layer of two directions. */
     INDArray outputs(INDArray sequences, boolean training, LayerWorkspaceMgr workspaceMgr) {
-        return passes.outputs(whole(sequences), training, null, workspaceMgr);
+        return passes.outputs(fromZero(sequences, training, false, workspaceMgr), training, null, workspaceMgr);
     }
 
     /** Returns these outputs again, for a backward pass after inference. */
     INDArray outputsAgain(INDArray sequences, LayerWorkspaceMgr workspaceMgr) {
-        return passes.outputsAgain(whole(sequences), workspaceMgr);
+        return passes.outputsAgain(fromZero(sequences, true, true, workspaceMgr), workspaceMgr);
     }
 
     /** Computes the gradients of the parameters, and returns that of the input in working memory. */
     INDArray inputGradient(INDArray sequences, INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        return passes.backward(
-                whole(sequences), epsilon, -1, gradients(), null, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray next = passes.backward(
+                fromZero(sequences, true, true, workspaceMgr),
+                epsilon,
+                -1,
+                gradients(),
+                null,
+                workspaceMgr,
+                ArrayType.BP_WORKING_MEM);
+        clearNoiseWeightParams();
+        return next;
     }
 
     private INDArray forward(
             Map<String, INDArray> state, boolean training, LastState after, LayerWorkspaceMgr workspaceMgr) {
-        return permuteIfNWC(
-                KernelFailure.leavingToDl4j(() -> passes.forward(sequences(state), training, after, workspaceMgr)));
+        RecurrentParameters parameters = parameters(training, false, workspaceMgr);
+        return permuteIfNWC(KernelFailure.leavingToDl4j(
+                () -> passes.forward(sequences(state, parameters), training, after, workspaceMgr)));
     }
 
     private Pair<Gradient, INDArray> backward(
             Map<String, INDArray> state, INDArray epsilon, int steps, LastState after, LayerWorkspaceMgr workspaceMgr) {
         RecurrentParameters gradients = gradients();
+        RecurrentParameters parameters = parameters(true, true, workspaceMgr);
         INDArray next = KernelFailure.leavingToDl4j(() -> passes.backward(
-                sequences(state),
+                sequences(state, parameters),
                 permuteIfNWC(epsilon),
                 steps,
                 gradients,
                 after,
                 workspaceMgr,
                 ArrayType.ACTIVATION_GRAD));
+        clearNoiseWeightParams();
         return new Pair<>(gradients.asGradient(), permuteIfNWC(next));
     }
 
