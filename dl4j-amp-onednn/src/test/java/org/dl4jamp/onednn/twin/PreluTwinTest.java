@@ -1,0 +1,224 @@
+package org.dl4jamp.onednn.twin;
+
+import static org.dl4jamp.onednn.Layers.gaussian;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.Arrays;
+import java.util.Random;
+import java.util.stream.Stream;
+import org.deeplearning4j.nn.conf.CNN2DFormat;
+import org.deeplearning4j.nn.conf.distribution.UniformDistribution;
+import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
+import org.deeplearning4j.nn.conf.layers.PReLULayer;
+import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.weights.WeightInitDistribution;
+import org.dl4jamp.InferenceMode;
+import org.dl4jamp.MixedPrecision;
+import org.dl4jamp.Networks;
+import org.dl4jamp.SingleLayer;
+import org.dl4jamp.config.AmpConfig;
+import org.dl4jamp.engine.ComputeEngine.EngineSession;
+import org.dl4jamp.layer.TwinLayer;
+import org.dl4jamp.onednn.Agreement;
+import org.dl4jamp.onednn.Layers;
+import org.dl4jamp.onednn.OneDnnEngine;
+import org.dl4jamp.onednn.Types;
+import org.dl4jamp.precision.Precision;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.learning.config.Sgd;
+
+class PreluTwinTest {
+    /** A shape of the input, and the axes that share slopes. */
+    record Form(long[] shape, long... shared) {
+        PReLULayer layer() {
+            PReLULayer.Builder builder =
+                    new PReLULayer.Builder().inputShape(Arrays.copyOfRange(shape, 1, shape.length));
+            return (shared.length == 0 ? builder : builder.sharedAxes(shared)).build();
+        }
+
+        @Override
+        public String toString() {
+            return Arrays.toString(shape) + " " + Arrays.toString(shared);
+        }
+    }
+
+    /** Of the largest DL4J itself can't make a gradient: it refuses input that is 64 times as large as the slopes. */
+    static Stream<Form> forms() {
+        return Stream.of(
+                new Form(new long[] {4, 9}),
+                new Form(new long[] {130, 3}),
+                new Form(new long[] {3, 5, 7}),
+                new Form(new long[] {3, 5, 7}, 2),
+                new Form(new long[] {3, 5, 7}, 1),
+                new Form(new long[] {3, 5, 7}, 1, 2),
+                new Form(new long[] {2, 17, 4, 3}),
+                new Form(new long[] {2, 17, 4, 3}, 2, 3),
+                new Form(new long[] {2, 16, 20, 20}, 2, 3),
+                new Form(new long[] {2, 1, 4, 3}, 2, 3),
+                new Form(new long[] {2, 6, 4, 3}, 2),
+                new Form(new long[] {2, 6, 4, 3}, 1),
+                new Form(new long[] {2, 3, 4, 2, 3}),
+                new Form(new long[] {2, 3, 4, 2, 3}, 2, 3, 4));
+    }
+
+    /** {@code x < 0 ? slope * x : x}, its derivatives by x and by the slope, in double precision. */
+    @ParameterizedTest
+    @MethodSource("forms")
+    void itComputesItsFormulaAndDerivatives(Form form) {
+        Random random = new Random(form.shape.length);
+        PReLULayer layer = form.layer();
+        long number = layer.initializer().numParams(layer);
+        INDArray params = gaussian(random, 0.5, number);
+        INDArray input = gaussian(random, 1, form.shape);
+        // At zero the derivative is one, as ND4J's.
+        input.putScalar(0, 0);
+        INDArray epsilon = gaussian(random, 1, form.shape);
+        INDArray slopes = SingleLayer.dl4j(layer, params).getParam("W");
+        INDArray[] expected = formula(input, slopes, epsilon);
+        for (DataType type : Types.here()) {
+            try (EngineSession session = new OneDnnEngine().session(number, true)) {
+                TwinLayer twin = Layers.twin(session, layer, params, type);
+                assertInstanceOf(PreluTwin.class, twin.twin().compute());
+                for (boolean dense : new boolean[] {true, false}) {
+                    INDArray given = dense ? input.castTo(type) : channelsLast(input.castTo(type));
+                    SingleLayer.Result actual = SingleLayer.run(twin, given, epsilon.castTo(type));
+                    Agreement.assertRoundedOnce(type + " output", expected[0], actual.output());
+                    Agreement.assertRoundedOnce(type + " input gradient", expected[1], actual.inputGradient());
+                    Agreement.assertWithin(type + " slopes", expected[2], actual.gradient("W"), 1e-5);
+                }
+            }
+        }
+    }
+
+    private static INDArray channelsLast(INDArray array) {
+        int rank = array.rank();
+        int[] last = new int[rank];
+        int[] back = new int[rank];
+        for (int axis = 0; axis < rank; axis++) {
+            last[axis] = axis == 0 ? 0 : axis == rank - 1 ? 1 : axis + 1;
+            back[last[axis]] = axis;
+        }
+        return array.permute(last).dup('c').permute(back);
+    }
+
+    private static INDArray[] formula(INDArray input, INDArray slopes, INDArray epsilon) {
+        INDArray output = Nd4j.create(DataType.DOUBLE, input.shape());
+        INDArray inputGradient = Nd4j.create(DataType.DOUBLE, input.shape());
+        INDArray gradient = Nd4j.create(DataType.DOUBLE, slopes.shape());
+        for (long i = 0; i < input.length(); i++) {
+            long[] at = place(i, input.shape());
+            long[] slope = new long[slopes.rank()];
+            for (int axis = 0; axis < slope.length; axis++) {
+                slope[axis] = slopes.size(axis) == 1 ? 0 : at[axis + 1];
+            }
+            double x = input.getDouble(at);
+            double g = epsilon.getDouble(at);
+            boolean below = x < 0;
+            output.putScalar(at, below ? x * slopes.getDouble(slope) : x);
+            inputGradient.putScalar(at, below ? g * slopes.getDouble(slope) : g);
+            gradient.putScalar(slope, gradient.getDouble(slope) + (below ? g * x : 0));
+        }
+        return new INDArray[] {output, inputGradient, gradient};
+    }
+
+    private static long[] place(long number, long... shape) {
+        long[] place = new long[shape.length];
+        long rest = number;
+        for (int axis = shape.length - 1; axis >= 0; axis--) {
+            place[axis] = rest % shape[axis];
+            rest /= shape[axis];
+        }
+        return place;
+    }
+
+    /** Slopes that aren't zero, for each number of an example: of slopes for channels DL4J can't make a gradient. */
+    private static MultiLayerNetwork network(CNN2DFormat format) {
+        long[] shape = format == CNN2DFormat.NCHW ? new long[] {8, 6, 6} : new long[] {6, 6, 8};
+        PReLULayer prelu = new PReLULayer.Builder()
+                .inputShape(shape)
+                .weightInit(new WeightInitDistribution(new UniformDistribution(0.1, 0.4)))
+                .dropOut(0.8)
+                .build();
+        return Networks.init(Networks.builder(new Sgd(0.05))
+                .list()
+                .layer(new ConvolutionLayer.Builder(3, 3)
+                        .nOut(8)
+                        .dataFormat(format)
+                        .activation(Activation.IDENTITY)
+                        .build())
+                .layer(prelu)
+                .layer(new ConvolutionLayer.Builder(3, 3)
+                        .nOut(4)
+                        .dataFormat(format)
+                        .activation(Activation.TANH)
+                        .build())
+                .layer(Networks.softmax(3))
+                .setInputType(InputType.convolutional(8, 8, 3, format))
+                .build());
+    }
+
+    @ParameterizedTest
+    @org.junit.jupiter.params.provider.EnumSource(CNN2DFormat.class)
+    void networksTrainAndComputeAsInStockDl4j(CNN2DFormat format) {
+        for (Precision precision : new Precision[] {Precision.FLOAT, Types.halfPrecision()}) {
+            double tolerance = precision == Precision.FLOAT ? 1e-5 : 0.03;
+            MultiLayerNetwork stock = network(format);
+            MultiLayerNetwork own = stock.clone();
+            DataSet data = Networks.images(6, 3, 8, 3);
+            if (format == CNN2DFormat.NHWC) {
+                data.setFeatures(data.getFeatures().permute(0, 2, 3, 1).dup('c'));
+            }
+            AmpConfig config = AmpConfig.builder()
+                    .engine(OneDnnEngine.NAME)
+                    .precision(precision)
+                    .build();
+            try (MixedPrecision amp = MixedPrecision.enable(own, config)) {
+                amp.plan().rows().forEach(row -> assertEquals(OneDnnEngine.NAME, row.engine(), row::toString));
+                assertEquals(precision, amp.plan().rows().get(1).precision());
+                for (MultiLayerNetwork each : new MultiLayerNetwork[] {stock, own}) {
+                    Nd4j.getRandom().setSeed(5);
+                    for (int i = 0; i < 3; i++) {
+                        each.fit(data);
+                    }
+                }
+                Agreement.assertWithin("parameters", stock.params(), own.params(), tolerance);
+                assertOutputsAgree(stock, own, data, tolerance);
+            }
+            try (InferenceMode mode = MixedPrecision.inference(own, config)) {
+                assertOutputsAgree(stock, own, data, tolerance);
+            }
+        }
+    }
+
+    private static void assertOutputsAgree(
+            MultiLayerNetwork stock, MultiLayerNetwork own, DataSet data, double tolerance) {
+        INDArray features = data.getFeatures();
+        Agreement.assertWithin("output", stock.output(features.dup()), own.output(features.dup()), tolerance);
+    }
+
+    @Test
+    void inputOfAnotherShapeIsRejectedAsByDl4j() {
+        PReLULayer layer = new Form(new long[] {3, 5, 7}).layer();
+        INDArray params = gaussian(new Random(1), 1, 35);
+        INDArray input = gaussian(new Random(1), 1, 3, 5, 8);
+        Class<?> expected = assertThrows(
+                        RuntimeException.class, () -> SingleLayer.run(SingleLayer.dl4j(layer, params), input, input))
+                .getClass();
+        try (EngineSession session = new OneDnnEngine().session(35, true)) {
+            TwinLayer twin = Layers.twin(session, layer, params, DataType.FLOAT);
+            RuntimeException thrown = assertThrows(RuntimeException.class, () -> SingleLayer.run(twin, input, input));
+            assertTrue(expected.isInstance(thrown), thrown::toString);
+        }
+    }
+}
