@@ -6,9 +6,12 @@ import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.layers.BaseRecurrentLayer;
+import org.deeplearning4j.nn.conf.layers.Convolution1DLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.Subsampling1DLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
@@ -77,6 +80,12 @@ final class Coverage {
     private static boolean hasFeaturesLast(Layer layer) {
         if (layer instanceof BaseRecurrentLayer recurrent) {
             return recurrent.getRnnDataFormat() == RNNFormat.NWC;
+        }
+        if (layer instanceof Convolution1DLayer convolution) {
+            return convolution.getRnnDataFormat() == RNNFormat.NWC;
+        }
+        if (layer instanceof Subsampling1DLayer pooling) {
+            return pooling.getCnn2dDataFormat() == CNN2DFormat.NHWC;
         }
         if (layer instanceof BaseWrapperLayer wrapper) {
             return hasFeaturesLast(wrapper.getUnderlying());

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import java.util.Optional;
 import java.util.stream.Stream;
-import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
@@ -89,12 +88,6 @@ class ReasonsTest {
                         both(dense().weightNoise(new OwnNoise()).build(), OWN_NOISE),
                         both(new FrozenLayer(dense().weightNoise(new OwnNoise()).build()), OWN_NOISE),
                         both(
-                                new Convolution1DLayer.Builder(3)
-                                        .nOut(4)
-                                        .rnnDataFormat(RNNFormat.NWC)
-                                        .build(),
-                                "format NWC"),
-                        both(
                                 new Deconvolution2D.Builder(1, 1)
                                         .stride(3, 3)
                                         .nOut(4)
@@ -149,6 +142,17 @@ class ReasonsTest {
                         Stream.of(Precision.BFLOAT16, Precision.FLOAT)
                                 .map(precision -> new Refusal(
                                         new MaskZeroLayer(
+                                                new Convolution1DLayer.Builder(3)
+                                                        .nOut(4)
+                                                        .rnnDataFormat(RNNFormat.NWC)
+                                                        .build(),
+                                                0),
+                                        precision,
+                                        "DL4J takes features for time steps when it masks Convolution1DLayer in"
+                                                + " format NWC")),
+                        Stream.of(Precision.BFLOAT16, Precision.FLOAT)
+                                .map(precision -> new Refusal(
+                                        new MaskZeroLayer(
                                                 new Bidirectional(lstm().dataFormat(RNNFormat.NWC)
                                                         .build()),
                                                 0),
@@ -179,12 +183,7 @@ class ReasonsTest {
                                 new Subsampling1DLayer.Builder(2, 2)
                                         .convolutionMode(ConvolutionMode.Causal)
                                         .build(),
-                                "causal pooling"),
-                        both(
-                                new Subsampling1DLayer.Builder(2, 2)
-                                        .dataFormat(CNN2DFormat.NHWC)
-                                        .build(),
-                                "format NWC"))
+                                "causal pooling"))
                 .flatMap(refusals -> refusals);
     }
 

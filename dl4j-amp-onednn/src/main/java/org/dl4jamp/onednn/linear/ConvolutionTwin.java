@@ -56,7 +56,7 @@ class ConvolutionTwin extends ProductTwin<ConvolutionLayer> {
     @Override
     void maskOutput(INDArray output) {
         if (layerConf() instanceof Convolution1DLayer) {
-            form.window().mask(maskArray, output);
+            form.window().mask(maskArray, form.channels().toSecond(output));
             // DL4J's backward pass goes through masked steps, too, whose output isn't there any more.
             keptOutput = null;
         }

@@ -4,7 +4,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
-import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.Convolution1D;
 import org.deeplearning4j.nn.conf.layers.Convolution1DLayer;
@@ -73,12 +72,6 @@ public final class ProductLayers {
     }
 
     private static Optional<String> convolution(ConvolutionLayer layer, Precision precision) {
-        boolean sequencesLast =
-                layer instanceof Convolution1DLayer sequence && sequence.getRnnDataFormat() == RNNFormat.NWC;
-        if (sequencesLast) {
-            // DL4J's own backward pass fails in it.
-            return LayerKernels.because("format NWC");
-        }
         if (layer instanceof Deconvolution3D
                 && ConvolutionForm.of(layer).window().isLargeWithStrides()) {
             return LayerKernels.because("kernels of 7 or more with strides");

@@ -2,7 +2,6 @@ package org.dl4jamp.onednn.pooling;
 
 import java.util.List;
 import java.util.Optional;
-import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
@@ -24,8 +23,8 @@ public final class PoolingLayers {
         return List.of(
                 pooling(SubsamplingLayer.class),
                 pooling(Pooling2D.class),
-                new LayerKernels<>(Subsampling1DLayer.class, PoolingLayers::sequencePooling, PoolingTwin::new, false),
-                new LayerKernels<>(Pooling1D.class, PoolingLayers::sequencePooling, PoolingTwin::new, false),
+                sequencePooling(Subsampling1DLayer.class),
+                sequencePooling(Pooling1D.class),
                 new LayerKernels<>(
                                 Subsampling3DLayer.class,
                                 (layer, precision) -> maximumOrAverage(layer, layer.getPoolingType()),
@@ -52,8 +51,12 @@ public final class PoolingLayers {
                 .in(layer -> ChannelAxis.of(layer.getCnn2dDataFormat()));
     }
 
-    // DL4J pads the axis that sequences don't have as well, doesn't shift windows into the past, and fails to go back
-    // in the format NWC.
+    private static <L extends Subsampling1DLayer> LayerKernels<L> sequencePooling(Class<L> type) {
+        return new LayerKernels<>(type, PoolingLayers::sequencePooling, PoolingTwin::new, false)
+                .in(layer -> ChannelAxis.of(layer.getCnn2dDataFormat()));
+    }
+
+    // DL4J pads the axis that sequences don't have as well, and doesn't shift windows into the past.
     private static Optional<String> sequencePooling(Subsampling1DLayer layer, Precision precision) {
         if (layer.getPadding()[0] != 0) {
             return LayerKernels.because("padded pooling of sequences");
@@ -61,9 +64,7 @@ public final class PoolingLayers {
         if (layer.getConvolutionMode() == ConvolutionMode.Causal) {
             return LayerKernels.because("causal pooling");
         }
-        return layer.getCnn2dDataFormat() == CNN2DFormat.NCHW
-                ? maximumOrAverage(layer, layer.getPoolingType())
-                : LayerKernels.because("format NWC");
+        return maximumOrAverage(layer, layer.getPoolingType());
     }
 
     private static Optional<String> maximumOrAverage(Layer layer, PoolingType type) {
