@@ -1,6 +1,8 @@
 package org.dl4jamp.onednn.linear;
 
+import java.util.List;
 import java.util.Set;
+import java.util.stream.IntStream;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.LocallyConnected1D;
@@ -12,21 +14,28 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /**
  * The form of a locally connected layer, which has weights of its own for each window.
  *
- * @param before the padding in front of each axis
- * @param after the padding behind each axis
- * @param output how many windows there are along each axis
+ * @param axes along which windows move
  */
-record LocalForm(
-        int[] kernel,
-        int[] stride,
-        int[] before,
-        int[] after,
-        int[] output,
-        long nIn,
-        long nOut,
-        boolean hasBias,
-        Activation activation,
-        ChannelAxis channels) {
+record LocalForm(List<Axis> axes, long nIn, long nOut, boolean hasBias, Activation activation, ChannelAxis channels) {
+    /**
+     * The windows along one axis.
+     *
+     * @param kernel how many numbers a window covers
+     * @param before the padding in front of the axis
+     * @param after the padding behind it
+     * @param windows how many there are
+     */
+    record Axis(int kernel, int stride, int before, int after, int windows) {
+        /** Returns the size of an array of which each window covers something. */
+        private long needed() {
+            return (long) (windows - 1) * stride + kernel;
+        }
+
+        int padding() {
+            return before + after;
+        }
+    }
+
     /** Those that SameDiff computes as the functions of DL4J's other layers. */
     private static final Set<Activation> FUNCTIONS =
             Set.of(Activation.IDENTITY, Activation.RELU, Activation.SIGMOID, Activation.TANH, Activation.SOFTPLUS);
@@ -34,12 +43,14 @@ record LocalForm(
     static LocalForm of(Layer layer) {
         if (layer instanceof LocallyConnected1D sequence) {
             int behind = sequence.getCm() == ConvolutionMode.Same ? sequence.getPaddingR() : sequence.getPadding();
+            Axis time = new Axis(
+                    sequence.getKernel(),
+                    sequence.getStride(),
+                    sequence.getPadding(),
+                    behind,
+                    sequence.getOutputSize());
             return new LocalForm(
-                    new int[] {sequence.getKernel()},
-                    new int[] {sequence.getStride()},
-                    new int[] {sequence.getPadding()},
-                    new int[] {behind},
-                    new int[] {sequence.getOutputSize()},
+                    List.of(time),
                     sequence.getNIn(),
                     sequence.getNOut(),
                     sequence.isHasBias(),
@@ -47,12 +58,17 @@ record LocalForm(
                     ChannelAxis.SECOND);
         }
         LocallyConnected2D images = (LocallyConnected2D) layer;
+        int[] behind = images.getCm() == ConvolutionMode.Same ? images.getPaddingBr() : images.getPadding();
+        List<Axis> axes = IntStream.range(0, 2)
+                .mapToObj(axis -> new Axis(
+                        images.getKernel()[axis],
+                        images.getStride()[axis],
+                        images.getPadding()[axis],
+                        behind[axis],
+                        images.getOutputSize()[axis]))
+                .toList();
         return new LocalForm(
-                images.getKernel(),
-                images.getStride(),
-                images.getPadding(),
-                images.getCm() == ConvolutionMode.Same ? images.getPaddingBr() : images.getPadding(),
-                images.getOutputSize(),
+                axes,
                 images.getNIn(),
                 images.getNOut(),
                 images.isHasBias(),
@@ -64,55 +80,34 @@ record LocalForm(
         return FUNCTIONS.contains(activation);
     }
 
-    int axes() {
-        return kernel.length;
-    }
-
     long windows() {
-        long windows = 1;
-        for (int along : output) {
-            windows *= along;
-        }
-        return windows;
+        return axes.stream().mapToLong(Axis::windows).reduce(1, (a, b) -> a * b);
     }
 
     /** Returns how many numbers a window covers. */
     long covered() {
-        long numbers = nIn;
-        for (int along : kernel) {
-            numbers *= along;
-        }
-        return numbers;
+        return axes.stream().mapToLong(Axis::kernel).reduce(nIn, (a, b) -> a * b);
     }
 
     boolean pads() {
-        for (int axis = 0; axis < axes(); axis++) {
-            if (before[axis] + after[axis] > 0) {
-                return true;
-            }
-        }
-        return false;
+        return axes.stream().anyMatch(axis -> axis.padding() > 0);
     }
 
     /** Returns whether an input, given with its channels as the second axis, has all that windows cover. */
     boolean fits(INDArray given) {
-        if (given.rank() != axes() + 2 || given.size(1) != nIn) {
-            return false;
-        }
-        for (int axis = 0; axis < axes(); axis++) {
-            long needed = (long) (output[axis] - 1) * stride[axis] + kernel[axis];
-            if (given.size(axis + 2) + before[axis] + after[axis] < needed) {
-                return false;
-            }
-        }
-        return true;
+        return given.rank() == axes.size() + 2
+                && given.size(1) == nIn
+                && IntStream.range(0, axes.size()).allMatch(number -> {
+                    Axis axis = axes.get(number);
+                    return given.size(number + 2) + axis.padding() >= axis.needed();
+                });
     }
 
     /** Returns the shape of an array with its padding. */
     long[] padded(long... shape) {
         long[] padded = shape.clone();
-        for (int axis = 0; axis < axes(); axis++) {
-            padded[axis + 2] += before[axis] + after[axis];
+        for (int number = 0; number < axes.size(); number++) {
+            padded[number + 2] += axes.get(number).padding();
         }
         return padded;
     }
@@ -121,8 +116,9 @@ record LocalForm(
      * Returns where a window begins along an axis. DL4J counts windows of images column by column, and puts their
      * results into rows.
      */
-    long begin(long window, int axis) {
-        long along = axes() == 1 ? window : axis == 0 ? window % output[0] : window / output[0];
-        return along * stride[axis];
+    long begin(long window, int number) {
+        int first = axes.get(0).windows();
+        long along = number == 0 ? window % first : window / first;
+        return along * axes.get(number).stride();
     }
 }

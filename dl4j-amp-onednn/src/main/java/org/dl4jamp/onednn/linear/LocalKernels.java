@@ -34,8 +34,8 @@ final class LocalKernels implements AutoCloseable {
         minibatch = padded[0];
         strides = strides(padded);
         long[] part = padded.clone();
-        for (int axis = 0; axis < form.axes(); axis++) {
-            part[axis + 2] = form.kernel()[axis];
+        for (int axis = 0; axis < form.axes().size(); axis++) {
+            part[axis + 2] = form.axes().get(axis).kernel();
         }
         memory.desc inArray = Layout.strided(DataType.FLOAT, part, strides).descriptor();
         memory.desc window = floats(part).descriptor();
@@ -99,7 +99,7 @@ final class LocalKernels implements AutoCloseable {
 
     private long place(long window) {
         long place = 0;
-        for (int axis = 0; axis < form.axes(); axis++) {
+        for (int axis = 0; axis < form.axes().size(); axis++) {
             place += form.begin(window, axis) * strides[axis + 2];
         }
         return place;

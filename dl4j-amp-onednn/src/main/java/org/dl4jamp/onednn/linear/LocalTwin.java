@@ -67,9 +67,9 @@ final class LocalTwin extends SameDiffLayer implements OneDnnTwin {
         INDArrayIndex[] part = new INDArrayIndex[padded.rank()];
         part[0] = NDArrayIndex.all();
         part[1] = NDArrayIndex.all();
-        for (int axis = 0; axis < form.axes(); axis++) {
-            long first = form.before()[axis];
-            part[axis + 2] = NDArrayIndex.interval(first, padded.size(axis + 2) - form.after()[axis]);
+        for (int number = 0; number < form.axes().size(); number++) {
+            LocalForm.Axis axis = form.axes().get(number);
+            part[number + 2] = NDArrayIndex.interval(axis.before(), padded.size(number + 2) - axis.after());
         }
         return padded.get(part);
     }
@@ -91,10 +91,11 @@ final class LocalTwin extends SameDiffLayer implements OneDnnTwin {
     /** Returns {@code [windows, minibatch, nOut]} as {@code [minibatch, nOut, ...]}. */
     private INDArray asOutput(INDArray sums) {
         long minibatch = sums.size(1);
-        if (form.axes() == 1) {
+        if (form.axes().size() == 1) {
             return sums.permute(1, 2, 0);
         }
-        return sums.reshape('c', form.output()[0], form.output()[1], minibatch, form.nOut())
+        return sums.reshape(
+                        'c', form.axes().get(0).windows(), form.axes().get(1).windows(), minibatch, form.nOut())
                 .permute(2, 3, 0, 1);
     }
 

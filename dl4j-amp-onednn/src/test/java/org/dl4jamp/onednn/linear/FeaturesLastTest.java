@@ -3,6 +3,7 @@ package org.dl4jamp.onednn.linear;
 import static org.dl4jamp.onednn.Layers.gaussian;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Random;
 import java.util.stream.Stream;
@@ -16,6 +17,7 @@ import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.Subsampling1DLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.InferenceMode;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Networks;
@@ -36,6 +38,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.indexing.NDArrayIndex;
 import org.nd4j.linalg.learning.config.Sgd;
 import org.nd4j.linalg.ops.transforms.Transforms;
 
@@ -131,8 +134,7 @@ class FeaturesLastTest {
                     random,
                     1,
                     SingleLayer.dl4j(pair.second, params)
-                            .activate(
-                                    input.dup(), true, org.deeplearning4j.nn.workspace.LayerWorkspaceMgr.noWorkspaces())
+                            .activate(input.dup(), true, LayerWorkspaceMgr.noWorkspaces())
                             .shape());
             SingleLayer.Result expected = SingleLayer.run(dl4j, input.dup(), epsilon);
             for (DataType type : Types.here()) {
@@ -218,8 +220,7 @@ class FeaturesLastTest {
                 () -> SingleLayer.run(SingleLayer.dl4j(layer, params), input, gaussian(new Random(3), 1, 3, 7, 4)));
         INDArray square = gaussian(new Random(4), 1, 3, 4, 4);
         INDArray epsilon = gaussian(new Random(5), 1, 3, 4, 4);
-        INDArray few = params.get(org.nd4j.linalg.indexing.NDArrayIndex.interval(0, 20))
-                .dup();
+        INDArray few = params.get(NDArrayIndex.interval(0, 20)).dup();
         INDArray wrong = SingleLayer.run(
                         SingleLayer.dl4j(convolution(1, 1, ConvolutionMode.Truncate, true), few), square, epsilon)
                 .inputGradient();
@@ -229,6 +230,6 @@ class FeaturesLastTest {
                         turned(epsilon))
                 .inputGradient();
         double difference = Transforms.abs(turned(wrong).sub(right)).maxNumber().doubleValue();
-        org.junit.jupiter.api.Assertions.assertTrue(difference > 0.1, () -> "difference " + difference);
+        assertTrue(difference > 0.1, () -> "difference " + difference);
     }
 }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.List;
 import java.util.Random;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.CNN2DFormat;
@@ -17,6 +18,7 @@ import org.deeplearning4j.nn.conf.layers.LocallyConnected2D;
 import org.deeplearning4j.nn.conf.layers.samediff.SDLayerParams;
 import org.deeplearning4j.nn.conf.layers.samediff.SameDiffLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.InferenceMode;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Networks;
@@ -41,9 +43,14 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 
+/** Layers with weights of their own for each window. */
 class LocalTwinTest {
     /** A layer and the shape of its input. */
-    record Form(String name, SameDiffLayer layer, long... shape) {
+    record Form(String name, SameDiffLayer layer, List<Long> shape) {
+        INDArray input(Random random) {
+            return gaussian(random, 1, shape.stream().mapToLong(Long::longValue).toArray());
+        }
+
         @Override
         public String toString() {
             return name;
@@ -83,7 +90,7 @@ class LocalTwinTest {
                 .activation(function)
                 .build();
         layer.computeOutputSize();
-        return new Form(name, defined(layer), 3, 4, 9);
+        return new Form(name, defined(layer), List.of(3L, 4L, 9L));
     }
 
     private static Form images(
@@ -106,7 +113,9 @@ class LocalTwinTest {
                 .activation(function)
                 .build();
         layer.computeOutputSize();
-        long[] shape = format == CNN2DFormat.NCHW ? new long[] {2, 3, height, width} : new long[] {2, height, width, 3};
+        long rows = height;
+        long columns = width;
+        List<Long> shape = format == CNN2DFormat.NCHW ? List.of(2L, 3L, rows, columns) : List.of(2L, rows, columns, 3L);
         return new Form(name, defined(layer), shape);
     }
 
@@ -122,12 +131,12 @@ class LocalTwinTest {
         Random random = new Random(3);
         long number = form.layer.initializer().numParams(form.layer);
         INDArray params = gaussian(random, 0.3, number);
-        INDArray input = gaussian(random, 1, form.shape);
+        INDArray input = form.input(random);
         org.deeplearning4j.nn.api.Layer dl4j = SingleLayer.dl4j(form.layer, params);
         INDArray epsilon = gaussian(
                 random,
                 1,
-                dl4j.activate(input.dup(), true, org.deeplearning4j.nn.workspace.LayerWorkspaceMgr.noWorkspaces())
+                dl4j.activate(input.dup(), true, LayerWorkspaceMgr.noWorkspaces())
                         .shape());
         SingleLayer.Result expected = SingleLayer.run(dl4j, input.dup(), epsilon);
         for (DataType type : Types.here()) {
@@ -155,12 +164,11 @@ class LocalTwinTest {
         Random random = new Random(4);
         long number = form.layer.initializer().numParams(form.layer);
         INDArray params = gaussian(random, 0.3, number);
-        INDArray input = gaussian(random, 1, form.shape);
+        INDArray input = form.input(random);
         try (EngineSession session = new OneDnnEngine().session(number, true)) {
             TwinLayer twin = Layers.twin(session, form.layer, params, DataType.FLOAT);
-            INDArray output = twin.activate(
-                            input, true, org.deeplearning4j.nn.workspace.LayerWorkspaceMgr.noWorkspaces())
-                    .dup();
+            INDArray output =
+                    twin.activate(input, true, LayerWorkspaceMgr.noWorkspaces()).dup();
             INDArray epsilon = gaussian(random, 1, output.shape());
             INDArray gradient = SingleLayer.run(twin, input, epsilon).inputGradient();
             double step = 1e-2;
@@ -170,7 +178,7 @@ class LocalTwinTest {
                     INDArray moved = input.dup();
                     moved.putScalar(i, input.getFloat(i) + (side == 0 ? step : -step));
                     sums[side] = SingleLayer.dl4j(form.layer, params)
-                            .activate(moved, true, org.deeplearning4j.nn.workspace.LayerWorkspaceMgr.noWorkspaces())
+                            .activate(moved, true, LayerWorkspaceMgr.noWorkspaces())
                             .castTo(DataType.DOUBLE)
                             .mul(epsilon.castTo(DataType.DOUBLE))
                             .sumNumber()

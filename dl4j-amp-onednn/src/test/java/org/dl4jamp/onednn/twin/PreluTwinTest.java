@@ -6,8 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.distribution.UniformDistribution;
@@ -30,6 +31,7 @@ import org.dl4jamp.onednn.Types;
 import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -38,52 +40,63 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 
+/** ReLU with slopes that are parameters. */
 class PreluTwinTest {
     /** A shape of the input, and the axes that share slopes. */
-    record Form(long[] shape, long... shared) {
-        PReLULayer layer() {
-            PReLULayer.Builder builder =
-                    new PReLULayer.Builder().inputShape(Arrays.copyOfRange(shape, 1, shape.length));
-            return (shared.length == 0 ? builder : builder.sharedAxes(shared)).build();
+    record Form(List<Long> shape, List<Long> shared) {
+        static Form of(long... shape) {
+            return new Form(LongStream.of(shape).boxed().toList(), List.of());
         }
 
-        @Override
-        public String toString() {
-            return Arrays.toString(shape) + " " + Arrays.toString(shared);
+        Form sharing(long... axes) {
+            return new Form(shape, LongStream.of(axes).boxed().toList());
+        }
+
+        long[] sizes() {
+            return numbers(shape);
+        }
+
+        private static long[] numbers(List<Long> list) {
+            return list.stream().mapToLong(Long::longValue).toArray();
+        }
+
+        PReLULayer layer() {
+            PReLULayer.Builder builder = new PReLULayer.Builder().inputShape(numbers(shape.subList(1, shape.size())));
+            return (shared.isEmpty() ? builder : builder.sharedAxes(numbers(shared))).build();
         }
     }
 
     /** Of the largest DL4J itself can't make a gradient: it refuses input that is 64 times as large as the slopes. */
     static Stream<Form> forms() {
         return Stream.of(
-                new Form(new long[] {4, 9}),
-                new Form(new long[] {130, 3}),
-                new Form(new long[] {3, 5, 7}),
-                new Form(new long[] {3, 5, 7}, 2),
-                new Form(new long[] {3, 5, 7}, 1),
-                new Form(new long[] {3, 5, 7}, 1, 2),
-                new Form(new long[] {2, 17, 4, 3}),
-                new Form(new long[] {2, 17, 4, 3}, 2, 3),
-                new Form(new long[] {2, 16, 20, 20}, 2, 3),
-                new Form(new long[] {2, 1, 4, 3}, 2, 3),
-                new Form(new long[] {2, 6, 4, 3}, 2),
-                new Form(new long[] {2, 6, 4, 3}, 1),
-                new Form(new long[] {2, 3, 4, 2, 3}),
-                new Form(new long[] {2, 3, 4, 2, 3}, 2, 3, 4));
+                Form.of(4, 9),
+                Form.of(130, 3),
+                Form.of(3, 5, 7),
+                Form.of(3, 5, 7).sharing(2),
+                Form.of(3, 5, 7).sharing(1),
+                Form.of(3, 5, 7).sharing(1, 2),
+                Form.of(2, 17, 4, 3),
+                Form.of(2, 17, 4, 3).sharing(2, 3),
+                Form.of(2, 16, 20, 20).sharing(2, 3),
+                Form.of(2, 1, 4, 3).sharing(2, 3),
+                Form.of(2, 6, 4, 3).sharing(2),
+                Form.of(2, 6, 4, 3).sharing(1),
+                Form.of(2, 3, 4, 2, 3),
+                Form.of(2, 3, 4, 2, 3).sharing(2, 3, 4));
     }
 
     /** {@code x < 0 ? slope * x : x}, its derivatives by x and by the slope, in double precision. */
     @ParameterizedTest
     @MethodSource("forms")
     void itComputesItsFormulaAndDerivatives(Form form) {
-        Random random = new Random(form.shape.length);
+        Random random = new Random(form.shape.size());
         PReLULayer layer = form.layer();
         long number = layer.initializer().numParams(layer);
         INDArray params = gaussian(random, 0.5, number);
-        INDArray input = gaussian(random, 1, form.shape);
+        INDArray input = gaussian(random, 1, form.sizes());
         // At zero the derivative is one, as ND4J's.
         input.putScalar(0, 0);
-        INDArray epsilon = gaussian(random, 1, form.shape);
+        INDArray epsilon = gaussian(random, 1, form.sizes());
         INDArray slopes = SingleLayer.dl4j(layer, params).getParam("W");
         INDArray[] expected = formula(input, slopes, epsilon);
         for (DataType type : Types.here()) {
@@ -169,7 +182,7 @@ class PreluTwinTest {
     }
 
     @ParameterizedTest
-    @org.junit.jupiter.params.provider.EnumSource(CNN2DFormat.class)
+    @EnumSource(CNN2DFormat.class)
     void networksTrainAndComputeAsInStockDl4j(CNN2DFormat format) {
         for (Precision precision : new Precision[] {Precision.FLOAT, Types.halfPrecision()}) {
             double tolerance = precision == Precision.FLOAT ? 1e-5 : 0.03;
@@ -209,7 +222,7 @@ class PreluTwinTest {
 
     @Test
     void inputOfAnotherShapeIsRejectedAsByDl4j() {
-        PReLULayer layer = new Form(new long[] {3, 5, 7}).layer();
+        PReLULayer layer = Form.of(3, 5, 7).layer();
         INDArray params = gaussian(new Random(1), 1, 35);
         INDArray input = gaussian(new Random(1), 1, 3, 5, 8);
         Class<?> expected = assertThrows(
