@@ -106,12 +106,13 @@ class NullArgumentsTest {
             NoLossScaler.class,
             new NoLossScaler());
 
-    /** Parameters that may be null, and texts that are looked up. */
+    /** Parameters that may be null, texts that are looked up, and what only this library itself gives. */
     private static final Set<String> ALLOWED = Set.of(
             "AmpModelSerializer.writeModel.normalizer",
             "MixedPrecision.master.layer",
             "PrecisionPlan.row.name",
-            "PrecisionPlan.fusion.name");
+            "PrecisionPlan.fusion.name",
+            "PrecisionPlan.withReasons.additions");
 
     static Stream<Arguments> references() {
         return Stream.of(
