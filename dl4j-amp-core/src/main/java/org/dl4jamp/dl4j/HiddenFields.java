@@ -11,6 +11,7 @@ import java.util.function.Supplier;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.nn.graph.ComputationGraph;
+import org.deeplearning4j.nn.graph.vertex.BaseGraphVertex;
 import org.deeplearning4j.nn.graph.vertex.BaseWrapperVertex;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.graph.vertex.impl.LayerVertex;
@@ -25,6 +26,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /** Access to private fields of DL4J's classes that mixed precision has to change or read. */
 public final class HiddenFields {
     private static final VarHandle UNDERLYING = field(BaseWrapperVertex.class, "underlying", GraphVertex.class);
+    private static final VarHandle GRAPH_OF_VERTEX = field(BaseGraphVertex.class, "graph", ComputationGraph.class);
     private static final VarHandle STATE_BETWEEN_CALLS = field(BaseRecurrentLayer.class, "stateMap", Map.class);
     private static final VarHandle STATE_BETWEEN_SEGMENTS = field(BaseRecurrentLayer.class, "tBpttStateMap", Map.class);
     private static final VarHandle LAYERS_BY_NAME = field(MultiLayerNetwork.class, "layerMap", LinkedHashMap.class);
@@ -116,6 +118,11 @@ public final class HiddenFields {
     /** Returns the vertex that a wrapper of DL4J's, such as that of frozen vertices, is around. */
     public static GraphVertex underlying(BaseWrapperVertex wrapper) {
         return (GraphVertex) UNDERLYING.get(wrapper);
+    }
+
+    /** Returns the graph that a vertex belongs to, which has the inputs and masks of the present pass. */
+    public static ComputationGraph graph(BaseGraphVertex vertex) {
+        return (ComputationGraph) GRAPH_OF_VERTEX.get(vertex);
     }
 
     /** Returns the parts of a graph's gradient view that belong to the parameters of a vertex, by their names. */

@@ -61,7 +61,8 @@ final class Vertices {
                     one(
                             node -> node.name().startsWith("in"),
                             draw -> new FrozenVertex(new ScaleVertex(draw.real(0.5, 1.5))))),
-            new VertexPart("attention", Vertices::attention));
+            new VertexPart("attention", Vertices::attention),
+            new VertexPart("gate", Vertices::gate));
 
     private Vertices() {}
 
@@ -98,6 +99,36 @@ final class Vertices {
         ElementWiseVertex.Op op = draw.chance(0.5) ? ElementWiseVertex.Op.Add : draw.of(ElementWiseVertex.Op.values());
         return several(draw, nodes, op == ElementWiseVertex.Op.Subtract ? 2 : 3)
                 .flatMap(inputs -> Wired.of(new ElementWiseVertex(op), inputs));
+    }
+
+    /** An operation with one number for all features, or for all time steps of a feature: types are those of both. */
+    private static Optional<Wired> gate(Draw draw, List<Node> nodes) {
+        List<Node> single = nodes.stream()
+                .filter(node -> channels(node.type()) == 1
+                        && (node.family() == Family.VECTORS || node.family() == Family.SEQUENCES))
+                .toList();
+        return any(draw, single, node -> true).flatMap(part -> any(draw, nodes, whole -> isWholeOf(whole, part))
+                .flatMap(whole -> Wired.of(
+                        new ElementWiseVertex(draw.of(
+                                ElementWiseVertex.Op.Add,
+                                ElementWiseVertex.Op.Subtract,
+                                ElementWiseVertex.Op.Product,
+                                ElementWiseVertex.Op.Average)),
+                        List.of(whole, part))));
+    }
+
+    private static boolean isWholeOf(Node whole, Node part) {
+        boolean alike = whole.family() == part.family()
+                && whole.copies() == part.copies()
+                && whole.steps() == part.steps()
+                && channels(whole.type()) > 1;
+        if (alike && whole.type() instanceof InputType.InputTypeRecurrent one) {
+            InputType.InputTypeRecurrent other = (InputType.InputTypeRecurrent) part.type();
+            return one.getFormat() == RNNFormat.NCW
+                    && other.getFormat() == RNNFormat.NCW
+                    && one.getTimeSeriesLength() == other.getTimeSeriesLength();
+        }
+        return alike;
     }
 
     private static Optional<Wired> merge(Draw draw, List<Node> nodes) {

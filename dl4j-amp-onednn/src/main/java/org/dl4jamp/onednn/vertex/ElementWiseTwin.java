@@ -11,15 +11,20 @@ import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.onednn.activation.EltwiseKernels;
 import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.Combination;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.FusedRelu;
 import org.dl4jamp.onednn.twin.GroupSum;
+import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
-/** Sum, difference, product, average or maximum of arrays of one shape. DL4J's vertex broadcasts. */
+/**
+ * Sum, difference, product, average or maximum of arrays of one shape, or of two arrays of which one is repeated. Other
+ * shapes and broadcast maxima are left to DL4J's vertex.
+ */
 final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
     private static final long serialVersionUID = 1L;
 
@@ -27,6 +32,8 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
     private final transient KernelCache<Combination.Task, Combination> combinations =
             new KernelCache<>(KernelCache.SHAPES);
     private final transient KernelCache<EltwiseTask, EltwiseKernels> functions = new KernelCache<>(KernelCache.SHAPES);
+
+    private final transient Broadcasting broadcasting;
 
     private transient FusedRelu relu;
     private transient GroupSum sum;
@@ -36,6 +43,7 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
     ElementWiseTwin(VertexRequest request, Op operation, OneDnnContext context) {
         super(request, context);
         this.operation = operation;
+        this.broadcasting = new Broadcasting(context, request.name());
     }
 
     @Override
@@ -70,12 +78,23 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
     @Override
     protected boolean covers(INDArray[] inputs) {
         boolean computable = operation == Op.Subtract ? inputs.length == 2 : inputs.length > 1;
-        return computable && Arrays.stream(inputs).allMatch(inputs[0]::equalShapes);
+        return computable && (areOfOneShape(inputs) || Broadcasting.covers(operation, inputs));
+    }
+
+    private static boolean areOfOneShape(INDArray[] inputs) {
+        return Arrays.stream(inputs).allMatch(inputs[0]::equalShapes);
+    }
+
+    @Override
+    protected Optional<long[]> outputShape(INDArray[] inputs) {
+        INDArray whole = areOfOneShape(inputs) ? inputs[0] : inputs[Broadcasting.whole(inputs)];
+        return Optional.of(whole.shape());
     }
 
     @Override
     protected INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr) {
-        INDArray output = create(workspaceMgr, ArrayType.ACTIVATIONS, inputs[0].shape());
+        INDArray output =
+                create(workspaceMgr, ArrayType.ACTIVATIONS, outputShape(inputs).orElseThrow());
         boolean fused = training && relu != null;
         List<Eltwise> after = new ArrayList<>();
         if (operation == Op.Average) {
@@ -88,7 +107,12 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
         if (sum != null && sum.function() != null) {
             after.add(sum.function());
         }
-        combine(function(), after, ordered(inputs, workspaceMgr, ArrayType.FF_WORKING_MEM), output);
+        List<INDArray> ordered = ordered(inputs, workspaceMgr, ArrayType.FF_WORKING_MEM);
+        if (areOfOneShape(inputs)) {
+            combine(function(), after, ordered, output);
+        } else {
+            broadcasting.forward(operation, ordered, Broadcasting.whole(inputs), after, output);
+        }
         return output;
     }
 
@@ -119,7 +143,11 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
         INDArray above = channelsLast(epsilon, workspaceMgr, ArrayType.BP_WORKING_MEM);
         INDArray[] gradients = new INDArray[inputs.length];
         for (int i = 0; i < inputs.length; i++) {
-            gradients[i] = create(workspaceMgr, ArrayType.ACTIVATION_GRAD, above.shape());
+            gradients[i] = create(workspaceMgr, ArrayType.ACTIVATION_GRAD, inputs[i].shape());
+        }
+        if (!areOfOneShape(inputs)) {
+            broadcast(ordered(inputs, workspaceMgr, ArrayType.BP_WORKING_MEM), above, gradients, workspaceMgr);
+            return gradients;
         }
         switch (operation) {
             case Add ->
@@ -133,6 +161,32 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
             case Max -> choose(ordered(inputs, workspaceMgr, ArrayType.BP_WORKING_MEM), above, gradients, workspaceMgr);
         }
         return gradients;
+    }
+
+    private void broadcast(
+            List<INDArray> inputs, INDArray above, INDArray[] gradients, LayerWorkspaceMgr workspaceMgr) {
+        int whole = Broadcasting.whole(inputs.toArray(INDArray[]::new));
+        INDArray terms = above;
+        if (operation == Op.Product) {
+            broadcasting.multiply(above, inputs.get(1 - whole), gradients[whole]);
+            terms = createInFloat(workspaceMgr, above.shape());
+            context().copies().copy(above, terms);
+            broadcasting.multiply(terms, inputs.get(whole), terms);
+        } else {
+            scale(above, factor(whole), gradients[whole]);
+        }
+        INDArray sums = createInFloat(workspaceMgr, gradients[1 - whole].shape());
+        broadcasting.sum(terms, operation == Op.Product ? 1 : factor(1 - whole), sums);
+        context().copies().copy(sums, gradients[1 - whole]);
+    }
+
+    private static INDArray createInFloat(LayerWorkspaceMgr workspaceMgr, long... shape) {
+        return Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, shape);
+    }
+
+    /** Returns the derivative of a sum, difference or average of two arrays by one of them. */
+    private double factor(int input) {
+        return operation == Op.Average ? 0.5 : operation == Op.Subtract && input == 1 ? -1 : 1;
     }
 
     private void scale(INDArray array, double factor, INDArray result) {
@@ -174,5 +228,6 @@ final class ElementWiseTwin extends VertexTwin implements FusedRelu.Partner {
     public void close() {
         combinations.close();
         functions.close();
+        broadcasting.close();
     }
 }

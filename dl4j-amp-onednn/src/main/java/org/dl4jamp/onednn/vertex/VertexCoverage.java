@@ -4,39 +4,64 @@ import java.util.Map;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
 import org.deeplearning4j.nn.conf.graph.GraphVertex;
 import org.deeplearning4j.nn.conf.graph.MergeVertex;
+import org.deeplearning4j.nn.conf.graph.PoolHelperVertex;
 import org.deeplearning4j.nn.conf.graph.PreprocessorVertex;
 import org.deeplearning4j.nn.conf.graph.ReshapeVertex;
 import org.deeplearning4j.nn.conf.graph.ScaleVertex;
 import org.deeplearning4j.nn.conf.graph.ShiftVertex;
+import org.deeplearning4j.nn.conf.graph.StackVertex;
 import org.deeplearning4j.nn.conf.graph.SubsetVertex;
+import org.deeplearning4j.nn.conf.graph.UnstackVertex;
+import org.deeplearning4j.nn.conf.graph.rnn.DuplicateToTimeSeriesVertex;
+import org.deeplearning4j.nn.conf.graph.rnn.LastTimeStepVertex;
+import org.deeplearning4j.nn.conf.graph.rnn.ReverseTimeSeriesVertex;
 import org.dl4jamp.engine.VertexRequest;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.GroupSum;
 
 /** The vertices that this engine computes. */
 public final class VertexCoverage {
-    /** A factory of vertices' twins. */
-    private interface Maker {
-        VertexTwin make(GraphVertex vertex, VertexRequest request, OneDnnContext context);
+    /** A factory of the twins of one class of vertices. */
+    private interface Maker<V> {
+        VertexTwin make(V vertex, VertexRequest request, OneDnnContext context);
     }
 
-    private static final Map<Class<?>, Maker> MAKERS = Map.of(
-            ElementWiseVertex.class,
-            (vertex, request, context) -> new ElementWiseTwin(request, ((ElementWiseVertex) vertex).getOp(), context),
-            MergeVertex.class,
-            (vertex, request, context) -> new MergeTwin(request, ((MergeVertex) vertex).getMergeAxis(), context),
-            ScaleVertex.class,
-            (vertex, request, context) -> new LinearTwin(request, ((ScaleVertex) vertex).getScaleFactor(), 0, context),
-            ShiftVertex.class,
-            (vertex, request, context) -> new LinearTwin(request, 1, ((ShiftVertex) vertex).getShiftFactor(), context),
-            SubsetVertex.class,
-            (vertex, request, context) -> subset((SubsetVertex) vertex, request, context),
-            ReshapeVertex.class,
-            (vertex, request, context) -> new ReorderedVertex(request, context),
-            PreprocessorVertex.class,
-            (vertex, request, context) -> new ReorderedVertex(request, context));
+    private static final Map<Class<?>, Maker<GraphVertex>> MAKERS = Map.ofEntries(
+            of(
+                    ElementWiseVertex.class,
+                    (vertex, request, context) -> new ElementWiseTwin(request, vertex.getOp(), context)),
+            of(MergeVertex.class, (vertex, request, context) -> new MergeTwin(request, vertex.getMergeAxis(), context)),
+            of(
+                    ScaleVertex.class,
+                    (vertex, request, context) -> new LinearTwin(request, vertex.getScaleFactor(), 0, context)),
+            of(
+                    ShiftVertex.class,
+                    (vertex, request, context) -> new LinearTwin(request, 1, vertex.getShiftFactor(), context)),
+            of(SubsetVertex.class, VertexCoverage::subset),
+            of(ReshapeVertex.class, (vertex, request, context) -> new ReorderedVertex(request, context)),
+            of(PreprocessorVertex.class, (vertex, request, context) -> new ReorderedVertex(request, context)),
+            of(StackVertex.class, (vertex, request, context) -> new StackTwin(request, context)),
+            of(
+                    UnstackVertex.class,
+                    (vertex, request, context) ->
+                            new UnstackTwin(request, vertex.getFrom(), vertex.getStackSize(), context)),
+            of(PoolHelperVertex.class, (vertex, request, context) -> new PoolHelperTwin(request, context)),
+            of(
+                    LastTimeStepVertex.class,
+                    (vertex, request, context) ->
+                            new LastTimeStepTwin(request, vertex.getMaskArrayInputName(), context)),
+            of(
+                    ReverseTimeSeriesVertex.class,
+                    (vertex, request, context) -> new ReversalTwin(request, vertex.getMaskArrayInputName(), context)),
+            of(
+                    DuplicateToTimeSeriesVertex.class,
+                    (vertex, request, context) -> new DuplicationTwin(request, vertex.getInputName(), context)));
 
     private VertexCoverage() {}
+
+    private static <V extends GraphVertex> Map.Entry<Class<?>, Maker<GraphVertex>> of(Class<V> type, Maker<V> maker) {
+        return Map.entry(type, (vertex, request, context) -> maker.make(type.cast(vertex), request, context));
+    }
 
     /** Returns whether there is something to stand for a vertex. Subclasses may compute anything, and have nothing. */
     public static boolean has(GraphVertex vertex) {

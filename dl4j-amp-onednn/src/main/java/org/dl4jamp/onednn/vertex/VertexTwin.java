@@ -169,9 +169,9 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
         if (leftToMaster || !master.canDoBackward() || !isCovered(master.getInputs())) {
             return backwardByDl4j(tbptt, workspaceMgr);
         }
-        INDArray epsilon = epsilon(master);
-        outputShape(master.getInputs())
-                .ifPresent(shape -> Rejection.ofEpsilon("of vertex \"" + request.name() + "\"", epsilon, shape));
+        Optional<long[]> outputShape = outputShape(master.getInputs());
+        INDArray epsilon = epsilon(master, outputShape);
+        outputShape.ifPresent(shape -> Rejection.ofEpsilon("of vertex \"" + request.name() + "\"", epsilon, shape));
         INDArray[] gradients;
         try {
             gradients = backward(master.getInputs(), epsilon, workspaceMgr);
@@ -194,15 +194,35 @@ public abstract class VertexTwin extends DelegatingVertex implements AutoCloseab
      * DL4J takes pooled sequences for sequences, and puts a preprocessor after the vertex that hands the gradient back
      * with a time step.
      */
-    private static INDArray epsilon(GraphVertex master) {
+    private static INDArray epsilon(GraphVertex master, Optional<long[]> outputShape) {
         INDArray epsilon = master.getEpsilon();
-        boolean hasTimeStep = epsilon.rank() == 3 && epsilon.size(2) == 1 && master.getInputs()[0].rank() == 2;
+        boolean isOfVectors = outputShape.map(shape -> shape.length).orElseGet(() -> master.getInputs()[0].rank()) == 2;
+        boolean hasTimeStep = isOfVectors && epsilon.rank() == 3 && epsilon.size(2) == 1;
         return hasTimeStep ? epsilon.get(NDArrayIndex.all(), NDArrayIndex.all(), NDArrayIndex.point(0)) : epsilon;
     }
 
     /** Returns an array in channels-last order, copied to working memory if it isn't. */
     final INDArray channelsLast(INDArray array, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
         return context.copies().channelsLast(array, request.type(), workspaceMgr, working);
+    }
+
+    /** Returns an array whose features are contiguous in memory, copied to working memory if they aren't. */
+    final INDArray rows(INDArray array, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+        return array.dataType() == request.type() && TimeSteps.hasRows(array)
+                ? array
+                : channelsLast(array, workspaceMgr, working);
+    }
+
+    /** Returns new sequences of the shape of others, time step by time step in memory if these are. */
+    final INDArray sequences(INDArray model, LayerWorkspaceMgr workspaceMgr, ArrayType place) {
+        return createLike(model, workspaceMgr, place, model.shape());
+    }
+
+    /** Returns a new array, in channels-last order, or time step by time step if the model is. */
+    final INDArray createLike(INDArray model, LayerWorkspaceMgr workspaceMgr, ArrayType place, long... shape) {
+        return TimeSteps.areStepByStep(model)
+                ? TimeSteps.create(workspaceMgr, place, request.type(), shape[0], shape[1], shape[2])
+                : create(workspaceMgr, place, shape);
     }
 
     /** Returns a new array in channels-last order. */

@@ -2,17 +2,15 @@ package org.dl4jamp.onednn.vertex;
 
 import static org.dl4jamp.onednn.Layers.gaussian;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.Random;
+import net.jqwik.api.Assume;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
-import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
-import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex.Op;
 import org.deeplearning4j.nn.conf.graph.MergeVertex;
@@ -21,19 +19,13 @@ import org.deeplearning4j.nn.conf.graph.ReshapeVertex;
 import org.deeplearning4j.nn.conf.graph.ScaleVertex;
 import org.deeplearning4j.nn.conf.graph.ShiftVertex;
 import org.deeplearning4j.nn.conf.graph.SubsetVertex;
-import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.preprocessor.CnnToFeedForwardPreProcessor;
-import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
-import org.deeplearning4j.nn.graph.vertex.VertexIndices;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.Chain;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.engine.VertexRequest;
-import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.onednn.OneDnnEngine;
-import org.dl4jamp.onednn.Types;
-import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.twin.Gate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -46,80 +38,7 @@ import org.nd4j.linalg.factory.Nd4j;
 class VerticesTest {
     private static final LayerWorkspaceMgr NONE = LayerWorkspaceMgr.noWorkspaces();
 
-    /** A vertex outside any graph. */
-    private static GraphVertex dl4j(org.deeplearning4j.nn.conf.graph.GraphVertex conf, int inputs, DataType type) {
-        GraphVertex vertex = conf.instantiate(graph(), "v", 0, null, false, type);
-        vertex.setInputVertices(new VertexIndices[inputs]);
-        return vertex;
-    }
-
-    // Vertices read only the batch size from it.
-    private static ComputationGraph graph() {
-        ComputationGraphConfiguration configuration = new NeuralNetConfiguration.Builder()
-                .graphBuilder()
-                .addInputs("in")
-                .addLayer("out", new OutputLayer.Builder().nIn(1).nOut(2).build(), "in")
-                .setOutputs("out")
-                .build();
-        return new ComputationGraph(configuration) {
-            @Override
-            public int batchSize() {
-                return 2;
-            }
-        };
-    }
-
-    private static INDArray[] as(DataType type, boolean channelsLast, INDArray... arrays) {
-        return Arrays.stream(arrays)
-                .map(array -> {
-                    INDArray cast = channelsLast
-                            ? Workspaces.channelsLast(
-                                    NONE, org.deeplearning4j.nn.workspace.ArrayType.INPUT, type, array.shape())
-                            : Workspaces.dense(
-                                    NONE, org.deeplearning4j.nn.workspace.ArrayType.INPUT, type, array.shape());
-                    return cast.assign(array);
-                })
-                .toArray(INDArray[]::new);
-    }
-
-    private static INDArray[] backward(GraphVertex vertex, INDArray epsilon) {
-        vertex.setEpsilon(epsilon);
-        return vertex.doBackward(false, NONE).getSecond();
-    }
-
-    private static void agrees(
-            org.deeplearning4j.nn.conf.graph.GraphVertex conf,
-            Random random,
-            boolean channelsLast,
-            INDArray... inputs) {
-        GraphVertex own = dl4j(conf, inputs.length, DataType.FLOAT);
-        own.setInputs(as(DataType.FLOAT, false, inputs));
-        INDArray expected = own.doForward(true, NONE).dup();
-        INDArray epsilon = gaussian(random, 1, expected.shape());
-        INDArray[] gradients = backward(own, epsilon.dup());
-        for (DataType type : Types.here()) {
-            try (EngineSession session = new OneDnnEngine().session(1, true)) {
-                GraphVertex twin = session.vertex(new VertexRequest(
-                        "v",
-                        dl4j(conf, inputs.length, type),
-                        conf,
-                        type,
-                        type,
-                        at -> at,
-                        Chain.CONTEXT,
-                        Optional.empty(),
-                        new Gate()));
-                assertInstanceOf(VertexTwin.class, twin);
-                twin.setInputs(as(type, channelsLast, inputs));
-                Agreement.assertRoundedOnce(type + " output", expected, twin.doForward(true, NONE));
-                INDArray[] actual = backward(twin, as(type, !channelsLast, epsilon)[0]);
-                assertEquals(gradients.length, actual.length);
-                for (int i = 0; i < actual.length; i++) {
-                    Agreement.assertRoundedOnce(type + " gradient " + i, gradients[i], actual[i]);
-                }
-            }
-        }
-    }
+    private static final VertexCheck CHECK = new VertexCheck(VertexCheck.graph(2));
 
     @Property
     void combinesElementByElement(
@@ -134,7 +53,7 @@ class VerticesTest {
         long[] shape = seed % 3 == 0 ? new long[] {2, channels} : new long[] {2, channels, height, 3};
         INDArray[] arrays = new INDArray[count];
         Arrays.setAll(arrays, i -> gaussian(random, 1, shape));
-        agrees(new ElementWiseVertex(op), random, channelsLast, arrays);
+        CHECK.agrees(new ElementWiseVertex(op), random, channelsLast, arrays);
     }
 
     /** oneDNN takes 32 operations after the first. */
@@ -145,7 +64,7 @@ class VerticesTest {
         INDArray[] arrays = new INDArray[inputs];
         // A product of many normally distributed numbers would be next to nothing.
         Arrays.setAll(arrays, i -> op == Op.Product ? signs(random, 2, 5, 4, 3) : gaussian(random, 1, 2, 5, 4, 3));
-        agrees(new ElementWiseVertex(op), random, inputs % 2 == 0, arrays);
+        CHECK.agrees(new ElementWiseVertex(op), random, inputs % 2 == 0, arrays);
     }
 
     private static INDArray signs(Random random, long... shape) {
@@ -160,7 +79,7 @@ class VerticesTest {
     void givesTheGradientOfAMaximumToTheFirstOfEqualInputs() {
         Random random = new Random(4);
         INDArray a = gaussian(random, 1, 2, 3, 2, 2);
-        agrees(new ElementWiseVertex(Op.Max), random, true, a, a.dup(), gaussian(random, 1, 2, 3, 2, 2));
+        CHECK.agrees(new ElementWiseVertex(Op.Max), random, true, a, a.dup(), gaussian(random, 1, 2, 3, 2, 2));
     }
 
     @Property
@@ -174,7 +93,7 @@ class VerticesTest {
         long[] shape = Arrays.copyOf(new long[] {2, first, 3, 4}, rank);
         long[] other = shape.clone();
         other[1] = second;
-        agrees(
+        CHECK.agrees(
                 new MergeVertex(),
                 random,
                 channelsLast,
@@ -192,36 +111,62 @@ class VerticesTest {
             @ForAll boolean channelsLast) {
         Random random = new Random(seed);
         INDArray input = gaussian(random, 1, Arrays.copyOf(new long[] {2, channels, 3, 4}, rank));
-        agrees(new ScaleVertex(-0.5), random, channelsLast, input);
-        agrees(new ShiftVertex(1.25), random, channelsLast, input);
-        agrees(new SubsetVertex(from, channels - 1), random, channelsLast, input);
+        CHECK.agrees(new ScaleVertex(-0.5), random, channelsLast, input);
+        CHECK.agrees(new ShiftVertex(1.25), random, channelsLast, input);
+        CHECK.agrees(new SubsetVertex(from, channels - 1), random, channelsLast, input);
     }
 
     @Test
     void reshapes() {
         Random random = new Random(8);
         INDArray input = gaussian(random, 1, 2, 6, 3, 4);
-        agrees(new ReshapeVertex(2, 3, 6, 4), random, true, input);
-        agrees(new PreprocessorVertex(new CnnToFeedForwardPreProcessor(3, 4, 6)), random, true, input);
+        CHECK.agrees(new ReshapeVertex(2, 3, 6, 4), random, true, input);
+        CHECK.agrees(new PreprocessorVertex(new CnnToFeedForwardPreProcessor(3, 4, 6)), random, true, input);
     }
 
+    /** One number for all positions of a channel, or for all channels of a position. */
+    @Property
+    void broadcasts(
+            @ForAll long seed,
+            @ForAll Op op,
+            @ForAll boolean channels,
+            @ForAll boolean partFirst,
+            @ForAll @IntRange(min = 1, max = 19) int size,
+            @ForAll @IntRange(min = 2, max = 5) int rank,
+            @ForAll boolean channelsLast) {
+        Random random = new Random(seed);
+        long[] whole = Arrays.copyOf(new long[] {2, size, 3, 4, 2}, rank);
+        long[] part = Arrays.copyOf(new long[] {2, size, 1, 1, 1}, rank);
+        if (channels || rank == 2) {
+            part = whole.clone();
+            part[1] = 1;
+        }
+        // DL4J's own maximum fails in BFLOAT16.
+        Assume.that(op != Op.Max || Arrays.equals(whole, part));
+        INDArray first = gaussian(random, 1, partFirst ? part : whole);
+        INDArray second = gaussian(random, 1, partFirst ? whole : part);
+        CHECK.agrees(new ElementWiseVertex(op), random, channelsLast, first, second);
+    }
+
+    /** Of other shapes, here one number for all examples. */
     @Test
-    void leavesBroadcastingToDl4j() {
+    void leavesOtherBroadcastingToDl4j() {
         Random random = new Random(9);
-        agrees(new ElementWiseVertex(Op.Add), random, false, gaussian(random, 1, 2, 5), gaussian(random, 1, 2, 1));
+        CHECK.agrees(
+                new ElementWiseVertex(Op.Add), random, false, gaussian(random, 1, 2, 5), gaussian(random, 1, 1, 5));
     }
 
     @Test
     void answersBadShapesAsDl4jDoes() {
         INDArray[] inputs = {gaussian(new Random(1), 1, 2, 3), gaussian(new Random(2), 1, 2, 3, 4)};
-        GraphVertex own = dl4j(new MergeVertex(), 2, DataType.FLOAT);
+        GraphVertex own = CHECK.dl4j(new MergeVertex(), 2, DataType.FLOAT);
         own.setInputs(inputs);
         String expected = assertThrows(IllegalStateException.class, () -> own.doForward(true, NONE))
                 .getMessage();
         try (EngineSession session = new OneDnnEngine().session(1, true)) {
             GraphVertex twin = session.vertex(new VertexRequest(
                     "v",
-                    dl4j(new MergeVertex(), 2, DataType.FLOAT),
+                    CHECK.dl4j(new MergeVertex(), 2, DataType.FLOAT),
                     new MergeVertex(),
                     DataType.FLOAT,
                     DataType.FLOAT,
