@@ -14,6 +14,7 @@ import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.graph.vertex.BaseGraphVertex;
 import org.deeplearning4j.nn.graph.vertex.BaseWrapperVertex;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
+import org.deeplearning4j.nn.graph.vertex.impl.L2Vertex;
 import org.deeplearning4j.nn.graph.vertex.impl.LayerVertex;
 import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
 import org.deeplearning4j.nn.layers.samediff.SameDiffGraphVertex;
@@ -27,6 +28,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 public final class HiddenFields {
     private static final VarHandle UNDERLYING = field(BaseWrapperVertex.class, "underlying", GraphVertex.class);
     private static final VarHandle GRAPH_OF_VERTEX = field(BaseGraphVertex.class, "graph", ComputationGraph.class);
+    private static final VarHandle LEAST_OF_VERTEX = field(L2Vertex.class, "eps", double.class);
     private static final VarHandle STATE_BETWEEN_CALLS = field(BaseRecurrentLayer.class, "stateMap", Map.class);
     private static final VarHandle STATE_BETWEEN_SEGMENTS = field(BaseRecurrentLayer.class, "tBpttStateMap", Map.class);
     private static final VarHandle LAYERS_BY_NAME = field(MultiLayerNetwork.class, "layerMap", LinkedHashMap.class);
@@ -123,6 +125,11 @@ public final class HiddenFields {
     /** Returns the graph that a vertex belongs to, which has the inputs and masks of the present pass. */
     public static ComputationGraph graph(BaseGraphVertex vertex) {
         return (ComputationGraph) GRAPH_OF_VERTEX.get(vertex);
+    }
+
+    /** Returns the least distance by which a vertex divides its gradients. */
+    public static double least(L2Vertex vertex) {
+        return (double) LEAST_OF_VERTEX.get(vertex);
     }
 
     /** Returns the parts of a graph's gradient view that belong to the parameters of a vertex, by their names. */

@@ -2,7 +2,9 @@ package org.dl4jamp.onednn.output;
 
 import java.util.List;
 import java.util.Optional;
+import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.layers.BaseOutputLayer;
+import org.deeplearning4j.nn.conf.layers.CnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
@@ -10,7 +12,7 @@ import org.dl4jamp.onednn.twin.LayerKernels;
 import org.dl4jamp.onednn.twin.Noise;
 import org.dl4jamp.precision.Precision;
 
-/** Output layers that multiply by weights. */
+/** Output layers that multiply by weights, and the loss of images. */
 public final class OutputLayers {
     private OutputLayers() {}
 
@@ -19,7 +21,9 @@ public final class OutputLayers {
                 new LayerKernels<>(OutputLayer.class, OutputLayers::output, OutputTwin::new, true)
                         .with(LayerKernels.ArrayTypes.AS_PLANNED_TO_FLOAT),
                 new LayerKernels<>(RnnOutputLayer.class, OutputLayers::output, RnnOutputTwin::new, true)
-                        .with(LayerKernels.ArrayTypes.AS_PLANNED_TO_FLOAT));
+                        .with(LayerKernels.ArrayTypes.AS_PLANNED_TO_FLOAT),
+                new LayerKernels<>(CnnLossLayer.class, OutputLayers::images, CnnLossTwin::new, false)
+                        .with(LayerKernels.ArrayTypes.SUMMED_IN_FLOAT));
     }
 
     public static boolean isOutput(Layer layer) {
@@ -29,6 +33,12 @@ public final class OutputLayers {
     /** Returns the plan's reason. */
     public static String how(Precision precision) {
         return "computes " + precision + " with sums and loss in FP32";
+    }
+
+    private static Optional<String> images(CnnLossLayer layer, Precision precision) {
+        return layer.getFormat() == CNN2DFormat.NCHW
+                ? LayerKernels.COVERED
+                : Optional.of("DL4J takes pixels for channels in the score of CnnLossLayer in format NHWC");
     }
 
     private static Optional<String> output(BaseOutputLayer layer, Precision precision) {

@@ -1,7 +1,6 @@
 package org.dl4jamp.onednn.output;
 
 import java.util.Map;
-import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.deeplearning4j.nn.conf.layers.BaseOutputLayer;
@@ -18,7 +17,6 @@ import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.lossfunctions.ILossFunction;
 
 /**
  * The passes of output layers: products of rows {@code [rows, nIn]} by the weights, with FP32 sums, and their FP32
@@ -27,22 +25,17 @@ import org.nd4j.linalg.lossfunctions.ILossFunction;
 final class OutputPasses implements AutoCloseable {
     private final OneDnnContext context;
     private final DataType type;
-    private final BaseOutputLayer conf;
     private final Supplier<String> layer;
     private final ProductCache kernels;
-    private final Optional<Softmax> softmax;
-    private final Optional<SoftmaxCrossEntropy> crossEntropy;
-    private double loss;
+    private final RowLoss loss;
 
     /** @param type the type of the products' factors: FLOAT or BFLOAT16 */
     OutputPasses(OneDnnContext context, DataType type, BaseOutputLayer conf, Supplier<String> layer) {
         this.context = context;
         this.kernels = new ProductCache(context);
         this.type = type;
-        this.conf = conf;
         this.layer = layer;
-        this.softmax = Softmax.of(context, conf.getActivationFn(), layer);
-        this.crossEntropy = softmax.flatMap(function -> SoftmaxCrossEntropy.of(conf.getLossFn(), function));
+        this.loss = new RowLoss(context, conf.getLossFn(), conf.getActivationFn(), layer);
     }
 
     private ProductKernels kernels(INDArray rows, ProductKernels.Parameters parameters) {
@@ -76,11 +69,7 @@ final class OutputPasses implements AutoCloseable {
 
     /** Applies the activation function to the result of {@link #preOutput}, which it may overwrite. */
     INDArray activated(INDArray sums, boolean training) {
-        if (softmax.isEmpty()) {
-            return conf.getActivationFn().getActivation(sums, training);
-        }
-        softmax.get().run(sums);
-        return sums;
+        return loss.activated(sums, training);
     }
 
     /**
@@ -118,26 +107,12 @@ final class OutputPasses implements AutoCloseable {
         ProductKernels.Parameters gradients = parameters(views);
         INDArray sums = preOutput(rows, params, true, workspaceMgr, ArrayType.BP_WORKING_MEM);
         masking.accept(sums);
-        INDArray delta = rows(lossGradient(sums, labels, mask, workspaceMgr), workspaceMgr, ArrayType.BP_WORKING_MEM);
+        INDArray delta = rows(loss.gradient(sums, labels, mask, workspaceMgr), workspaceMgr, ArrayType.BP_WORKING_MEM);
         ProductKernels ours = kernels(rows, parameters);
         ours.backwardWeights(rows, delta, gradients.weights(), gradients.bias());
         INDArray next = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATION_GRAD, type, rows.shape());
         ours.backwardData(delta, parameters.weights(), next);
         return next;
-    }
-
-    /** Computes the loss, too. The sums are lost. */
-    private INDArray lossGradient(INDArray sums, INDArray labels, INDArray mask, LayerWorkspaceMgr workspaceMgr) {
-        if (crossEntropy.isPresent() && mask == null && SoftmaxCrossEntropy.takes(labels, sums)) {
-            loss = crossEntropy.get().backward(sums, labels);
-            return sums;
-        }
-        // Loss functions may overwrite their input.
-        INDArray copy = Workspaces.dense(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, sums.shape());
-        context.copies().copy(sums, copy);
-        ILossFunction function = conf.getLossFn();
-        loss = function.computeScore(labels, copy, conf.getActivationFn(), mask, false);
-        return function.computeGradient(labels, sums, conf.getActivationFn(), mask);
     }
 
     /** Returns parameters, or views of their gradients, in the kernels' order of axes. */
@@ -164,12 +139,12 @@ final class OutputPasses implements AutoCloseable {
      * @param regularization the summand of the score
      */
     double score(int examples, double regularization) {
-        return loss / examples + regularization;
+        return loss.sum() / examples + regularization;
     }
 
     @Override
     public void close() {
         kernels.close();
-        softmax.ifPresent(Softmax::close);
+        loss.close();
     }
 }

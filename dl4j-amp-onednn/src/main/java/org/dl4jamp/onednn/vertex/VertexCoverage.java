@@ -3,6 +3,8 @@ package org.dl4jamp.onednn.vertex;
 import java.util.Map;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
 import org.deeplearning4j.nn.conf.graph.GraphVertex;
+import org.deeplearning4j.nn.conf.graph.L2NormalizeVertex;
+import org.deeplearning4j.nn.conf.graph.L2Vertex;
 import org.deeplearning4j.nn.conf.graph.MergeVertex;
 import org.deeplearning4j.nn.conf.graph.PoolHelperVertex;
 import org.deeplearning4j.nn.conf.graph.PreprocessorVertex;
@@ -46,6 +48,8 @@ public final class VertexCoverage {
                     (vertex, request, context) ->
                             new UnstackTwin(request, vertex.getFrom(), vertex.getStackSize(), context)),
             of(PoolHelperVertex.class, (vertex, request, context) -> new PoolHelperTwin(request, context)),
+            of(L2Vertex.class, (vertex, request, context) -> new DistanceTwin(request, context)),
+            of(L2NormalizeVertex.class, (vertex, request, context) -> new UnitLengthTwin(request, vertex, context)),
             of(
                     LastTimeStepVertex.class,
                     (vertex, request, context) ->

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration;
@@ -30,9 +31,15 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * Compares a vertex' twin with DL4J's vertex on the same numbers.
  *
  * @param graph of both
+ * @param types of the twin's arrays
  */
-record VertexCheck(ComputationGraph graph) {
+record VertexCheck(ComputationGraph graph, List<DataType> types) {
     private static final LayerWorkspaceMgr NONE = LayerWorkspaceMgr.noWorkspaces();
+
+    /** Makes a check in all types of this engine. */
+    VertexCheck(ComputationGraph graph) {
+        this(graph, Types.here());
+    }
 
     /** Orders of arrays in memory. */
     enum Order {
@@ -105,6 +112,15 @@ record VertexCheck(ComputationGraph graph) {
         agrees(conf, order, expected, epsilon, backward(own, epsilon.dup()), inputs);
     }
 
+    /** Compares in FP32 only. */
+    void agreesInFloat(
+            org.deeplearning4j.nn.conf.graph.GraphVertex conf,
+            Random random,
+            boolean channelsLast,
+            INDArray... inputs) {
+        new VertexCheck(graph, List.of(DataType.FLOAT)).agrees(conf, random, channelsLast, inputs);
+    }
+
     /** Compares a vertex' twin with results that were computed otherwise. */
     void agrees(
             org.deeplearning4j.nn.conf.graph.GraphVertex conf,
@@ -114,7 +130,7 @@ record VertexCheck(ComputationGraph graph) {
             INDArray[] gradients,
             INDArray... inputs) {
         Order another = Order.values()[(order.ordinal() + 1) % Order.values().length];
-        for (DataType type : Types.here()) {
+        for (DataType type : types) {
             try (EngineSession session = new OneDnnEngine().session(1, true)) {
                 GraphVertex twin = session.vertex(new VertexRequest(
                         "v",

@@ -13,6 +13,8 @@ import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex.Op;
+import org.deeplearning4j.nn.conf.graph.L2NormalizeVertex;
+import org.deeplearning4j.nn.conf.graph.L2Vertex;
 import org.deeplearning4j.nn.conf.graph.MergeVertex;
 import org.deeplearning4j.nn.conf.graph.PreprocessorVertex;
 import org.deeplearning4j.nn.conf.graph.ReshapeVertex;
@@ -116,6 +118,27 @@ class VerticesTest {
         CHECK.agrees(new SubsetVertex(from, channels - 1), random, channelsLast, input);
     }
 
+    /** In FP32: the planner gives these vertices nothing else. */
+    @Property
+    void measuresDistancesAndDividesByNorms(
+            @ForAll long seed,
+            @ForAll @IntRange(min = 1, max = 19) int channels,
+            @ForAll @IntRange(min = 2, max = 4) int rank,
+            @ForAll boolean channelsLast,
+            @ForAll boolean zero) {
+        Random random = new Random(seed);
+        long[] shape = Arrays.copyOf(new long[] {3, channels, 3, 2}, rank);
+        INDArray one = gaussian(random, 1, shape);
+        INDArray other = gaussian(random, 1, shape);
+        CHECK.agreesInFloat(new L2Vertex(), random, channelsLast, one, other);
+        CHECK.agreesInFloat(new L2Vertex(0.5), random, channelsLast, one, one.add(other.mul(0.01)));
+        if (zero) {
+            one.slice(1).assign(0);
+        }
+        CHECK.agreesInFloat(new L2NormalizeVertex(), random, channelsLast, one);
+        CHECK.agreesInFloat(new L2NormalizeVertex(null, 2), random, channelsLast, one);
+    }
+
     @Test
     void reshapes() {
         Random random = new Random(8);
@@ -131,7 +154,7 @@ class VerticesTest {
             @ForAll Op op,
             @ForAll boolean channels,
             @ForAll boolean partFirst,
-            @ForAll @IntRange(min = 1, max = 19) int size,
+            @ForAll @IntRange(min = 2, max = 19) int size,
             @ForAll @IntRange(min = 2, max = 5) int rank,
             @ForAll boolean channelsLast) {
         Random random = new Random(seed);
