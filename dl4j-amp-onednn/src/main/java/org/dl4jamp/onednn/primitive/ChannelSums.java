@@ -20,7 +20,11 @@ public final class ChannelSums implements AutoCloseable {
         this.ones = ones;
     }
 
-    /** @param array channels-last */
+    /**
+     * Makes the sums of arrays of a layout.
+     *
+     * @param array channels-last
+     */
     public static ChannelSums make(OneDnnContext context, String layer, Layout array) {
         String what = layer + ": sums of the channels of " + array;
         long channels = array.shape()[1];
@@ -39,7 +43,11 @@ public final class ChannelSums implements AutoCloseable {
         });
     }
 
-    /** @param sums FP32, contiguous, a number for each position of each example */
+    /**
+     * Adds up the channels.
+     *
+     * @param sums FP32, contiguous, a number for each position of each example
+     */
     public void run(INDArray array, INDArray sums) {
         product.bind(dnnl.DNNL_ARG_SRC, array)
                 .bind(dnnl.DNNL_ARG_WEIGHTS, ones)
