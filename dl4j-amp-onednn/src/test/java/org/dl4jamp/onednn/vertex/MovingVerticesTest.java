@@ -175,6 +175,14 @@ class MovingVerticesTest {
                 .agrees(named ? new ReverseTimeSeriesVertex(IN) : new ReverseTimeSeriesVertex(), random, order, input);
     }
 
+    @Test
+    void reversesTimeBetweenPadding() {
+        INDArray input = gaussian(new Random(6), 1, 3, 2, 3);
+        INDArray mask = Nd4j.createFromArray(new float[][] {{0, 1, 1}, {1, 1, 0}, {1, 0, 1}});
+        new VertexCheck(inPass(input, mask))
+                .agrees(new ReverseTimeSeriesVertex(IN), new Random(7), Order.STEP_BY_STEP, input);
+    }
+
     @Property
     void repeatsVectorsOverTime(
             @ForAll long seed,
