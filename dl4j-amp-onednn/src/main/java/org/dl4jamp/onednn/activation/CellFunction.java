@@ -3,12 +3,12 @@ package org.dl4jamp.onednn.activation;
 import java.util.Optional;
 import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.memory.Slab;
+import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.linalg.activations.IActivation;
 
 /**
- * An activation function of a recurrent layer, in FP32: forward at one time step or all of them, backward over all of
- * them at once.
+ * An activation function of a recurrent layer, in FP32: forward at one time step, backward over all of them at once.
  */
 public interface CellFunction extends AutoCloseable {
     /**
@@ -35,6 +35,9 @@ public interface CellFunction extends AutoCloseable {
                 .orElseGet(() -> new Nd4jFunction(activation, shape));
     }
 
+    /** Returns oneDNN's function that computes the values; empty if ND4J computes them. */
+    Optional<Eltwise> eltwise();
+
     /** Returns whether {@link #backward} needs the function's arguments rather than its values. */
     boolean needsArguments();
 
@@ -46,9 +49,13 @@ public interface CellFunction extends AutoCloseable {
         forward(memories, values, training);
     }
 
+    /** Returns whether values depend on several arguments, so that the derivative isn't one factor for each value. */
+    default boolean isStepwise() {
+        return false;
+    }
+
     /**
-     * Returns the derivative by time steps, for a function whose values depend on several arguments; else empty, and
-     * the derivative is one factor for each value.
+     * Returns the derivative by time steps of a {@linkplain #isStepwise stepwise} function; else empty.
      *
      * @param arguments at all time steps
      * @param values at all time steps
@@ -56,9 +63,6 @@ public interface CellFunction extends AutoCloseable {
     default Optional<StepDerivative> derivative(Slab arguments, Slab values) {
         return Optional.empty();
     }
-
-    /** Computes the values at all time steps, which may overwrite the arguments. */
-    void forwardAll(Slab arguments, Slab values, boolean training);
 
     /**
      * Multiplies by the derivative, for all time steps.

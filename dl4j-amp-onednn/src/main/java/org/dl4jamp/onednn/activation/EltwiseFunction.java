@@ -22,18 +22,18 @@ final class EltwiseFunction implements CellFunction {
             dnnl.algorithm.eltwise_relu, dnnl.algorithm.eltwise_relu_use_dst_for_bwd,
             dnnl.algorithm.eltwise_elu, dnnl.algorithm.eltwise_elu_use_dst_for_bwd);
 
+    private final Eltwise eltwise;
     private final Kernel forward;
-    private final Kernel forwardAll;
     private final Kernel backward;
     private final Kernel backwardFromArguments;
 
     private EltwiseFunction(OneDnnContext context, String what, Eltwise eltwise, SequenceShape shape) {
+        this.eltwise = eltwise;
         memory.desc step = array(shape.minibatch(), shape.units());
         memory.desc steps = array(shape.rows(), shape.units());
         Eltwise fromValue = new Eltwise(FROM_VALUE.get(eltwise.function()), eltwise.alpha(), eltwise.beta());
         forward = Work.ofNumbers(shape.block())
                 .withItsThreads(() -> EltwiseKernels.forward(context, what, eltwise, step));
-        forwardAll = EltwiseKernels.forward(context, what, eltwise, steps);
         backward = EltwiseKernels.backward(context, what, fromValue, steps);
         backwardFromArguments = EltwiseKernels.backward(context, what, eltwise, steps);
     }
@@ -57,22 +57,18 @@ final class EltwiseFunction implements CellFunction {
     }
 
     @Override
+    public Optional<Eltwise> eltwise() {
+        return Optional.of(eltwise);
+    }
+
+    @Override
     public boolean needsArguments() {
         return false;
     }
 
     @Override
     public void forward(Slab arguments, Slab values, boolean training) {
-        forward(forward, arguments, values);
-    }
-
-    @Override
-    public void forwardAll(Slab arguments, Slab values, boolean training) {
-        forward(forwardAll, arguments, values);
-    }
-
-    private static void forward(Kernel kernel, Slab arguments, Slab values) {
-        kernel.bind(dnnl.DNNL_ARG_SRC, arguments)
+        forward.bind(dnnl.DNNL_ARG_SRC, arguments)
                 .bind(dnnl.DNNL_ARG_DST, values)
                 .run();
     }
@@ -97,7 +93,6 @@ final class EltwiseFunction implements CellFunction {
     @Override
     public void close() {
         forward.close();
-        forwardAll.close();
         backward.close();
         backwardFromArguments.close();
     }

@@ -1,8 +1,10 @@
 package org.dl4jamp.onednn.activation;
 
+import java.util.Optional;
 import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.memory.Slab;
 import org.dl4jamp.onednn.memory.Workspaces;
+import org.dl4jamp.onednn.primitive.Eltwise;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -12,6 +14,11 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  */
 record Nd4jFunction(IActivation activation, SequenceShape shape) implements CellFunction {
     @Override
+    public Optional<Eltwise> eltwise() {
+        return Optional.empty();
+    }
+
+    @Override
     public boolean needsArguments() {
         return true;
     }
@@ -19,11 +26,6 @@ record Nd4jFunction(IActivation activation, SequenceShape shape) implements Cell
     @Override
     public void forward(Slab arguments, Slab values, boolean training) {
         forward(step(arguments), step(values), training);
-    }
-
-    @Override
-    public void forwardAll(Slab arguments, Slab values, boolean training) {
-        forward(steps(arguments), steps(values), training);
     }
 
     private void forward(INDArray arguments, INDArray values, boolean training) {

@@ -5,6 +5,7 @@ import java.util.Optional;
 import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.memory.Slab;
 import org.dl4jamp.onednn.memory.Workspaces;
+import org.dl4jamp.onednn.primitive.Eltwise;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.activations.impl.ActivationSigmoid;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -27,7 +28,17 @@ record StepwiseFunction(IActivation activation, SequenceShape shape, boolean slo
     }
 
     @Override
+    public Optional<Eltwise> eltwise() {
+        return Optional.empty();
+    }
+
+    @Override
     public boolean needsArguments() {
+        return true;
+    }
+
+    @Override
+    public boolean isStepwise() {
         return true;
     }
 
@@ -64,14 +75,6 @@ record StepwiseFunction(IActivation activation, SequenceShape shape, boolean slo
             to.assign(from);
         }
         return to;
-    }
-
-    @Override
-    public void forwardAll(Slab arguments, Slab values, boolean training) {
-        for (long time = 0; time < shape.steps(); time++) {
-            long at = time * shape.block();
-            forward(arguments.plus(at), values.plus(at), training);
-        }
     }
 
     @Override

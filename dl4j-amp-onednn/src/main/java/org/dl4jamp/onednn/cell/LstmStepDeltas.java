@@ -24,6 +24,7 @@ final class LstmStepDeltas implements RecurrentCell.Deltas {
     private final Slab memoryError;
     private final Slab ofActivated;
     private final Slab delta;
+    private final Slab rounded;
     private final Slab products;
 
     /** @param trace with values; it stays as it is */
@@ -42,6 +43,7 @@ final class LstmStepDeltas implements RecurrentCell.Deltas {
         this.memoryError = Slab.of(memory.create(DataType.FLOAT, 1, shape.block()));
         this.ofActivated = Slab.of(memory.create(DataType.FLOAT, 1, shape.block()));
         this.delta = Slab.of(memory.create(DataType.FLOAT, LstmCell.GATES, shape.block()));
+        this.rounded = Slab.of(memory.create(cell.type, LstmCell.GATES, shape.block()));
         this.products = peepholes.map(weights -> weights.noProducts(memory)).orElse(null);
     }
 
@@ -58,15 +60,23 @@ final class LstmStepDeltas implements RecurrentCell.Deltas {
         return delta.plus(gate * shape.block());
     }
 
+    private Slab roundedDelta(int gate) {
+        return rounded.plus(gate * shape.block());
+    }
+
     /** Computes a gate's gradient from the gradient of the product that the gate's value is a factor of. */
     private void delta(int gate, long time, Slab error, Slab otherFactor) {
         steps.multiply(error, otherFactor, delta(gate));
         derivatives[gate].multiply(time, delta(gate));
     }
 
-    private void add(Peepholes.Of gate, int number) {
+    private void addPeephole(int gate) {
         peepholes.ifPresent(
-                weights -> weights.add(gate, delta(number), pass.parameters().recurrentWeights(), memoryError));
+                weights -> weights.add(gate, delta(gate), pass.parameters().recurrentWeights(), memoryError));
+    }
+
+    private void addProducts(Peepholes weights, int gate, long time) {
+        weights.addProducts(gate, trace.memory(time), roundedDelta(gate), products);
     }
 
     @Override
@@ -78,20 +88,25 @@ final class LstmStepDeltas implements RecurrentCell.Deltas {
             memoryError.vector(shape.block()).assign(0);
         }
         memoryError.vector(shape.block()).addi(ofActivated.vector(shape.block()));
-        add(Peepholes.Of.OUTPUT_GATE, LstmCell.OUTPUT);
+        addPeephole(LstmCell.OUTPUT);
         delta(LstmCell.FORGET, time, memoryError, trace.memory(time));
         delta(LstmCell.INPUT_GATE, time, memoryError, trace.value(LstmCell.INPUT, time));
         delta(LstmCell.INPUT, time, memoryError, trace.value(LstmCell.INPUT_GATE, time));
         steps.multiply(memoryError, trace.value(LstmCell.FORGET, time), memoryError);
-        peepholes.ifPresent(weights -> {
+        if (peepholes.isPresent()) {
             cell.mask(delta, time, pass.mask());
-            weights.addProducts(Peepholes.Of.FORGET_GATE, delta(LstmCell.FORGET), trace.memory(time), products);
-            weights.addProducts(Peepholes.Of.INPUT_GATE, delta(LstmCell.INPUT_GATE), trace.memory(time), products);
-            weights.addProducts(Peepholes.Of.OUTPUT_GATE, delta(LstmCell.OUTPUT), trace.memory(time + 1), products);
+        }
+        for (int gate = 0; gate < LstmCell.GATES; gate++) {
+            steps.round(delta(gate), roundedDelta(gate));
+        }
+        peepholes.ifPresent(weights -> {
+            addProducts(weights, LstmCell.FORGET, time);
+            addProducts(weights, LstmCell.INPUT_GATE, time);
+            addProducts(weights, LstmCell.OUTPUT, time + 1);
         });
-        add(Peepholes.Of.FORGET_GATE, LstmCell.FORGET);
-        add(Peepholes.Of.INPUT_GATE, LstmCell.INPUT_GATE);
-        return delta;
+        addPeephole(LstmCell.FORGET);
+        addPeephole(LstmCell.INPUT_GATE);
+        return rounded;
     }
 
     @Override

@@ -20,7 +20,7 @@ public abstract class RecurrentCell implements AutoCloseable {
     final DataType type;
     final TimeStepKernels steps;
     final CellFunction activation;
-    private final OneDnnContext context;
+    final OneDnnContext context;
     private final SequenceProducts products;
 
     /**
@@ -106,7 +106,10 @@ public abstract class RecurrentCell implements AutoCloseable {
 
     /** Gradients of the sums of one time step, which are computed from the last step to the first. */
     interface Deltas {
-        /** Returns them, FLOAT {@code [gates, minibatch, units]}, for the error of that time step's outputs. */
+        /**
+         * Returns them, {@code [gates, minibatch, units]}, for the error of that time step's outputs: FLOAT if there is
+         * one gate, else of the layer's type.
+         */
         Slab of(long time, Slab error);
 
         /** Writes gradients that only some cells have, once all time steps are done. */
@@ -118,28 +121,32 @@ public abstract class RecurrentCell implements AutoCloseable {
      *
      * @param sums {@code [gates, steps * minibatch * units]}
      * @param outputs {@code [steps + 1, minibatch, units]}
-     * @param rounds whether the trace will be rounded, and kept without the functions' values
-     * @param memory memory for all that would be rounded
+     * @param memory memory for all but the outputs
      */
-    abstract StepTrace begin(Forward pass, INDArray sums, INDArray outputs, boolean rounds, SequenceMemory memory);
+    abstract StepTrace begin(Forward pass, INDArray sums, INDArray outputs, SequenceMemory memory);
 
     /** Computes a time step from its sums, and returns its outputs in FP32. */
     abstract Slab step(StepTrace trace, long time, Forward pass);
 
+    /** Returns whether the trace is {@linkplain #condensed} after the last step. */
+    abstract boolean condenses(Forward pass);
+
+    /** Returns what the backward pass needs of a trace, in the memory for the trace; the trace is used up. */
+    abstract Trace condensed(StepTrace trace, Forward pass);
+
     /**
      * Prepares a backward pass. Derivatives don't depend on the error, so they're computed for all time steps at once.
      *
-     * @param trace of the forward pass, in FP32; it's used up
+     * @param trace of the forward pass; it's used up
      */
-    abstract Deltas deltas(StepTrace trace, Backward pass);
+    abstract Deltas deltas(Trace trace, Backward pass);
 
     public Trace forward(Forward pass) {
         long block = shape.block();
-        boolean rounds = pass.keeps() && type != DataType.FLOAT;
-        SequenceMemory memory = rounds ? pass.working() : pass.lasting();
+        SequenceMemory memory = condenses(pass) ? pass.working() : pass.lasting();
         INDArray sums = memory.create(DataType.FLOAT, shape.gates(), shape.gate());
         INDArray outputs = pass.lasting().create(type, shape.steps() + 1, shape.minibatch(), shape.units());
-        StepTrace trace = begin(pass, sums, outputs, rounds, memory);
+        StepTrace trace = begin(pass, sums, outputs, memory);
         begin(outputs, pass.initial().output());
 
         products.takeWeights(pass.parameters());
@@ -161,7 +168,7 @@ public abstract class RecurrentCell implements AutoCloseable {
             steps.round(now, Slab.of(outputs).plus((time + 1) * block));
         }
         StepTrace ended = trace.endedBy(now);
-        return rounds ? ended.rounded(context, type, pass.lasting()) : ended;
+        return condenses(pass) ? condensed(ended, pass) : ended;
     }
 
     /** Fills the front of an array with the numbers before the first time step. */
@@ -181,22 +188,21 @@ public abstract class RecurrentCell implements AutoCloseable {
      */
     public void backward(Trace kept, Backward pass) {
         SequenceMemory memory = pass.memory();
-        StepTrace trace = ((StepTrace) kept).widened(context, memory);
         long block = shape.columns() * shape.minibatch();
         INDArray deltas = memory.create(type, shape.steps(), shape.minibatch(), shape.columns());
         if (pass.firstStep() > 0) {
             Slab.of(deltas).vector(pass.firstStep() * block).assign(0);
         }
         products.takeWeightsBackward(pass.parameters());
-        Deltas ofStep = deltas(trace, pass);
+        Deltas ofStep = deltas(kept, pass);
         for (long time = shape.steps() - 1; time >= pass.firstStep(); time--) {
             Slab error = Slab.of(pass.error()).plus(time * shape.block());
             if (time < shape.steps() - 1) {
                 products.recurrentBackward(Slab.of(deltas).plus((time + 1) * block), error);
             }
-            steps.roundDeltas(ofStep.of(time, error), Slab.of(deltas).plus(time * block));
+            steps.arrangeDeltas(ofStep.of(time, error), Slab.of(deltas).plus(time * block));
         }
-        products.weightGradients(pass.x(), Slab.of(trace.outputs()), deltas, pass.gradients());
+        products.weightGradients(pass.x(), Slab.of(kept.outputs()), deltas, pass.gradients());
         ofStep.finish();
         if (pass.inputGradient() != null) {
             products.inputGradient(deltas, pass.inputGradient());

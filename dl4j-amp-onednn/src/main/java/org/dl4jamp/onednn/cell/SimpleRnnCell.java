@@ -5,7 +5,6 @@ import org.dl4jamp.onednn.activation.StepDerivative;
 import org.dl4jamp.onednn.host.Magnitudes;
 import org.dl4jamp.onednn.memory.Slab;
 import org.dl4jamp.onednn.primitive.Eltwise;
-import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -13,20 +12,18 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 public final class SimpleRnnCell extends RecurrentCell {
     public static final int GATES = 1;
 
-    private final OneDnnContext context;
     private final boolean dropsGradients;
 
     public SimpleRnnCell(Setup setup, SimpleRnn conf) {
         super(setup, conf);
-        this.context = setup.context();
         this.dropsGradients = Eltwise.of(conf.getActivationFn())
                 .filter(Eltwise::dropsGradients)
                 .isPresent();
     }
 
     @Override
-    StepTrace begin(Forward pass, INDArray sums, INDArray outputs, boolean rounds, SequenceMemory memory) {
-        INDArray values = rounds || activation.needsArguments()
+    StepTrace begin(Forward pass, INDArray sums, INDArray outputs, SequenceMemory memory) {
+        INDArray values = condenses(pass) || activation.needsArguments()
                 ? pass.lasting().create(DataType.FLOAT, GATES, shape.block())
                 : sums;
         return new StepTrace(shape, sums, values, null, null, outputs, null, null);
@@ -38,8 +35,20 @@ public final class SimpleRnnCell extends RecurrentCell {
         return trace.value(0, time);
     }
 
+    /** Rounds what is kept. The sums are: derivatives from rounded values would be wrong where a function is flat. */
     @Override
-    Deltas deltas(StepTrace trace, Backward pass) {
+    boolean condenses(Forward pass) {
+        return pass.keeps() && type != DataType.FLOAT;
+    }
+
+    @Override
+    Trace condensed(StepTrace trace, Forward pass) {
+        return trace.rounded(context, type, pass.lasting());
+    }
+
+    @Override
+    Deltas deltas(Trace kept, Backward pass) {
+        StepTrace trace = ((StepTrace) kept).widened(context, pass.memory());
         // DL4J's layer leaves the output before the earliest time step out of the recurrent weights' gradient.
         Slab.of(trace.outputs())
                 .plus(pass.firstStep() * shape.block())

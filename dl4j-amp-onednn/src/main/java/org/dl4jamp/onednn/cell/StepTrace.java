@@ -7,8 +7,8 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * The trace of a forward pass time step by time step: FLOAT, or in the layer's type without the values, which can be
- * computed again. If nothing is kept, memory cells have room for two time steps only.
+ * The trace of a forward pass time step by time step: FLOAT, or in the layer's type without the values. If nothing is
+ * kept, memory cells have room for two time steps only.
  *
  * @param sums before the functions, {@code [gates, steps * minibatch * units]}
  * @param values after them, of all time steps or of one; the same array if nothing needs the sums
@@ -64,30 +64,13 @@ record StepTrace(
         return new StepTrace(shape, sums, values, memories, activatedMemories, outputs, output, state);
     }
 
-    /** Returns a copy in the layer's type, without the values. */
+    /** Returns a copy in the layer's type of a trace without memory cells, without the values. */
     StepTrace rounded(OneDnnContext context, DataType type, SequenceMemory to) {
-        RecurrentState state = new RecurrentState(last.output(), to.copy(context, DataType.FLOAT, last.memory()));
-        return copy(context, type, to, state);
+        return new StepTrace(shape, to.copy(context, type, sums), null, null, null, outputs, output, last);
     }
 
     /** Returns a copy in FP32 of a trace that was rounded, still without the values; otherwise this. */
     StepTrace widened(OneDnnContext context, SequenceMemory to) {
-        return values == null ? copy(context, DataType.FLOAT, to, last) : this;
-    }
-
-    private StepTrace copy(OneDnnContext context, DataType type, SequenceMemory to, RecurrentState state) {
-        return new StepTrace(
-                shape,
-                to.copy(context, type, sums),
-                null,
-                to.copy(context, type, memories),
-                to.copy(context, type, activatedMemories),
-                outputs,
-                output,
-                state);
-    }
-
-    StepTrace with(INDArray newValues) {
-        return new StepTrace(shape, sums, newValues, memories, activatedMemories, outputs, output, last);
+        return values == null ? rounded(context, DataType.FLOAT, to) : this;
     }
 }

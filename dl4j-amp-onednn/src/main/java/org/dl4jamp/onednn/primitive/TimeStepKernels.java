@@ -12,14 +12,20 @@ import org.dl4jamp.onednn.memory.SequenceShape;
 import org.dl4jamp.onednn.memory.Slab;
 import org.nd4j.linalg.api.buffer.DataType;
 
-/** The elementwise operations of a recurrent layer in one time step: in FP32, on {@code [minibatch, units]}. */
+/**
+ * The elementwise operations of a recurrent layer in one time step, on {@code [minibatch, units]}: in FP32, with
+ * factors of the layer's type where a method says so.
+ */
 public final class TimeStepKernels implements AutoCloseable {
     private final Kernel multiply;
     private final Kernel multiplyAdd;
-    private final Kernel multiplyRowsAdd;
+    private final Kernel multiplyByKept;
+    private final Kernel multiplyAddKept;
+    private final Kernel delta;
+    private final Kernel deltas;
     private final Kernel mask;
     private final Kernel round;
-    private final Kernel roundDeltas;
+    private final Kernel arrangeDeltas;
 
     public static TimeStepKernels make(OneDnnContext context, String layer, DataType type, SequenceShape shape) {
         String what = layer + ": time steps in " + type + " for " + shape;
@@ -32,18 +38,27 @@ public final class TimeStepKernels implements AutoCloseable {
         long units = shape.units();
         int gates = shape.gates();
         Layout step = Layout.dense(DataType.FLOAT, minibatch, units);
+        Layout kept = step.as(type);
         multiply = multiply(context, what, step, step, false);
         multiplyAdd = multiply(context, what, step, step, true);
-        multiplyRowsAdd = multiply(context, what, step, Layout.dense(DataType.FLOAT, 1, units), true);
+        multiplyByKept = multiply(context, what, step, kept, false);
+        multiplyAddKept = multiply(context, what, step, kept, true);
+        delta = multiply(context, what, kept, step, false);
+        deltas = multiply(
+                context,
+                what,
+                Layout.dense(type, gates, minibatch, units),
+                Layout.dense(DataType.FLOAT, 1, minibatch, units),
+                false);
         mask = multiply(context, what, step, Layout.dense(DataType.FLOAT, minibatch, 1), false);
         Copies copies = context.copies();
         round = copies.make(
                 what, step.descriptor(), Layout.dense(type, minibatch, units).descriptor());
-        roundDeltas = gates == 1
+        arrangeDeltas = gates == 1
                 ? round
                 : copies.make(
                         what,
-                        Layout.dense(DataType.FLOAT, gates, minibatch, units).descriptor(),
+                        Layout.dense(type, gates, minibatch, units).descriptor(),
                         Layout.strided(type, new long[] {gates, minibatch, units}, units, gates * units, 1)
                                 .descriptor());
     }
@@ -72,13 +87,32 @@ public final class TimeStepKernels implements AutoCloseable {
         run(multiplyAdd, one, other, sum);
     }
 
+    /** Computes {@code product = one * factor} with a factor of the layer's type. */
+    public void multiplyByKept(Slab one, Slab factor, Slab product) {
+        run(multiplyByKept, one, factor, product);
+    }
+
+    /** Computes {@code sum += one * factor} with a factor of the layer's type. */
+    public void multiplyAddKept(Slab one, Slab factor, Slab sum) {
+        run(multiplyAddKept, one, factor, sum);
+    }
+
     /**
-     * Computes {@code sum += rows * factors}.
+     * Computes the gradient of a gate's sums in the layer's type.
      *
-     * @param factors one for each column
+     * @param factor of the layer's type
      */
-    public void multiplyRowsAdd(Slab rows, Slab factors, Slab sum) {
-        run(multiplyRowsAdd, rows, factors, sum);
+    public void delta(Slab factor, Slab error, Slab product) {
+        run(delta, factor, error, product);
+    }
+
+    /**
+     * Computes the gradients of all gates' sums in the layer's type.
+     *
+     * @param factors of the layer's type, {@code [gates, minibatch, units]}
+     */
+    public void deltas(Slab factors, Slab error, Slab products) {
+        run(deltas, factors, error, products);
     }
 
     /**
@@ -103,18 +137,18 @@ public final class TimeStepKernels implements AutoCloseable {
     }
 
     /**
-     * Copies into the layer's type.
+     * Copies gradients of sums into the order of products. A layer with one gate has them in FP32, others in its type.
      *
      * @param from {@code [gates, minibatch, units]}
-     * @param to {@code [minibatch, gates, units]}
+     * @param to of the layer's type, {@code [minibatch, gates, units]}
      */
-    public void roundDeltas(Slab from, Slab to) {
-        roundDeltas.copy(from.place(), to.place());
+    public void arrangeDeltas(Slab from, Slab to) {
+        arrangeDeltas.copy(from.place(), to.place());
     }
 
     @Override
     public void close() {
-        Stream.of(multiply, multiplyAdd, multiplyRowsAdd, mask, round, roundDeltas)
+        Stream.of(multiply, multiplyAdd, multiplyByKept, multiplyAddKept, delta, deltas, mask, round, arrangeDeltas)
                 .distinct()
                 .forEach(Resources::close);
     }

@@ -39,6 +39,7 @@ final class RecurrentPasses implements AutoCloseable {
     private final Optional<LstmInference> inference;
     private RecurrentCell.Trace kept;
     private RecurrentState keptFrom;
+    private INDArray keptMask;
     private boolean inputGradientUnwanted;
     private boolean hasTruncated;
 
@@ -110,6 +111,7 @@ final class RecurrentPasses implements AutoCloseable {
         }
         kept = keeps ? trace : null;
         keptFrom = sequences.initial();
+        keptMask = sequences.mask();
         return trace.outputsOfSteps();
     }
 
@@ -119,6 +121,7 @@ final class RecurrentPasses implements AutoCloseable {
         SequenceMemory memory = new SequenceMemory(workspaceMgr, ArrayType.BP_WORKING_MEM);
         kept = run(sequences, true, true, hasTruncated, memory, memory);
         keptFrom = sequences.initial();
+        keptMask = sequences.mask();
         return kept.outputsOfSteps();
     }
 
@@ -209,8 +212,10 @@ final class RecurrentPasses implements AutoCloseable {
         long firstStep = backSteps > 0 ? Math.max(0, steps - backSteps) : 0;
         boolean truncates = firstStep > 0;
         hasTruncated |= truncates;
-        boolean usesKept =
-                kept != null && sequences.initial().isSameAs(keptFrom) && (kept.isTruncatable() || !truncates);
+        boolean usesKept = kept != null
+                && sequences.initial().isSameAs(keptFrom)
+                && sequences.mask() == keptMask
+                && (kept.isTruncatable() || !truncates);
         RecurrentCell.Trace trace = usesKept ? kept : run(sequences, true, true, truncates, memory, memory);
         forget();
         if (lastState != null) {
@@ -243,6 +248,7 @@ final class RecurrentPasses implements AutoCloseable {
     void forget() {
         kept = null;
         keptFrom = null;
+        keptMask = null;
     }
 
     @Override

@@ -9,7 +9,7 @@ import org.nd4j.linalg.factory.Nd4j;
 /**
  * An LSTM with sigmoid gates, with or without peepholes, or a simple RNN, in double precision, one number at a time. It
  * rounds to a type as the twins do: outputs, gradients that are factors of products, and the trace of the forward pass.
- * Arrays are {@code [minibatch, size, time]}.
+ * Of an LSTM that trace is the factors of gradients and the memory cells. Arrays are {@code [minibatch, size, time]}.
  */
 final class RecurrentReference {
     /**
@@ -115,10 +115,6 @@ final class RecurrentReference {
         return column < units ? activation : Function.SIGMOID;
     }
 
-    private double kept(double[] sums, int column) {
-        return function(column).value().applyAsDouble(sums[column]);
-    }
-
     private double slope(double[] sums, int column) {
         return function(column).derivative().applyAsDouble(sums[column]);
     }
@@ -141,7 +137,7 @@ final class RecurrentReference {
             INDArray inputGradient,
             double[] gradient) {
         double[][] values = new double[steps][columns];
-        double[][] keptSums = new double[steps][columns];
+        double[][] allSums = new double[steps][columns];
         double[][] activated = new double[steps][units];
         double[][] memory = new double[steps + 1][units];
         double[][] h = new double[steps + 1][units];
@@ -176,9 +172,7 @@ final class RecurrentReference {
                 }
                 output.putScalar(n, u, t, h[t + 1][u]);
             }
-            for (int c = 0; c < columns; c++) {
-                keptSums[t][c] = round(sums[c]);
-            }
+            allSums[t] = sums;
         }
         double[] carried = new double[units];
         double[] after = new double[columns];
@@ -192,22 +186,29 @@ final class RecurrentReference {
                 if (cell.isLstm()) {
                     // DL4J masks the gradients of an LSTM with peepholes, but not those of one without.
                     double passes = cell.hasPeepholes() ? passes(mask, n, t) : 1;
-                    double f = kept(keptSums[t], units + u);
-                    double o = kept(keptSums[t], 2 * units + u);
-                    double g = kept(keptSums[t], 3 * units + u);
-                    double ofMemory = activation.derivative().applyAsDouble(round(memory[t + 1][u]));
-                    double ofOutput = error * round(activated[t][u]) * slope(keptSums[t], 2 * units + u);
-                    double memoryError = error * o * ofMemory + ofOutput * peephole(1, u) + carried[u];
-                    delta[u] = passes * memoryError * g * slope(keptSums[t], u);
-                    delta[units + u] = passes * memoryError * round(memory[t][u]) * slope(keptSums[t], units + u);
-                    delta[2 * units + u] = passes * ofOutput;
-                    delta[3 * units + u] =
-                            passes * memoryError * kept(keptSums[t], u) * slope(keptSums[t], 3 * units + u);
+                    double[] sums = allSums[t];
+                    double f = values[t][units + u];
+                    double o = values[t][2 * units + u];
+                    double g = values[t][3 * units + u];
+                    double ofOutputGate = activated[t][u] * slope(sums, 2 * units + u);
+                    double ofForgetGate = passes * memory[t][u] * slope(sums, units + u);
+                    double ofInputGate = passes * values[t][u] * slope(sums, 3 * units + u);
+                    double ofMemory = activation.derivative().applyAsDouble(memory[t + 1][u]);
+                    double memoryError =
+                            error * round(o * ofMemory + ofOutputGate * peephole(1, u)) + carried[u];
+                    delta[u] = memoryError * round(passes * g * slope(sums, u));
+                    delta[units + u] = memoryError * round(ofForgetGate);
+                    delta[2 * units + u] = error * round(passes * ofOutputGate);
+                    delta[3 * units + u] = memoryError * round(ofInputGate);
                     carried[u] =
-                            memoryError * f + delta[units + u] * peephole(0, u) + delta[3 * units + u] * peephole(2, u);
+                            memoryError * (f + ofForgetGate * peephole(0, u) + ofInputGate * peephole(2, u));
                 } else {
-                    delta[u] = passes(mask, n, t) * error * slope(keptSums[t], u);
+                    double slope = activation.derivative().applyAsDouble(round(allSums[t][u]));
+                    delta[u] = passes(mask, n, t) * error * slope;
                 }
+            }
+            for (int c = 0; c < columns; c++) {
+                delta[c] = round(delta[c]);
             }
             for (int u = 0; u < units && cell.hasPeepholes(); u++) {
                 int at = columns * (nIn + units) + u;
@@ -216,7 +217,6 @@ final class RecurrentReference {
                 gradient[at + 2 * units] += delta[3 * units + u] * round(memory[t][u]);
             }
             for (int c = 0; c < columns; c++) {
-                delta[c] = round(delta[c]);
                 for (int i = 0; i < nIn; i++) {
                     gradient[c * nIn + i] += input.getDouble(n, i, t) * delta[c];
                     inputGradient.putScalar(n, i, t, inputGradient.getDouble(n, i, t) + delta[c] * inputWeights[i][c]);
