@@ -194,14 +194,12 @@ final class RecurrentReference {
                     double ofForgetGate = passes * memory[t][u] * slope(sums, units + u);
                     double ofInputGate = passes * values[t][u] * slope(sums, 3 * units + u);
                     double ofMemory = activation.derivative().applyAsDouble(memory[t + 1][u]);
-                    double memoryError =
-                            error * round(o * ofMemory + ofOutputGate * peephole(1, u)) + carried[u];
+                    double memoryError = error * round(o * ofMemory + ofOutputGate * peephole(1, u)) + carried[u];
                     delta[u] = memoryError * round(passes * g * slope(sums, u));
                     delta[units + u] = memoryError * round(ofForgetGate);
                     delta[2 * units + u] = error * round(passes * ofOutputGate);
                     delta[3 * units + u] = memoryError * round(ofInputGate);
-                    carried[u] =
-                            memoryError * (f + ofForgetGate * peephole(0, u) + ofInputGate * peephole(2, u));
+                    carried[u] = memoryError * (f + ofForgetGate * peephole(0, u) + ofInputGate * peephole(2, u));
                 } else {
                     double slope = activation.derivative().applyAsDouble(round(allSums[t][u]));
                     delta[u] = passes(mask, n, t) * error * slope;
