@@ -28,6 +28,7 @@ final class GravesBidirectionalTwin extends BidirectionalTwin {
     private final transient NeuralNetConfiguration ours;
     private final transient boolean nwc;
     private transient INDArray mask;
+    private transient INDArray fitted;
     private final transient Map<String, INDArray> state = new HashMap<>();
     private final transient Map<String, INDArray> truncatedState = new HashMap<>();
 
@@ -77,11 +78,13 @@ final class GravesBidirectionalTwin extends BidirectionalTwin {
     public void clear() {
         super.clear();
         mask = null;
+        fitted = null;
     }
 
     /** Masks both directions. DL4J's layer reads a mask of more time steps as far as it needs. */
     private void fitMask() {
         INDArray input = input();
+        fitted = mask;
         if (mask == null || input.rank() != 3) {
             super.setMaskArray(mask);
             return;
@@ -100,9 +103,12 @@ final class GravesBidirectionalTwin extends BidirectionalTwin {
         return super.activate(training, workspaceMgr);
     }
 
+    /** Masks both directions by the same arrays as in the forward pass, whose traces they keep for these. */
     @Override
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        fitMask();
+        if (mask != fitted) {
+            fitMask();
+        }
         return super.backpropGradient(epsilon, workspaceMgr);
     }
 
