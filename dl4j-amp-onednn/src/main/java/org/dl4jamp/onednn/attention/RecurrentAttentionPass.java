@@ -29,7 +29,7 @@ final class RecurrentAttentionPass {
     private final INDArray input;
     private final INDArray maskArray;
     private final SequenceShape shape;
-    /** How many numbers a row of all heads has in one time step of all examples. */
+    /** The number of numbers in a row of all heads, in one time step of all examples. */
     private final long heads;
 
     /** @param maskArray {@code [minibatch, time]}; null for none */
