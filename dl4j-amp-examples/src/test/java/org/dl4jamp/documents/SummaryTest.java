@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
  */
 class SummaryTest {
     private static final String[] INFERENCE = Stream.of(
-                    "sine-128", "resnet50", "resnet50-1", "mlp", "lstm", "lstm-step", "lenet-1")
+                    "sine-128", "resnet50", "resnet50-1", "mlp", "lstm", "lstm-step", "lenet-1", "sequences")
             .map(name -> "inference-" + name)
             .toArray(String[]::new);
 
@@ -58,6 +58,13 @@ class SummaryTest {
                         "floor-fp32",
                         "pytorch-fp32")
                 + rows("training, the smallest networks", tables.of("small"), "amp-auto", "floor-bf16", "pytorch-bf16")
+                + rows(
+                        "training, attention and peepholes",
+                        tables.of("sequences"),
+                        "amp-bf16",
+                        "floor-bf16",
+                        "pytorch-fp32",
+                        "pytorch-bf16")
                 + rows(
                         "inference",
                         tables.of(INFERENCE),
