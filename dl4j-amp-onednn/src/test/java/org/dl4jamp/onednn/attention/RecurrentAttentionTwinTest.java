@@ -12,7 +12,9 @@ import net.jqwik.api.constraints.IntRange;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.layers.RecurrentAttentionLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
+import org.dl4jamp.AttentionFormula;
 import org.dl4jamp.SingleLayer;
+import org.dl4jamp.dl4j.ExternalErrors;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.onednn.Agreement;
@@ -142,6 +144,39 @@ class RecurrentAttentionTwinTest {
             agrees(conf, input, null, random, type);
             agrees(conf, input, SelfAttentionTwinTest.mask(random, 8, 12), random, type);
             agrees(withoutProjections(24, Activation.TANH, true), input, null, random, type);
+        }
+    }
+
+    /** DL4J's own gradients are FP32: these are differences of the formula's results in double precision. */
+    @Test
+    void itGivesTheFormulasNumbersAndTwiceItsGradients() {
+        Random random = new Random(9);
+        RecurrentAttentionLayer conf = layer(5, 6, 2, 3, Activation.TANH, true);
+        INDArray params = gaussian(random, 0.4, conf.initializer().numParams(conf));
+        INDArray x = gaussian(random, 1, 2, 5, 4);
+        INDArray epsilon = gaussian(random, 1, 2, 6, 4);
+        for (INDArray mask : new INDArray[] {null, Nd4j.createFromArray(new float[][] {{1, 1, 1, 1}, {1, 0, 1, 0}})}) {
+            AttentionFormula formula = new AttentionFormula(conf, mask);
+            INDArray gradients = AttentionFormula.differences(params, at -> formula.recurrentOutput(at, x), epsilon)
+                    .muli(ExternalErrors.factor());
+            INDArray inputGradient = AttentionFormula.differences(x, at -> formula.recurrentOutput(params, at), epsilon)
+                    .muli(ExternalErrors.factor());
+            for (DataType type : Types.here()) {
+                double bound = 3 * Agreement.rounding(type) + 1e-5;
+                try (EngineSession session = new OneDnnEngine().session(1, true)) {
+                    TwinLayer twin = Layers.twin(session, conf, params, type);
+                    twin.setMaskArray(mask);
+                    SingleLayer.Result result = SingleLayer.run(twin, x.castTo(type), epsilon.castTo(type));
+                    INDArray output = formula.recurrentOutput(params, x);
+                    Agreement.assertWithin(type + " output", output, result.output(), bound);
+                    Agreement.assertWithin(
+                            type + " parameters",
+                            gradients.reshape(1, gradients.length()),
+                            twin.getGradientsViewArray(),
+                            bound);
+                    Agreement.assertWithin(type + " input", inputGradient, result.inputGradient(), bound);
+                }
+            }
         }
     }
 
