@@ -75,7 +75,9 @@ class DoctorCommandTest {
     @Tag("long")
     void itMeasuresEachKindOfNetworkInFifteenSeconds() throws IOException {
         JsonNode speed = doctor().at("/speed");
-        assertTrue(speed.at("/seconds").asDouble() < 25, speed.toString());
+        // The share of the processors that other programs take, as the doctor measures it.
+        double ownShare = 1 - Math.min(0.9, speed.at("/othersShare").asDouble());
+        assertTrue(speed.at("/seconds").asDouble() < 25 / ownShare, speed.toString());
         assertEquals(3, speed.at("/networks").size());
         assertPrinted("Prediction: training with AUTO");
         assertPrinted("memory:");
