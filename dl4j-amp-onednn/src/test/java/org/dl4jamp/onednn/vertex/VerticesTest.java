@@ -132,6 +132,10 @@ class VerticesTest {
         INDArray other = gaussian(random, 1, shape);
         CHECK.agreesInFloat(new L2Vertex(), random, channelsLast, one, other);
         CHECK.agreesInFloat(new L2Vertex(0.5), random, channelsLast, one, one.add(other.mul(0.01)));
+        if (rank == 2 && channels == 1) {
+            // Gradients of single numbers divided by their own magnitude are zero, but for rounding.
+            return;
+        }
         if (zero) {
             one.slice(1).assign(0);
         }
