@@ -5,6 +5,7 @@ import java.util.List;
 import org.deeplearning4j.exception.DL4JInvalidInputException;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
@@ -55,6 +56,10 @@ public final class Rejection {
             NeuralNetConfiguration conf, INDArray parameters, int index, INDArray input, INDArray mask) {
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
             NeuralNetConfiguration own = conf.clone();
+            if (own.getLayer() instanceof BaseLayer noisy) {
+                // The twin has drawn it, as DL4J's layer does before it looks at its input.
+                noisy.setWeightNoise(null);
+            }
             Layer layer = own.getLayer().instantiate(own, List.of(), index, parameters, false, DataType.FLOAT);
             layer.setMaskArray(mask);
             layer.activate(input.castTo(DataType.FLOAT), false, LayerWorkspaceMgr.noWorkspaces());

@@ -29,11 +29,14 @@ final class OutputTwin extends OutputLayer implements Twin.ScoringOutput, OneDnn
         this.passes = new OutputPasses(context, type, layerConf(), this::layerId);
     }
 
-    private INDArray rows(LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+    /**
+     * Returns the input, to be asked for before noise is drawn: DL4J's layer, if it refuses the input, has drawn it.
+     */
+    private INDArray rows(boolean training, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
         if (input.rank() != 2
                 || input.size(1) != getParam(DefaultParamInitializer.WEIGHT_KEY).size(0)) {
             // DL4J's layer has a message for each of the two, and throws it before it computes.
-            super.preOutput(false, workspaceMgr);
+            super.preOutput(training, workspaceMgr);
         }
         return passes.rows(input, workspaceMgr, working);
     }
@@ -41,7 +44,7 @@ final class OutputTwin extends OutputLayer implements Twin.ScoringOutput, OneDnn
     @Override
     protected INDArray preOutput(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
-        INDArray rows = rows(workspaceMgr, ArrayType.FF_WORKING_MEM);
+        INDArray rows = rows(training, workspaceMgr, ArrayType.FF_WORKING_MEM);
         INDArray sums =
                 passes.preOutput(rows, drawn(training, workspaceMgr), training, workspaceMgr, ArrayType.ACTIVATIONS);
         maskPreOutput(sums);
@@ -70,7 +73,7 @@ final class OutputTwin extends OutputLayer implements Twin.ScoringOutput, OneDnn
     public Pair<Gradient, INDArray> backpropGradient(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(true);
         INDArray next = passes.backward(
-                rows(workspaceMgr, ArrayType.BP_WORKING_MEM),
+                rows(true, workspaceMgr, ArrayType.BP_WORKING_MEM),
                 drawn(true, workspaceMgr),
                 gradientViews,
                 getLabels2d(workspaceMgr, ArrayType.BP_WORKING_MEM),

@@ -59,19 +59,20 @@ final class RnnOutputTwin extends RnnOutputLayer implements Twin.ScoringOutput, 
         return channelsAreLast() ? sequences : Views.permuted(sequences, 0, 2, 1);
     }
 
-    private INDArray inputRows(LayerWorkspaceMgr workspaceMgr, ArrayType working) {
-        INDArray sequences = channelsSecond(input);
-        if (sequences.size(1) != getParam(DefaultParamInitializer.WEIGHT_KEY).size(0)) {
+    /**
+     * Returns the input, to be asked for before noise is drawn: DL4J's layer, if it refuses the input, has drawn it.
+     */
+    private INDArray inputRows(boolean training, LayerWorkspaceMgr workspaceMgr, ArrayType working) {
+        if (!hasItsSize()) {
             // DL4J's layer has a message for it, and throws it before it computes.
-            super.preOutput2d(false, workspaceMgr);
+            super.preOutput2d(training, workspaceMgr);
         }
-        return rows(passes.rows(sequences, workspaceMgr, working));
+        return rows(passes.rows(channelsSecond(input), workspaceMgr, working));
     }
 
-    private INDArray preOutput(
-            Map<String, INDArray> parameters, boolean training, LayerWorkspaceMgr workspaceMgr, ArrayType place) {
-        return passes.preOutput(
-                inputRows(workspaceMgr, ArrayType.FF_WORKING_MEM), parameters, training, workspaceMgr, place);
+    private boolean hasItsSize() {
+        return channelsSecond(input).size(1)
+                == getParam(DefaultParamInitializer.WEIGHT_KEY).size(0);
     }
 
     /**
@@ -86,8 +87,9 @@ final class RnnOutputTwin extends RnnOutputLayer implements Twin.ScoringOutput, 
     @Override
     protected INDArray preOutput2d(boolean training, LayerWorkspaceMgr workspaceMgr) {
         assertInputSet(false);
+        INDArray rows = inputRows(training, workspaceMgr, ArrayType.FF_WORKING_MEM);
         Map<String, INDArray> parameters = drawn(true, training, workspaceMgr);
-        INDArray sums = preOutput(parameters, training, workspaceMgr, ArrayType.FF_WORKING_MEM);
+        INDArray sums = passes.preOutput(rows, parameters, training, workspaceMgr, ArrayType.FF_WORKING_MEM);
         maskPreOutput(sums);
         return sums;
     }
@@ -123,12 +125,13 @@ final class RnnOutputTwin extends RnnOutputLayer implements Twin.ScoringOutput, 
 
     @Override
     public INDArray activate(boolean training, LayerWorkspaceMgr workspaceMgr) {
-        if (input.rank() != 3) {
+        if (input.rank() != 3 || !hasItsSize()) {
             // DL4J's layer throws.
             return super.activate(training, workspaceMgr);
         }
+        INDArray rows = inputRows(training, workspaceMgr, ArrayType.FF_WORKING_MEM);
         Map<String, INDArray> parameters = drawn(false, training, workspaceMgr);
-        INDArray sums = preOutput(parameters, training, workspaceMgr, ArrayType.ACTIVATIONS);
+        INDArray sums = passes.preOutput(rows, parameters, training, workspaceMgr, ArrayType.ACTIVATIONS);
         INDArray output = passes.activated(sums, training);
         maskPreOutput(output);
         return sequences(output, input.size(0));
@@ -143,7 +146,7 @@ final class RnnOutputTwin extends RnnOutputLayer implements Twin.ScoringOutput, 
             return super.backpropGradient(epsilon, workspaceMgr);
         }
         INDArray next = passes.backward(
-                inputRows(workspaceMgr, ArrayType.BP_WORKING_MEM),
+                inputRows(true, workspaceMgr, ArrayType.BP_WORKING_MEM),
                 drawn(true, true, workspaceMgr),
                 gradientViews,
                 getLabels2d(workspaceMgr, ArrayType.BP_WORKING_MEM),

@@ -2,6 +2,7 @@ package org.dl4jamp.onednn.twin;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -263,6 +264,49 @@ class NoiseTest {
             scores.add(network.score());
         }
         return scores;
+    }
+
+    static Stream<Kind> kindsThatRefuse() {
+        return Stream.of(
+                Kind.of(dense().build(), VECTORS),
+                Kind.of(dense().hasLayerNorm(true).build(), VECTORS),
+                Kind.of(window(new ConvolutionLayer.Builder(3, 3)).build(), IMAGES),
+                Kind.of(Networks.softmax(4), VECTORS),
+                Kind.of(new LSTM.Builder().nOut(4).build(), SEQUENCES),
+                Kind.of(new SimpleRnn.Builder().nOut(4).build(), SEQUENCES),
+                Kind.of(Networks.rnnSoftmax(4), SEQUENCES));
+    }
+
+    /** What is refused has drawn noise, as in stock DL4J: later noise is that of stock DL4J, too. */
+    @ParameterizedTest
+    @MethodSource("kindsThatRefuse")
+    void aRefusedInputDrawsAsMuchNoiseAsInStockDl4j(Kind kind) {
+        IWeightNoise ofBiases = new WeightNoise(new NormalDistribution(0, 0.1), true, false);
+        MultiLayerNetwork stock = kind.network(ofBiases, null);
+        for (boolean training : new boolean[] {false, true}) {
+            float expected = drawnAfterRefusal(stock.clone(), kind, training);
+            MultiLayerNetwork own = stock.clone();
+            try (MixedPrecision amp = MixedPrecision.enable(own, config(Precision.FLOAT))) {
+                assertComputes(amp);
+                assertEquals(expected, drawnAfterRefusal(own, kind, training), "training " + training);
+            }
+        }
+        float expected = drawnAfterRefusal(stock.clone(), kind, false);
+        MultiLayerNetwork own = stock.clone();
+        try (InferenceMode mode = MixedPrecision.inference(own, config(Precision.FLOAT))) {
+            assertEquals(expected, drawnAfterRefusal(own, kind, false));
+        }
+    }
+
+    /** Returns the next random number after an input with a channel too many. */
+    private static float drawnAfterRefusal(MultiLayerNetwork network, Kind kind, boolean training) {
+        long[] shape = kind.input().getShape(true).clone();
+        shape[0] = 4;
+        shape[1]++;
+        INDArray wider = Nd4j.ones(DataType.FLOAT, shape);
+        Nd4j.getRandom().setSeed(5);
+        assertThrows(RuntimeException.class, () -> network.output(wider, training));
+        return Nd4j.rand(DataType.FLOAT, 1).getFloat(0);
     }
 
     @Test
