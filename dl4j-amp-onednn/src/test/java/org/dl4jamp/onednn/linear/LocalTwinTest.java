@@ -19,19 +19,16 @@ import org.deeplearning4j.nn.conf.layers.samediff.SDLayerParams;
 import org.deeplearning4j.nn.conf.layers.samediff.SameDiffLayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
-import org.dl4jamp.InferenceMode;
-import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Networks;
 import org.dl4jamp.SingleLayer;
-import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.dl4j.ExternalErrors;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.onednn.Layers;
 import org.dl4jamp.onednn.OneDnnEngine;
+import org.dl4jamp.onednn.StockTraining;
 import org.dl4jamp.onednn.Types;
-import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -39,7 +36,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 
@@ -221,35 +217,7 @@ class LocalTwinTest {
     @ParameterizedTest
     @EnumSource(CNN2DFormat.class)
     void networksTrainAndComputeAsInStockDl4j(CNN2DFormat format) {
-        DataSet data = Networks.images(6, 3, 8, 3);
-        if (format == CNN2DFormat.NHWC) {
-            data.setFeatures(data.getFeatures().permute(0, 2, 3, 1).dup('c'));
-        }
-        MultiLayerNetwork stock = network(format);
-        MultiLayerNetwork begin = stock.clone();
-        for (int i = 0; i < 3; i++) {
-            stock.fit(data);
-        }
-        INDArray output = stock.output(data.getFeatures());
-        for (Precision precision : new Precision[] {Precision.FLOAT, Types.halfPrecision()}) {
-            double tolerance = precision == Precision.FLOAT ? 1e-5 : 0.03;
-            MultiLayerNetwork own = begin.clone();
-            AmpConfig config = AmpConfig.builder()
-                    .engine(OneDnnEngine.NAME)
-                    .precision(precision)
-                    .build();
-            try (MixedPrecision amp = MixedPrecision.enable(own, config)) {
-                amp.plan().rows().forEach(row -> assertEquals(OneDnnEngine.NAME, row.engine(), row::toString));
-                for (int i = 0; i < 3; i++) {
-                    own.fit(data);
-                }
-                Agreement.assertWithin("parameters", stock.params(), own.params(), tolerance);
-                Agreement.assertWithin("output", output, own.output(data.getFeatures()), tolerance);
-            }
-            try (InferenceMode mode = MixedPrecision.inference(own, config)) {
-                Agreement.assertWithin("output", output, own.output(data.getFeatures()), tolerance);
-            }
-        }
+        StockTraining.assertAgrees(network(format), format, 0);
     }
 
     @Test

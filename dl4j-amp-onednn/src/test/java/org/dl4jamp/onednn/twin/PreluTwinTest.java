@@ -1,7 +1,6 @@
 package org.dl4jamp.onednn.twin;
 
 import static org.dl4jamp.onednn.Layers.gaussian;
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -17,18 +16,15 @@ import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.PReLULayer;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.deeplearning4j.nn.weights.WeightInitDistribution;
-import org.dl4jamp.InferenceMode;
-import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.Networks;
 import org.dl4jamp.SingleLayer;
-import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.onednn.Layers;
 import org.dl4jamp.onednn.OneDnnEngine;
+import org.dl4jamp.onednn.StockTraining;
 import org.dl4jamp.onednn.Types;
-import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -36,7 +32,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
-import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 
@@ -184,40 +179,7 @@ class PreluTwinTest {
     @ParameterizedTest
     @EnumSource(CNN2DFormat.class)
     void networksTrainAndComputeAsInStockDl4j(CNN2DFormat format) {
-        for (Precision precision : new Precision[] {Precision.FLOAT, Types.halfPrecision()}) {
-            double tolerance = precision == Precision.FLOAT ? 1e-5 : 0.03;
-            MultiLayerNetwork stock = network(format);
-            MultiLayerNetwork own = stock.clone();
-            DataSet data = Networks.images(6, 3, 8, 3);
-            if (format == CNN2DFormat.NHWC) {
-                data.setFeatures(data.getFeatures().permute(0, 2, 3, 1).dup('c'));
-            }
-            AmpConfig config = AmpConfig.builder()
-                    .engine(OneDnnEngine.NAME)
-                    .precision(precision)
-                    .build();
-            try (MixedPrecision amp = MixedPrecision.enable(own, config)) {
-                amp.plan().rows().forEach(row -> assertEquals(OneDnnEngine.NAME, row.engine(), row::toString));
-                assertEquals(precision, amp.plan().rows().get(1).precision());
-                for (MultiLayerNetwork each : new MultiLayerNetwork[] {stock, own}) {
-                    Nd4j.getRandom().setSeed(5);
-                    for (int i = 0; i < 3; i++) {
-                        each.fit(data);
-                    }
-                }
-                Agreement.assertWithin("parameters", stock.params(), own.params(), tolerance);
-                assertOutputsAgree(stock, own, data, tolerance);
-            }
-            try (InferenceMode mode = MixedPrecision.inference(own, config)) {
-                assertOutputsAgree(stock, own, data, tolerance);
-            }
-        }
-    }
-
-    private static void assertOutputsAgree(
-            MultiLayerNetwork stock, MultiLayerNetwork own, DataSet data, double tolerance) {
-        INDArray features = data.getFeatures();
-        Agreement.assertWithin("output", stock.output(features.dup()), own.output(features.dup()), tolerance);
+        StockTraining.assertAgrees(network(format), format, 1);
     }
 
     @Test
