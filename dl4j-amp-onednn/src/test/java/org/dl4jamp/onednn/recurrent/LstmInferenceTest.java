@@ -99,7 +99,8 @@ class LstmInferenceTest {
         try (EngineSession session = session()) {
             TwinLayer twin = Layers.twin(session, conf, params, type);
             INDArray actual = twin.activate(input.castTo(type), false, NONE);
-            Agreement.assertWithin("output", expected, actual, Agreement.rounding(type) / 4 + FLOAT_ERROR);
+            // Sums in another order round an output to its other neighbour at times, and what comes after it with it.
+            Agreement.assertWithin("output", expected, actual, Agreement.rounding(type) / 2 + FLOAT_ERROR);
         }
     }
 
