@@ -26,6 +26,7 @@ import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.layers.RecurrentAttentionLayer;
 import org.deeplearning4j.nn.conf.layers.Subsampling1DLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
+import org.deeplearning4j.nn.conf.layers.misc.ElementWiseMultiplicationLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.conf.layers.recurrent.LastTimeStep;
@@ -198,7 +199,15 @@ class ReasonsTest {
                                         .weightNoise(new OwnNoise())
                                         .build(),
                                 OWN_NOISE),
-                        both(new CapsuleLayer.Builder(2, 2, 1).build(), "CapsuleLayer"))
+                        both(new CapsuleLayer.Builder(2, 2, 1).build(), "CapsuleLayer"),
+                        Stream.of(new Refusal(
+                                new ElementWiseMultiplicationLayer.Builder()
+                                        .nIn(4)
+                                        .nOut(4)
+                                        .dropOut(0.5)
+                                        .build(),
+                                Precision.FLOAT,
+                                "DL4J applies dropout of element-wise multiplications in the backward pass only")))
                 .flatMap(refusals -> refusals);
     }
 

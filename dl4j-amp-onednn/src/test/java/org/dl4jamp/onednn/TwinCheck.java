@@ -74,6 +74,10 @@ public final class TwinCheck {
     public void agrees(INDArray input) {
         INDArray params = params();
         Layer dl4j = SingleLayer.dl4j(conf, params);
+        if (params != null) {
+            // DL4J's element-wise multiplication subtracts what is there, and NaN is left of NaN.
+            dl4j.getGradientsViewArray().assign(0);
+        }
         dl4j.setMaskArray(mask);
         INDArray epsilon =
                 gaussian(random, 1, dl4j.activate(input.dup(), true, NONE).shape());

@@ -96,7 +96,7 @@ final class LayersOfVectors {
         return new ElementWiseMultiplicationLayer.Builder()
                 .nIn(size)
                 .nOut(size)
-                .activation(Functions.any(draw))
+                .activation(Functions.ofArrays(draw))
                 .build();
     }
 
