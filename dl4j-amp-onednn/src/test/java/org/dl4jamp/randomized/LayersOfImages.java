@@ -128,7 +128,7 @@ final class LayersOfImages {
         builder.padding(mayBeEmpty ? new int[] {0, 0} : padding);
         builder.dataFormat(format(type));
         if (pooling == SubsamplingLayer.PoolingType.PNORM) {
-            builder.pnorm(2);
+            builder.pnorm(draw.between(2, 4));
         }
         return builder.build();
     }

@@ -143,9 +143,13 @@ final class LayersOfSequences {
 
     private static Subsampling1DLayer subsampling(Draw draw, InputType type) {
         Subsampling1DLayer.Builder builder = new Subsampling1DLayer.Builder(
-                draw.of(SubsamplingLayer.PoolingType.MAX, SubsamplingLayer.PoolingType.AVG),
+                draw.of(
+                        SubsamplingLayer.PoolingType.MAX,
+                        SubsamplingLayer.PoolingType.AVG,
+                        SubsamplingLayer.PoolingType.PNORM),
                 draw.between(2, 3),
                 draw.between(1, 2));
+        builder.pnorm(draw.between(2, 4));
         builder.convolutionMode(draw.of(ConvolutionMode.Same, ConvolutionMode.Truncate));
         return builder.build();
     }

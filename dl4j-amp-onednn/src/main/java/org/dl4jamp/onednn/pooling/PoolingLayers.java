@@ -3,6 +3,7 @@ package org.dl4jamp.onednn.pooling;
 import java.util.List;
 import java.util.Optional;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
+import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.Pooling1D;
@@ -12,10 +13,12 @@ import org.deeplearning4j.nn.conf.layers.Subsampling1DLayer;
 import org.deeplearning4j.nn.conf.layers.Subsampling3DLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.dl4jamp.onednn.memory.ChannelAxis;
+import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.LayerKernels;
 import org.dl4jamp.precision.Precision;
+import org.nd4j.linalg.api.buffer.DataType;
 
-/** Layers that take a maximum or an average. */
+/** Layers that take a maximum, an average or a norm. */
 public final class PoolingLayers {
     private PoolingLayers() {}
 
@@ -43,16 +46,12 @@ public final class PoolingLayers {
     }
 
     private static <L extends SubsamplingLayer> LayerKernels<L> pooling(Class<L> type) {
-        return new LayerKernels<>(
-                        type,
-                        (layer, precision) -> maximumOrAverage(layer, layer.getPoolingType()),
-                        PoolingTwin::new,
-                        false)
+        return new LayerKernels<>(type, (layer, precision) -> without(layer), PoolingLayers::make, false)
                 .in(layer -> ChannelAxis.of(layer.getCnn2dDataFormat()));
     }
 
     private static <L extends Subsampling1DLayer> LayerKernels<L> sequencePooling(Class<L> type) {
-        return new LayerKernels<>(type, PoolingLayers::sequencePooling, PoolingTwin::new, false)
+        return new LayerKernels<>(type, PoolingLayers::sequencePooling, PoolingLayers::make, false)
                 .in(layer -> ChannelAxis.of(layer.getCnn2dDataFormat()));
     }
 
@@ -64,7 +63,25 @@ public final class PoolingLayers {
         if (layer.getConvolutionMode() == ConvolutionMode.Causal) {
             return LayerKernels.because("causal pooling");
         }
-        return maximumOrAverage(layer, layer.getPoolingType());
+        return without(layer);
+    }
+
+    private static org.deeplearning4j.nn.api.Layer make(
+            NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
+        boolean norm = ((SubsamplingLayer) conf.getLayer()).getPoolingType() == PoolingType.PNORM;
+        return norm ? new PNormTwin(conf, type, context) : new PoolingTwin(conf, type, context);
+    }
+
+    private static Optional<String> without(SubsamplingLayer layer) {
+        return layer.getPoolingType() == PoolingType.PNORM
+                ? norm(layer.getPnorm())
+                : maximumOrAverage(layer, layer.getPoolingType());
+    }
+
+    private static Optional<String> norm(int p) {
+        return p >= 2 && p <= PowerKernels.LARGEST
+                ? LayerKernels.COVERED
+                : LayerKernels.because("PNORM pooling with p = " + p + ", only 2 to " + PowerKernels.LARGEST);
     }
 
     private static Optional<String> maximumOrAverage(Layer layer, PoolingType type) {

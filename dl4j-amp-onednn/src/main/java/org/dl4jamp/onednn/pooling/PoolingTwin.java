@@ -1,18 +1,12 @@
 package org.dl4jamp.onednn.pooling;
 
-import org.deeplearning4j.nn.api.MaskState;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
-import org.deeplearning4j.nn.conf.layers.Layer;
-import org.deeplearning4j.nn.conf.layers.Subsampling1DLayer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.dl4jamp.onednn.memory.Layout;
-import org.dl4jamp.onednn.memory.LentGradients;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.dl4jamp.onednn.twin.ParameterlessTwin;
-import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -21,40 +15,22 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * {@code [minibatch, ..., channels]}. The gradients of overlapping averages are added up in FP32; those of overlapping
  * maxima, a handful at most, in the arrays' type.
  */
-final class PoolingTwin extends ParameterlessTwin<Layer> {
+final class PoolingTwin extends WindowTwin {
     private static final long serialVersionUID = 1L;
 
-    private final transient PoolingForm form;
-    private final transient LentGradients.OfInput inputGradient;
     private final transient KernelCache<Layout, PoolingKernels> kernels = new KernelCache<>(KernelCache.SHAPES);
     private transient INDArray places;
 
     PoolingTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
-        this(conf, type, context, PoolingForm.of(conf.getLayer()));
-    }
-
-    private PoolingTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context, PoolingForm form) {
-        super(conf, type, context, form.channels());
-        this.form = form;
-        this.inputGradient = context.lentGradients().ofInput();
-    }
-
-    @Override
-    public void lendInputGradient() {
-        inputGradient.lend();
+        super(conf, type, context, PoolingForm.of(conf.getLayer()));
     }
 
     private PoolingKernels kernels() {
         INDArray given = given();
         Layout layout = Layout.channelsLast(dataType, given.shape());
         return kernels.get(layout, () -> {
-            if (given.rank() != form.window().axes() + 2) {
-                reject();
-            }
-            if (!form.window().fits(Workspaces.extents(given))) {
-                rejectUnlessDl4jTakes();
-            }
-            return PoolingKernels.make(context(), layerId(), form, layout);
+            check(given);
+            return PoolingKernels.make(context(), layerId(), form(), layout);
         });
     }
 
@@ -71,28 +47,13 @@ final class PoolingTwin extends ParameterlessTwin<Layer> {
                 ? ours.places(workspaceMgr, ArrayType.ACTIVATIONS)
                 : null;
         ours.forward(x, output, places == null ? ours.places(workspaceMgr, ArrayType.FF_WORKING_MEM) : places);
-        if (masksSteps()) {
-            mask(output);
-        }
-    }
-
-    private boolean masksSteps() {
-        return maskArray != null && layerConf() instanceof Subsampling1DLayer;
-    }
-
-    private void mask(INDArray sequences) {
-        form.window().mask(maskArray, sequences);
-    }
-
-    @Override
-    protected INDArray inputGradient(LayerWorkspaceMgr workspaceMgr, long... shape) {
-        return inputGradient.create(workspaceMgr, dataType, shape);
+        mask(output);
     }
 
     @Override
     protected void backward(INDArray epsilon, INDArray next, LayerWorkspaceMgr workspaceMgr) {
         PoolingKernels ours = kernels();
-        DataType sums = form.addsUpGradients() ? DataType.FLOAT : dataType;
+        DataType sums = form().addsUpGradients() ? DataType.FLOAT : dataType;
         INDArray above = ready(masked(epsilon, workspaceMgr), sums, workspaceMgr, ArrayType.BP_WORKING_MEM);
         INDArray found = places == null ? findAgain(ours, workspaceMgr) : places;
         if (sums == dataType) {
@@ -113,21 +74,6 @@ final class PoolingTwin extends ParameterlessTwin<Layer> {
                     found);
         }
         return found;
-    }
-
-    private INDArray masked(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
-        if (!masksSteps()) {
-            return epsilon;
-        }
-        INDArray own = workspaceMgr.dup(ArrayType.BP_WORKING_MEM, epsilon);
-        mask(own);
-        return own;
-    }
-
-    /** DL4J's layers look at the mask of their input only if they were given one themselves. */
-    @Override
-    public Pair<INDArray, MaskState> feedForwardMaskArray(INDArray mask, MaskState state, int minibatchSize) {
-        return new Pair<>(mask, state);
     }
 
     @Override
