@@ -173,9 +173,9 @@ class ReasonsTest {
         return Stream.of(
                         both(
                                 new GlobalPoolingLayer.Builder(PoolingType.PNORM)
-                                        .pnorm(2)
+                                        .pnorm(1)
                                         .build(),
-                                "PNORM pooling"),
+                                "PNORM pooling with p = 1, only 2 to 8"),
                         both(sums, "SUM pooling"),
                         both(
                                 new Subsampling1DLayer.Builder(PoolingType.MAX, 2, 2, 1).build(),

@@ -1,6 +1,7 @@
 package org.dl4jamp.onednn.pooling;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.stream.LongStream;
 import org.bytedeco.dnnl.global.dnnl;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
@@ -15,6 +16,7 @@ import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Rejection;
 import org.dl4jamp.onednn.memory.Workspaces;
+import org.dl4jamp.onednn.primitive.BinaryKernels;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.RepetitionKernels;
@@ -25,9 +27,9 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
- * Maximum, average or sum of whole sequences, images and volumes {@code [minibatch, channels, ...]} or
+ * Maximum, average, sum or p-norm of whole sequences, images and volumes {@code [minibatch, channels, ...]} or
  * {@code [minibatch, ..., channels]}. It takes its input as it is, sums up in FP32, and returns FP32:
- * {@code [minibatch, channels]}. With a mask DL4J computes, in FP32.
+ * {@code [minibatch, channels]}. With a mask DL4J computes maxima, in FP32.
  */
 final class GlobalPoolingTwin extends GlobalPoolingLayer implements OneDnnTwin {
     private static final long serialVersionUID = 1L;
@@ -37,12 +39,15 @@ final class GlobalPoolingTwin extends GlobalPoolingLayer implements OneDnnTwin {
     private final transient ChannelAxis axis;
     private final transient KernelCache<Layout, RepetitionKernels> sums = new KernelCache<>(KernelCache.SHAPES);
     private final transient KernelCache<Layout, PoolingKernels> maxima = new KernelCache<>(KernelCache.SHAPES);
+    private final transient KernelCache<Layout, PowerKernels> powers = new KernelCache<>(KernelCache.SHAPES);
+    private final transient BinaryKernels products;
 
     GlobalPoolingTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, DataType.FLOAT);
         this.context = context;
         this.inputType = type;
         this.axis = axis(layerConf());
+        this.products = new BinaryKernels(context);
     }
 
     /** In DL4J the reduced axes define where the channels are. */
@@ -55,11 +60,29 @@ final class GlobalPoolingTwin extends GlobalPoolingLayer implements OneDnnTwin {
         return layerConf().getPoolingType() == PoolingType.MAX;
     }
 
-    /** Masks, axes other than all but the channels, and what DL4J rejects are left to DL4J's code. */
+    private boolean isNorm() {
+        return layerConf().getPoolingType() == PoolingType.PNORM;
+    }
+
+    /**
+     * Masks of maxima or in {@code NWC}, axes other than all but the channels, and what DL4J rejects are left to DL4J's
+     * code.
+     */
     private boolean leavesToDl4j() {
         boolean oddRank = input.rank() < 3 || input.rank() > 5;
         boolean oddShape = axis == ChannelAxis.LAST && !layerConf().isCollapseDimensions();
-        return maskArray != null || oddRank || oddShape || !reducesAllButChannels();
+        return oddRank || oddShape || !reducesAllButChannels() || !coversMask();
+    }
+
+    private boolean coversMask() {
+        return maskArray == null
+                || (!isMaximum()
+                        && axis == ChannelAxis.SECOND
+                        && PositionMask.of(maskArray, input).isPresent());
+    }
+
+    private PositionMask mask() {
+        return maskArray == null ? null : PositionMask.of(maskArray, input).orElseThrow();
     }
 
     private boolean reducesAllButChannels() {
@@ -78,7 +101,7 @@ final class GlobalPoolingTwin extends GlobalPoolingLayer implements OneDnnTwin {
     }
 
     private RepetitionKernels sums(INDArray x) {
-        Layout fine = Layout.channelsLast(inputType, x.shape());
+        Layout fine = Layout.channelsLast(x.dataType(), x.shape());
         return sums.get(fine, () -> {
             Layout coarse = Layout.channelsLast(DataType.FLOAT, reducedShape(x));
             return RepetitionKernels.make(context, layerId(), coarse, fine);
@@ -98,6 +121,44 @@ final class GlobalPoolingTwin extends GlobalPoolingLayer implements OneDnnTwin {
             return PoolingKernels.make(
                     context, layerId(), new PoolingForm(whole, axis, dnnl.algorithm.pooling_max), layout);
         });
+    }
+
+    private PowerKernels powers(INDArray x) {
+        Layout layout = Layout.channelsLast(DataType.FLOAT, x.shape());
+        return powers.get(
+                layout,
+                () -> PowerKernels.make(
+                        context, layerId(), layerConf().getPnorm(), 1, x.length(), x.size(0) * x.size(1)));
+    }
+
+    /** Returns the input, FP32 if it's to be masked or if its powers are added up. */
+    private INDArray ready(PositionMask mask, ArrayType working, LayerWorkspaceMgr workspaceMgr) {
+        return mask == null && !isNorm()
+                ? ready(working, workspaceMgr)
+                : context.copies().channelsLast(axis.toSecond(input), DataType.FLOAT, workspaceMgr, working);
+    }
+
+    private static INDArray floats(INDArray like, ArrayType working, LayerWorkspaceMgr workspaceMgr) {
+        return Workspaces.channelsLast(workspaceMgr, working, DataType.FLOAT, like.shape());
+    }
+
+    private void mask(INDArray array, PositionMask mask, INDArray result) {
+        products.run(layerId(), dnnl.algorithm.binary_mul, array, mask.positions(), List.of(), result);
+    }
+
+    /** Adds up numbers or their powers. */
+    private void sum(INDArray x, PositionMask mask, INDArray sum, ArrayType working, LayerWorkspaceMgr workspaceMgr) {
+        INDArray summands = x;
+        if (mask != null) {
+            summands = floats(x, working, workspaceMgr);
+            mask(x, mask, summands);
+        }
+        if (isNorm()) {
+            INDArray result = floats(x, working, workspaceMgr);
+            powers(x).powers(summands, result);
+            summands = result;
+        }
+        sums(summands).sum(summands, sum);
     }
 
     private static long[] reducedShape(INDArray x) {
@@ -120,7 +181,8 @@ final class GlobalPoolingTwin extends GlobalPoolingLayer implements OneDnnTwin {
             input = given;
             return output;
         }
-        INDArray x = ready(ArrayType.FF_WORKING_MEM, workspaceMgr);
+        PositionMask mask = mask();
+        INDArray x = ready(mask, ArrayType.FF_WORKING_MEM, workspaceMgr);
         INDArray output = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATIONS, DataType.FLOAT, x.size(0), x.size(1));
         if (isMaximum()) {
             INDArray maximum =
@@ -129,15 +191,23 @@ final class GlobalPoolingTwin extends GlobalPoolingLayer implements OneDnnTwin {
             ours.forward(x, maximum, ours.places(workspaceMgr, ArrayType.FF_WORKING_MEM));
             context.copies().copy(maximum, output);
         } else {
-            sums(x).sum(x, output);
-            average(output, x);
+            sum(x, mask, output, ArrayType.FF_WORKING_MEM, workspaceMgr);
+            if (isNorm()) {
+                powers(x).roots(output, output);
+            }
+            average(output, x, mask);
         }
         return layerConf().isCollapseDimensions() ? output : output.reshape('c', reducedShape(x));
     }
 
-    private void average(INDArray sum, INDArray x) {
-        if (layerConf().getPoolingType() == PoolingType.AVG) {
+    private void average(INDArray sum, INDArray x, PositionMask mask) {
+        if (layerConf().getPoolingType() != PoolingType.AVG) {
+            return;
+        }
+        if (mask == null) {
             sum.divi(averaged(x));
+        } else {
+            sum.diviColumnVector(mask.counts());
         }
     }
 
@@ -156,7 +226,8 @@ final class GlobalPoolingTwin extends GlobalPoolingLayer implements OneDnnTwin {
         if (leavesToDl4j()) {
             return backwardOfDl4j(epsilon, workspaceMgr);
         }
-        INDArray x = ready(ArrayType.BP_WORKING_MEM, workspaceMgr);
+        PositionMask mask = mask();
+        INDArray x = ready(mask, ArrayType.BP_WORKING_MEM, workspaceMgr);
         // Axes that were kept, or a preprocessor behind this layer, give it a length of 1 between the two or behind
         // them.
         boolean oneEach = epsilon.rank() > 2 && epsilon.length() == x.size(0) * x.size(1);
@@ -172,10 +243,34 @@ final class GlobalPoolingTwin extends GlobalPoolingLayer implements OneDnnTwin {
             ours.forward(x, Workspaces.dense(workspaceMgr, ArrayType.BP_WORKING_MEM, inputType, above.shape()), places);
             ours.backward(own, next, places);
         } else {
-            average(own, x);
-            sums(x).repeat(own, next);
+            average(own, x, mask);
+            spread(x, mask, own, next, workspaceMgr);
         }
         return new Pair<>(new DefaultGradient(), axis.fromSecond(next));
+    }
+
+    /** Computes the gradient of the input from that of the sums or norms, which is lost. */
+    private void spread(INDArray x, PositionMask mask, INDArray own, INDArray next, LayerWorkspaceMgr workspaceMgr) {
+        if (mask == null && !isNorm()) {
+            sums(x).repeat(own, next);
+            return;
+        }
+        if (isNorm()) {
+            INDArray sum = Workspaces.dense(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, own.shape());
+            sum(x, mask, sum, ArrayType.BP_WORKING_MEM, workspaceMgr);
+            powers(x).factors(sum, own, own);
+        }
+        INDArray gradient = inputType == DataType.FLOAT ? next : floats(x, ArrayType.BP_WORKING_MEM, workspaceMgr);
+        sums(gradient).repeat(own, gradient);
+        if (isNorm()) {
+            powers(x).gradient(x, gradient, gradient);
+        }
+        if (mask != null) {
+            mask(gradient, mask, gradient);
+        }
+        if (inputType != DataType.FLOAT) {
+            context.copies().copy(gradient, next);
+        }
     }
 
     private Pair<Gradient, INDArray> backwardOfDl4j(INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
@@ -195,5 +290,7 @@ final class GlobalPoolingTwin extends GlobalPoolingLayer implements OneDnnTwin {
     public void close() {
         sums.close();
         maxima.close();
+        powers.close();
+        products.close();
     }
 }

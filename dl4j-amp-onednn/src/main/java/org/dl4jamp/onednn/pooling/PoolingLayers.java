@@ -40,9 +40,7 @@ public final class PoolingLayers {
     }
 
     private static Optional<String> global(GlobalPoolingLayer layer, Precision precision) {
-        return layer.getPoolingType() == PoolingType.PNORM
-                ? LayerKernels.because("PNORM pooling")
-                : LayerKernels.COVERED;
+        return layer.getPoolingType() == PoolingType.PNORM ? norm(layer.getPnorm()) : LayerKernels.COVERED;
     }
 
     private static <L extends SubsamplingLayer> LayerKernels<L> pooling(Class<L> type) {

@@ -48,7 +48,7 @@ class GlobalPoolingShapesTest {
     @ParameterizedTest
     @EnumSource(
             value = PoolingType.class,
-            names = {"SUM", "AVG", "MAX"})
+            names = {"SUM", "AVG", "MAX", "PNORM"})
     void aPreprocessorForSequencesBehindThePooling(PoolingType type) {
         InputType input = InputType.recurrent(4, 5, RNNFormat.NWC);
         MultiLayerNetwork stock = network(
@@ -61,7 +61,7 @@ class GlobalPoolingShapesTest {
     @ParameterizedTest
     @EnumSource(
             value = PoolingType.class,
-            names = {"SUM", "AVG", "MAX"})
+            names = {"SUM", "AVG", "MAX", "PNORM"})
     void axesThatAreKept(PoolingType type) {
         MultiLayerNetwork stock = network(
                 new ConvolutionLayer.Builder(2, 2).nOut(3).build(),
