@@ -53,6 +53,11 @@ final class Coverage {
         return Optional.ofNullable(KERNELS.get(layer.getClass()));
     }
 
+    /** Returns the classes of layers that have kernels. */
+    static Stream<Class<?>> types() {
+        return KERNELS.keySet().stream();
+    }
+
     /**
      * Returns why a layer has no twin in a precision; empty if it has one. DL4J's wrappers stay, and the layer inside
      * gets a twin. A user's wrappers are left alone.

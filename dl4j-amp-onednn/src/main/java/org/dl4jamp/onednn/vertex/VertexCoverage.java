@@ -1,6 +1,7 @@
 package org.dl4jamp.onednn.vertex;
 
 import java.util.Map;
+import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.graph.ElementWiseVertex;
 import org.deeplearning4j.nn.conf.graph.GraphVertex;
 import org.deeplearning4j.nn.conf.graph.L2NormalizeVertex;
@@ -70,6 +71,11 @@ public final class VertexCoverage {
     /** Returns whether there is something to stand for a vertex. Subclasses may compute anything, and have nothing. */
     public static boolean has(GraphVertex vertex) {
         return MAKERS.containsKey(vertex.getClass());
+    }
+
+    /** Returns the classes of vertices that have twins. */
+    public static Stream<Class<?>> types() {
+        return MAKERS.keySet().stream();
     }
 
     public static VertexTwin make(VertexRequest request, OneDnnContext context) {
