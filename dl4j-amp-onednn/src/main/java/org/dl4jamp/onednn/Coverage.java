@@ -29,6 +29,7 @@ import org.dl4jamp.onednn.recurrent.RecurrentLayers;
 import org.dl4jamp.onednn.shape.ShapeLayers;
 import org.dl4jamp.onednn.twin.ElementWiseLayers;
 import org.dl4jamp.onednn.twin.LayerKernels;
+import org.dl4jamp.onednn.user.UserKernels;
 import org.dl4jamp.precision.Precision;
 
 /** The layers that have a twin. */
@@ -49,8 +50,14 @@ final class Coverage {
     private Coverage() {}
 
     /** Returns the kernels for a layer's class. Subclasses may compute anything, and have none. */
-    static Optional<LayerKernels<?>> of(Layer layer) {
-        return Optional.ofNullable(KERNELS.get(layer.getClass()));
+    static Optional<LayerKernels<?>> of(Layer layer, UserKernels users) {
+        return Optional.<LayerKernels<?>>ofNullable(KERNELS.get(layer.getClass()))
+                .or(() -> users.of(layer));
+    }
+
+    /** Finds the kernels of users' own. */
+    static UserKernels users() {
+        return UserKernels.found(KERNELS::containsKey);
     }
 
     /** Returns the classes of layers that have kernels. */
@@ -62,24 +69,29 @@ final class Coverage {
      * Returns why a layer has no twin in a precision; empty if it has one. DL4J's wrappers stay, and the layer inside
      * gets a twin. A user's wrappers are left alone.
      */
-    static Optional<String> without(Layer layer, Precision precision) {
+    static Optional<String> without(Layer layer, Precision precision, UserKernels users) {
         Class<?> type = layer.getClass();
         if (type == LastTimeStep.class || type == FrozenLayerWithBackprop.class || type == TimeDistributed.class) {
-            return without(((BaseWrapperLayer) layer).getUnderlying(), precision);
+            return without(((BaseWrapperLayer) layer).getUnderlying(), precision, users);
         }
         if (type == FrozenLayer.class) {
-            return without(((FrozenLayer) layer).getLayer(), precision);
+            return without(((FrozenLayer) layer).getLayer(), precision, users);
         }
         if (type == MaskZeroLayer.class) {
             Layer inner = ((MaskZeroLayer) layer).getUnderlying();
             return !(inner instanceof BaseRecurrentLayer) && hasFeaturesLast(inner)
                     ? Optional.of("DL4J takes features for time steps when it masks "
                             + inner.getClass().getSimpleName() + " in format NWC")
-                    : without(inner, precision);
+                    : without(inner, precision, users);
         }
-        return of(layer)
+        return of(layer, users)
                 .map(kernels -> kernels.without(layer, precision))
                 .orElseGet(() -> LayerKernels.because(layer.getClass().getSimpleName()));
+    }
+
+    /** Returns the same without kernels of users' own. */
+    static Optional<String> without(Layer layer, Precision precision) {
+        return without(layer, precision, UserKernels.NONE);
     }
 
     private static boolean hasFeaturesLast(Layer layer) {

@@ -15,6 +15,7 @@ import org.dl4jamp.onednn.linear.ProductLayers;
 import org.dl4jamp.onednn.output.OutputLayers;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnLibrary;
+import org.dl4jamp.onednn.user.UserKernels;
 import org.dl4jamp.onednn.vertex.VertexCoverage;
 import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.precision.Precision;
@@ -29,6 +30,8 @@ import org.nd4j.linalg.factory.Nd4j;
 public final class OneDnnEngine implements ComputeEngine {
     /** Name of this engine. */
     public static final String NAME = "onednn";
+
+    private UserKernels users;
 
     @Override
     public String name() {
@@ -84,7 +87,15 @@ public final class OneDnnEngine implements ComputeEngine {
 
     @Override
     public Optional<String> cannot(Layer layer, Precision precision) {
-        return Coverage.without(layer, precision);
+        return Coverage.without(layer, precision, users());
+    }
+
+    /** Returns the kernels that users have brought, found once for each planning, as engines are. */
+    private synchronized UserKernels users() {
+        if (users == null) {
+            users = Coverage.users();
+        }
+        return users;
     }
 
     @Override
@@ -117,6 +128,10 @@ public final class OneDnnEngine implements ComputeEngine {
 
     @Override
     public String how(Layer layer, Precision precision) {
+        Optional<String> byUser = users().how(layer, precision);
+        if (byUser.isPresent()) {
+            return byUser.get();
+        }
         if (layer instanceof BatchNormalization) {
             return "statistics and parameters in FP32";
         }
@@ -136,11 +151,11 @@ public final class OneDnnEngine implements ComputeEngine {
 
     @Override
     public EngineSession session(long largestLayer, boolean masterWeights) {
-        return OneDnnSession.ofTraining(new Nd4jEngine().session(largestLayer, masterWeights), masterWeights);
+        return OneDnnSession.ofTraining(new Nd4jEngine().session(largestLayer, masterWeights), masterWeights, users());
     }
 
     @Override
     public EngineSession inference(long largestLayer) {
-        return OneDnnSession.ofInference(new Nd4jEngine().inference(largestLayer));
+        return OneDnnSession.ofInference(new Nd4jEngine().inference(largestLayer), users());
     }
 }

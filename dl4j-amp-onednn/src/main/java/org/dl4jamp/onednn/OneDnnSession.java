@@ -30,6 +30,8 @@ import org.dl4jamp.onednn.twin.GroupSum;
 import org.dl4jamp.onednn.twin.LayerKernels;
 import org.dl4jamp.onednn.twin.OneDnnCasting;
 import org.dl4jamp.onednn.twin.OneDnnTwin;
+import org.dl4jamp.onednn.user.UserKernels;
+import org.dl4jamp.onednn.user.UserTwin;
 import org.dl4jamp.onednn.vertex.VertexCoverage;
 import org.dl4jamp.onednn.vertex.VertexTwin;
 import org.dl4jamp.policy.FusionGroup;
@@ -62,22 +64,25 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
     private final Map<FusionGroup, GroupSum> sums = new HashMap<>();
     private final ComputeEngine.EngineSession portable;
     private final boolean masterWeights;
+    private final UserKernels users;
 
     /** @param context the shared state of the twins, which is closed with the session */
-    OneDnnSession(ComputeEngine.EngineSession portable, boolean masterWeights, OneDnnContext context) {
+    OneDnnSession(
+            ComputeEngine.EngineSession portable, boolean masterWeights, OneDnnContext context, UserKernels users) {
+        this.users = users;
         this.portable = portable;
         this.masterWeights = masterWeights;
         this.context = context;
         this.casting = new OneDnnCasting(context);
     }
 
-    static OneDnnSession ofTraining(ComputeEngine.EngineSession portable, boolean masterWeights) {
-        return new OneDnnSession(portable, masterWeights, new OneDnnContext());
+    static OneDnnSession ofTraining(ComputeEngine.EngineSession portable, boolean masterWeights, UserKernels users) {
+        return new OneDnnSession(portable, masterWeights, new OneDnnContext(), users);
     }
 
     /** Makes a session with twins that copy weights only once. */
-    static OneDnnSession ofInference(ComputeEngine.EngineSession portable) {
-        return new OneDnnSession(portable, true, new OneDnnContext(true));
+    static OneDnnSession ofInference(ComputeEngine.EngineSession portable, UserKernels users) {
+        return new OneDnnSession(portable, true, new OneDnnContext(true), users);
     }
 
     @Override
@@ -86,12 +91,12 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         Layer layer = request.master().conf().getLayer();
         // The configuration of DL4J's wrappers is that of the layer that they wrap.
         boolean wrapper = request.master() instanceof BaseWrapperLayer;
-        if (wrapper || Coverage.without(layer, request.precision()).isPresent()) {
+        if (wrapper || Coverage.without(layer, request.precision(), users).isPresent()) {
             Twin twin = portable.twin(request);
             boolean takesWholeNumbers = twin.compute() == request.master() || EmbeddingLayers.isEmbedding(layer);
             return twin.with(takesWholeNumbers ? new Casting.OfRowNumbers(casting) : casting);
         }
-        LayerKernels<?> kernels = Coverage.of(layer).orElseThrow();
+        LayerKernels<?> kernels = Coverage.of(layer, users).orElseThrow();
         DataType type = type(request, kernels.arrays());
         if (type == DataType.BFLOAT16 && twins.isEmpty() && OneDnnLibrary.bfloat16() != OneDnnLibrary.Bfloat16.NATIVE) {
             LOG.warn("This CPU has no instructions for products of BFLOAT16: it halves the memory of activations, in"
@@ -106,6 +111,9 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         org.deeplearning4j.nn.api.Layer compute = kernels.maker().make(conf, type, context);
         OneDnnTwin twin = (OneDnnTwin) compute;
         twins.add(twin);
+        if (twin instanceof UserTwin user) {
+            user.requireOrdinary(request.master(), request.name());
+        }
         prepare(request, compute, twin);
         return new Twin(
                 compute,

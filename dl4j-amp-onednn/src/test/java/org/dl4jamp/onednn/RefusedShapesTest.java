@@ -49,6 +49,7 @@ import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.layer.TwinSetup;
 import org.dl4jamp.onednn.primitive.RefusingContext;
+import org.dl4jamp.onednn.user.UserKernels;
 import org.dl4jamp.policy.NetworkGraph;
 import org.dl4jamp.precision.Precision;
 import org.dl4jamp.scale.StaticLossScaler;
@@ -141,13 +142,17 @@ class RefusedShapesTest {
             return new OneDnnSession(
                     new Nd4jEngine().session(largestLayer, masterWeights),
                     masterWeights,
-                    new RefusingContext(false, asked -> REFUSES.get()));
+                    new RefusingContext(false, asked -> REFUSES.get()),
+                    UserKernels.NONE);
         }
 
         @Override
         public EngineSession inference(long largestLayer) {
             return new OneDnnSession(
-                    new Nd4jEngine().inference(largestLayer), true, new RefusingContext(true, asked -> REFUSES.get()));
+                    new Nd4jEngine().inference(largestLayer),
+                    true,
+                    new RefusingContext(true, asked -> REFUSES.get()),
+                    UserKernels.NONE);
         }
     }
 
@@ -172,7 +177,8 @@ class RefusedShapesTest {
             implements AutoCloseable {
         static Refusing of(Layer conf, INDArray params, DataType type, IntPredicate refuses) {
             RefusingContext context = new RefusingContext(false, refuses);
-            OneDnnSession session = new OneDnnSession(new Nd4jEngine().session(1, true), true, context);
+            OneDnnSession session =
+                    new OneDnnSession(new Nd4jEngine().session(1, true), true, context, UserKernels.NONE);
             LayerContext place = Chain.context();
             org.deeplearning4j.nn.api.Layer master = SingleLayer.dl4j(conf, params);
             Precision precision = type == DataType.FLOAT ? Precision.FLOAT : Precision.BFLOAT16;

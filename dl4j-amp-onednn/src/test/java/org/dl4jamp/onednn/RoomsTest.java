@@ -33,12 +33,13 @@ class RoomsTest {
             rooms("scores"),
             rooms("output"),
             rooms("linear"),
-            rooms("normalization", "pooling", "embedding", "shape", "vertex"),
+            rooms("normalization", "pooling", "embedding", "shape", "vertex", "user"),
             rooms("twin"),
             rooms("activation"),
             rooms("weights"),
             rooms("primitive"),
-            rooms("memory", "host"));
+            rooms("memory", "host"),
+            Set.of("org.dl4jamp.extension"));
 
     /** Without those of tests, which use what they test from everywhere. */
     private static final JavaClasses CLASSES = new ClassFileImporter()

@@ -27,6 +27,7 @@ public class OneDnnContext implements AutoCloseable {
     private final stream queue = new stream(OneDnnLibrary.cpu());
     private final Copies copies = new Copies(this);
     private final Sums sums = new Sums(this);
+    private final MatrixProducts products = new MatrixProducts(this);
     private final AlignedMemory scratchpad = new AlignedMemory();
     private final ActivationMemory activationMemory = new ActivationMemory();
     private final LentGradients lentGradients = new LentGradients();
@@ -74,6 +75,11 @@ public class OneDnnContext implements AutoCloseable {
     /** Returns the sums of arrays outside of layers and vertices. */
     public Sums sums() {
         return sums;
+    }
+
+    /** Returns products of arrays that aren't the engine's own, of any strides. */
+    public MatrixProducts products() {
+        return products;
     }
 
     AlignedMemory scratchpad() {
@@ -170,6 +176,7 @@ public class OneDnnContext implements AutoCloseable {
     public void close() {
         copies.close();
         sums.close();
+        products.close();
         scratchpad.close();
         lentGradients.close();
         staging.close();
