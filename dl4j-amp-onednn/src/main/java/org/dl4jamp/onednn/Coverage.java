@@ -26,6 +26,7 @@ import org.dl4jamp.onednn.normalization.NormalizationLayers;
 import org.dl4jamp.onednn.output.OutputLayers;
 import org.dl4jamp.onednn.pooling.PoolingLayers;
 import org.dl4jamp.onednn.recurrent.RecurrentLayers;
+import org.dl4jamp.onednn.samediff.SameDiffLayers;
 import org.dl4jamp.onednn.shape.ShapeLayers;
 import org.dl4jamp.onednn.twin.ElementWiseLayers;
 import org.dl4jamp.onednn.twin.LayerKernels;
@@ -52,7 +53,13 @@ final class Coverage {
     /** Returns the kernels for a layer's class. Subclasses may compute anything, and have none. */
     static Optional<LayerKernels<?>> of(Layer layer, UserKernels users) {
         return Optional.<LayerKernels<?>>ofNullable(KERNELS.get(layer.getClass()))
-                .or(() -> users.of(layer));
+                .or(() -> users.of(layer))
+                .or(() -> SameDiffLayers.of(layer));
+    }
+
+    /** Returns whether SameDiff computes a layer, unless a user has a kernel for it. */
+    static boolean isLeftToSameDiff(Layer layer) {
+        return !KERNELS.containsKey(layer.getClass()) && SameDiffLayers.isComputedBySameDiff(layer);
     }
 
     /** Finds the kernels of users' own. */

@@ -15,6 +15,7 @@ import org.dl4jamp.onednn.linear.ProductLayers;
 import org.dl4jamp.onednn.output.OutputLayers;
 import org.dl4jamp.onednn.primitive.Eltwise;
 import org.dl4jamp.onednn.primitive.OneDnnLibrary;
+import org.dl4jamp.onednn.samediff.SameDiffLayers;
 import org.dl4jamp.onednn.user.UserKernels;
 import org.dl4jamp.onednn.vertex.VertexCoverage;
 import org.dl4jamp.policy.NetworkGraph;
@@ -143,6 +144,9 @@ public final class OneDnnEngine implements ComputeEngine {
         }
         if (AttentionLayers.isAttention(layer)) {
             return AttentionLayers.how(precision);
+        }
+        if (Coverage.isLeftToSameDiff(layer)) {
+            return SameDiffLayers.how();
         }
         return precision == Precision.FLOAT
                 ? "FP32, through oneDNN"

@@ -33,7 +33,7 @@ class RoomsTest {
             rooms("scores"),
             rooms("output"),
             rooms("linear"),
-            rooms("normalization", "pooling", "embedding", "shape", "vertex", "user"),
+            rooms("normalization", "pooling", "embedding", "shape", "vertex", "user", "samediff"),
             rooms("twin"),
             rooms("activation"),
             rooms("weights"),
