@@ -1,5 +1,7 @@
 package org.dl4jamp.onednn.memory;
 
+import java.lang.ref.Cleaner;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.javacpp.BytePointer;
@@ -11,9 +13,19 @@ public final class AlignedMemory implements AutoCloseable {
     private static final int CACHE_LINE = 64;
 
     private static final LongAdder HELD = new LongAdder();
+    private static final Cleaner CLEANER = Cleaner.create();
 
+    private final AtomicLong bytes = new AtomicLong();
     private BytePointer content = new BytePointer(0L);
-    private long bytes;
+
+    /** Makes one that holds nothing. Of one that is dropped with its network JavaCPP frees the content. */
+    public AlignedMemory() {
+        CLEANER.register(this, forgetting(bytes));
+    }
+
+    private static Runnable forgetting(AtomicLong bytes) {
+        return () -> HELD.add(-bytes.getAndSet(0));
+    }
 
     /** Returns how many bytes are held in this process. */
     public static long held() {
@@ -32,16 +44,16 @@ public final class AlignedMemory implements AutoCloseable {
 
     /** Makes sure that there is enough. */
     public void reserve(long atLeast) {
-        if (atLeast > bytes) {
+        if (atLeast > bytes.get()) {
             close();
             content = new BytePointer(atLeast + ALIGNMENT).retainReference();
-            bytes = atLeast;
-            HELD.add(bytes);
+            bytes.set(atLeast);
+            HELD.add(atLeast);
         }
     }
 
     public void clear() {
-        Pointer.memset(new Handle().at(address()), 0, bytes);
+        Pointer.memset(new Handle().at(address()), 0, bytes.get());
     }
 
     public long address() {
@@ -51,7 +63,6 @@ public final class AlignedMemory implements AutoCloseable {
     @Override
     public void close() {
         content.deallocate();
-        HELD.add(-bytes);
-        bytes = 0;
+        HELD.add(-bytes.getAndSet(0));
     }
 }
