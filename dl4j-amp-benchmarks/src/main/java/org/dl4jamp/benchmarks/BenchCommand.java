@@ -52,7 +52,8 @@ public final class BenchCommand implements Callable<Integer> {
             description =
                     "sine-64, sine-128, sine-256 (or sine-N for another grid), resnet50, mlp, lstm, lenet, or all of"
                             + " these; or attention, attention-512, textgen, or sequences for these;"
-                            + " or iris, mlp-small, lstm-32, lenet-1, the smallest networks, or small for these.")
+                            + " or iris, mlp-small, lstm-32, lenet-1, the smallest networks, or small for these;"
+                            + " or zoo for all networks of DL4J's zoo, or zoo-NAME for one, such as zoo-vgg16.")
     private String caseName;
 
     @Option(
@@ -72,16 +73,8 @@ public final class BenchCommand implements Callable<Integer> {
             description = "Examples of the batch, with --inference (default: the case's).")
     private Integer batch;
 
-    @Option(
-            names = "--sides",
-            split = ",",
-            paramLabel = "SIDE",
-            description = "Which sides, separated by commas (default: all of dl4j-fp32, dl4j-helpers-fp32, amp-auto,"
-                    + " amp-fp32, amp-bf16,"
-                    + " pytorch-fp32, pytorch-bf16, floor-fp32, floor-bf16; with --inference also"
-                    + " pytorch-bf16-weights). In training also amp-fp32-watched and amp-bf16-watched, with listeners"
-                    + " that look at each layer.")
-    private List<String> sideKeys;
+    @Mixin
+    private SideOptions sideOptions;
 
     @Option(
             names = "--repetitions",
@@ -140,8 +133,8 @@ public final class BenchCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-        List<Side> sides = sides();
         List<BenchmarkCase> cases = cases();
+        List<Side> sides = sideOptions.of(cases, inference ? Task.INFERENCE : Task.TRAINING, profile);
         requireAtLeast("--repetitions", repetitions, 1);
         schedules.validate();
         requireAtLeast("--batch", batch == null ? 1 : batch, 1);
@@ -192,33 +185,13 @@ public final class BenchCommand implements Callable<Integer> {
             writable("--json", json, () -> Files.writeString(json, text));
         }
         if (markdown != null) {
-            writable("--markdown", markdown, () -> MarkdownReport.write(markdown, place(), MarkdownReport.of(done)));
+            writable("--markdown", markdown, () -> MarkdownReport.write(markdown, place(), report(done)));
         }
     }
 
-    private List<Side> sides() {
-        Task task = inference ? Task.INFERENCE : Task.TRAINING;
-        if (sideKeys == null) {
-            return profile ? List.of(Side.AMP_FP32, Side.AMP_BF16) : Side.usual(task);
-        }
-        List<Side> sides;
-        try {
-            sides = sideKeys.stream()
-                    .map(key -> Side.named(key, task))
-                    .distinct()
-                    .sorted()
-                    .toList();
-        } catch (IllegalArgumentException e) {
-            throw new ParameterException(spec.commandLine(), "--sides: " + e.getMessage(), e);
-        }
-        for (Side side : sides) {
-            if (profile && !side.hasProfile()) {
-                throw new ParameterException(
-                        spec.commandLine(),
-                        "--profile: there is none of " + side.key() + ", only of DL4J's sides and ours");
-            }
-        }
-        return sides;
+    /** Of the zoo in one table, a network a row. */
+    private String report(List<CaseFigures> done) {
+        return BenchmarkCases.isZoo(caseName) ? MarkdownReport.inOneTable(done) : MarkdownReport.of(done);
     }
 
     private List<BenchmarkCase> cases() {

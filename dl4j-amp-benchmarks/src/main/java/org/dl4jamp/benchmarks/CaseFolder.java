@@ -51,6 +51,9 @@ final class CaseFolder implements AutoCloseable {
     }
 
     private static Model model(BenchmarkCase benchmark, Task task, NeuralNetwork network) {
+        if (!benchmark.hasBlueprint()) {
+            return BlueprintBuilder.none(benchmark.name(), benchmark.minibatch());
+        }
         if (!task.isInference()) {
             return BlueprintBuilder.build(benchmark.name(), network, benchmark.batch());
         }

@@ -39,6 +39,16 @@ final class MarkdownReport {
 
     /** Returns the tables of some cases, measured on the same machine. */
     static String of(List<CaseFigures> cases) {
+        return machine(cases)
+                + cases.stream().map(each -> new FigureTable(each).markdown()).collect(Collectors.joining("\n"));
+    }
+
+    /** Returns one table of some cases: of each a step in stock DL4J and with what AUTO chooses. */
+    static String inOneTable(List<CaseFigures> cases) {
+        return machine(cases) + new CaseTable(cases).markdown();
+    }
+
+    private static String machine(List<CaseFigures> cases) {
         Machine machine = cases.get(0).machine();
         CaseFigures.Method method = cases.get(0).method();
         return machine.cpu() + ", " + machine.cores() + " cores, " + method.threads() + " threads, "
@@ -48,8 +58,7 @@ final class MarkdownReport {
                 + machine.onednn()
                 + (machine.maxCpuIsa() == null ? "" : "; ONEDNN_MAX_CPU_ISA " + machine.maxCpuIsa())
                 + "; OMP_WAIT_POLICY " + machine.ompWaitPolicy() + "; " + method.repetitions()
-                + " repetitions.\n\n"
-                + cases.stream().map(each -> new FigureTable(each).markdown()).collect(Collectors.joining("\n"));
+                + " repetitions.\n\n";
     }
 
     /**

@@ -51,7 +51,7 @@ class AmpBenchTest {
                 "bench | Missing required parameter: 'CASE'",
                 "bench vgg | there is no case vgg: it has to be one of sine-64, sine-128, sine-256, resnet50, mlp,"
                         + " lstm, lenet, attention, attention-512, textgen, iris, mlp-small, lstm-32, lenet-1",
-                "bench sine-1 | sine-N for another grid, with N from 2 to 9999, or a group: all, sequences, small",
+                "bench sine-1 | sine-N for another grid, with N from 2 to 9999, or a group: all, sequences, small, zoo",
                 "bench mlp --sides jax | --sides: there is no side jax for training: it has to be one of dl4j-fp32,"
                         + " dl4j-helpers-fp32, amp-auto, amp-fp32",
                 "bench mlp --repetitions 0 | --repetitions 0: must be at least 1",
@@ -74,6 +74,10 @@ class AmpBenchTest {
                 "bench mlp --sides pytorch-bf16-weights | there is no side pytorch-bf16-weights for training",
                 "bench sequences --inference --batch 8 | --batch 8: for one case, not for sequences",
                 "bench lstm-step | the case lstm-step infers only: add --inference",
+                "bench zoo --inference | the case zoo trains only: leave out --inference",
+                "bench zoo-vgg16 --sides floor-fp32 | --sides: there is no floor-fp32 of zoo-vgg16, only DL4J's sides"
+                        + " and ours",
+                "bench zoo --sides dl4j-fp32,pytorch-bf16 | --sides: there is no pytorch-bf16 of zoo-alexnet",
             })
     void wrongUsageIsSaidAtOnceAndEndsWithTwo(String arguments, String message) {
         assertEquals(2, run(arguments.split(" ")), err.toString());
@@ -150,6 +154,18 @@ class AmpBenchTest {
                     0.03 * each.at("/sides/dl4j-fp32/loss").asDouble());
         }
         assertTrue(Files.readString(page).contains("### lenet-1"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"zoo-lenet", "zoo-simplecnn", "zoo-textgeneration"})
+    void aNetworkOfTheZooIsTrainedInStockDl4jAndInWhatAutoChooses(String name) throws IOException {
+        Path json = folder.resolve("figures.json");
+        assertEquals(0, measure(1, name, "--repetitions=1", "--json=" + json), err.toString());
+        JsonNode figures = new ObjectMapper().readTree(json.toFile());
+        assertEquals(2, figures.at("/sides").size());
+        double loss = figures.at("/sides/dl4j-fp32/loss").asDouble();
+        assertTrue(loss > 0, figures.toString());
+        assertEquals(loss, figures.at("/sides/amp-auto/loss").asDouble(), 0.03 * loss);
     }
 
     @Test

@@ -209,6 +209,20 @@ class FiguresTest {
     }
 
     @Test
+    void aGroupInOneTableHasACaseInEachRow() {
+        CaseFigures both = figures(Map.of(
+                Side.DL4J_FP32.key(), side(1.0, 1.0),
+                Side.AMP_AUTO.key(), side(0.25, 1.0)));
+        CaseFigures one = figures(Map.of(
+                Side.DL4J_FP32.key(), side(1.0, 1.0), Side.AMP_AUTO.key(), SideFigures.unavailable("no memory")));
+        List<String> lines =
+                MarkdownReport.inOneTable(List.of(both, one)).lines().toList();
+        assertTrue(lines.get(0).startsWith("Some CPU, 2 cores"), lines::toString);
+        assertEquals("| sine-8 | a case | 1000.0 | 250.0 | 4.00 | 50 | 50 |  |", lines.get(4));
+        assertEquals("| sine-8 | a case | 1000.0 |  |  | 50 |  |  |", lines.get(5));
+    }
+
+    @Test
     void theMachineIsDescribed() throws IOException {
         Machine machine = Machine.current();
         assertTrue(machine.cores() > 0 && machine.memoryBytes() > 0, machine.toString());

@@ -31,6 +31,11 @@ public interface BenchmarkCase {
     /** Returns the default length of a repetition. */
     Schedule schedule();
 
+    /** Returns whether a blueprint describes it, which floors, PyTorch's sides and inference need. */
+    default boolean hasBlueprint() {
+        return true;
+    }
+
     /** Returns its task in inference. */
     default Task inference() {
         return Task.INFERENCE;

@@ -40,6 +40,9 @@ public final class BenchmarkCases {
             new LstmCase("lstm-32", 1, 32, 20, 16, 16, Schedule.ofSteps(20, 20)),
             new LenetCase("lenet-1", 1, 1e-6, Schedule.ofSteps(5, 5)));
 
+    /** All networks of DL4J's zoo, without floors. */
+    private static final List<BenchmarkCase> ZOO = ZooCase.all();
+
     private static final List<BenchmarkCase> INFERENCE =
             List.of(SINE_128, RESNET50, RESNET50.ofBatch(1), MLP, LSTM, LSTM_STEP, LENET.ofBatch(1));
 
@@ -49,13 +52,14 @@ public final class BenchmarkCases {
         GROUPS.put("all", LARGE);
         GROUPS.put("sequences", SEQUENCES);
         GROUPS.put("small", SMALL);
+        GROUPS.put("zoo", ZOO);
     }
 
     private BenchmarkCases() {}
 
     /**
-     * Returns the names of all cases: those of the groups {@code all}, {@code sequences} and {@code small}, then what
-     * is for inference only.
+     * Returns the names of all cases: those of the groups {@code all}, {@code sequences}, {@code small} and
+     * {@code zoo}, then what is for inference only.
      */
     public static List<String> names() {
         return cases().map(BenchmarkCase::name).toList();
@@ -64,6 +68,11 @@ public final class BenchmarkCases {
     /** Returns whether it's the name of several cases. */
     public static boolean isGroup(String name) {
         return GROUPS.containsKey(name);
+    }
+
+    /** Returns whether it's the name of the group of all networks of DL4J's zoo. */
+    public static boolean isZoo(String name) {
+        return name.equals("zoo");
     }
 
     /**
@@ -83,10 +92,16 @@ public final class BenchmarkCases {
     /**
      * Returns the same for inference, where {@code all} are fewer sizes and more batches.
      *
-     * @throws IllegalArgumentException if there is none; the message lists those that there are
+     * @throws IllegalArgumentException if there is none, or it's for training only; the message lists those that there
+     *     are
      */
     public static List<BenchmarkCase> ofInference(String name) {
-        return name.equals("all") ? INFERENCE : isGroup(name) ? GROUPS.get(name) : List.of(named(name));
+        List<BenchmarkCase> cases =
+                name.equals("all") ? INFERENCE : isGroup(name) ? GROUPS.get(name) : List.of(named(name));
+        if (!cases.stream().allMatch(BenchmarkCase::hasBlueprint)) {
+            throw new IllegalArgumentException("the case " + name + " trains only: leave out --inference");
+        }
+        return cases;
     }
 
     /**
@@ -108,6 +123,6 @@ public final class BenchmarkCases {
     }
 
     private static Stream<BenchmarkCase> cases() {
-        return Stream.of(LARGE, SEQUENCES, SMALL, List.of(LSTM_STEP)).flatMap(List::stream);
+        return Stream.of(LARGE, SEQUENCES, SMALL, ZOO, List.of(LSTM_STEP)).flatMap(List::stream);
     }
 }

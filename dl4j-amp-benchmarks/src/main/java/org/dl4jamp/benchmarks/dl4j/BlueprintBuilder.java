@@ -78,6 +78,14 @@ public final class BlueprintBuilder {
     }
 
     /**
+     * Returns the model of a network that no side but DL4J's reads: its loss is DL4J's score, the mean over examples.
+     */
+    public static Model none(String name, int minibatch) {
+        Loss score = new Loss(Loss.Kind.SQUARED_ERROR, minibatch, minibatch);
+        return new Model(new Blueprint(name, List.of(), score, new Updater.Nesterov(0, 0)), new Tensors());
+    }
+
+    /**
      * Returns the model with stock DL4J's output, which all sides' outputs are compared with. The network's state stays
      * the same.
      *
