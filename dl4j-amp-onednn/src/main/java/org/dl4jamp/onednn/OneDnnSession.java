@@ -208,6 +208,7 @@ final class OneDnnSession implements ComputeEngine.EngineSession {
         if (request.context().inputFused()) {
             twin.lendInputGradient();
         }
+        twin.replaces(request.master());
         compute.setIndex(request.master().getIndex());
         compute.setIterationCount(request.master().getIterationCount());
         compute.setEpochCount(request.master().getEpochCount());

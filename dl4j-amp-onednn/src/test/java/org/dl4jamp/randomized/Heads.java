@@ -13,6 +13,7 @@ import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.RnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.objdetect.Yolo2OutputLayer;
+import org.deeplearning4j.nn.conf.ocnn.OCNNOutputLayer;
 import org.dl4jamp.randomized.Part.Family;
 import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.activations.IActivation;
@@ -152,11 +153,13 @@ final class Heads {
             case VOLUMES ->
                 draw.chance(0.35) && !parameters ? cnn3dLoss(objective, type) : output(chosen, outputs, bias);
             default ->
-                !separable && draw.chance(0.3)
-                        ? center(draw, outputs)
-                        : draw.chance(0.25) && !parameters && !(objective.loss() instanceof LossFMeasure)
-                                ? loss(objective, type)
-                                : output(chosen, outputs, bias);
+                !separable && draw.chance(0.1)
+                        ? oneClass(draw)
+                        : !separable && draw.chance(0.3)
+                                ? center(draw, outputs)
+                                : draw.chance(0.25) && !parameters && !(objective.loss() instanceof LossFMeasure)
+                                        ? loss(objective, type)
+                                        : output(chosen, outputs, bias);
         };
     }
 
@@ -210,6 +213,25 @@ final class Heads {
                         .activation(objective.function())
                         .build(),
                 objective.labels());
+    }
+
+    /** Its loss counts what is below a threshold: far below or above it, since rounding decides in between. */
+    private static Head oneClass(Draw draw) {
+        return new Head(
+                new OCNNOutputLayer.Builder()
+                        .nu(draw.real(0.05, 0.9))
+                        .hiddenLayerSize(draw.between(1, 6))
+                        .windowSize(draw.between(4, 40))
+                        .initialRValue(draw.of(-30, 30))
+                        .activation(draw.of(
+                                        Activation.IDENTITY,
+                                        Activation.SIGMOID,
+                                        Activation.TANH,
+                                        Activation.RELU,
+                                        Activation.SOFTMAX)
+                                .getActivationFunction())
+                        .build(),
+                Labels.GAUSSIAN);
     }
 
     private static Head center(Draw draw, int outputs) {

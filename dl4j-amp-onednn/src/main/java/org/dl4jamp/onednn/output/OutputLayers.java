@@ -8,11 +8,12 @@ import org.deeplearning4j.nn.conf.layers.CnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
+import org.deeplearning4j.nn.conf.ocnn.OCNNOutputLayer;
 import org.dl4jamp.onednn.twin.LayerKernels;
 import org.dl4jamp.onednn.twin.Noise;
 import org.dl4jamp.precision.Precision;
 
-/** Output layers that multiply by weights, and the loss of images. */
+/** Output layers that multiply by weights, and losses. */
 public final class OutputLayers {
     private OutputLayers() {}
 
@@ -23,7 +24,9 @@ public final class OutputLayers {
                 new LayerKernels<>(RnnOutputLayer.class, OutputLayers::output, RnnOutputTwin::new, true)
                         .with(LayerKernels.ArrayTypes.AS_PLANNED_TO_FLOAT),
                 new LayerKernels<>(CnnLossLayer.class, OutputLayers::images, CnnLossTwin::new, false)
-                        .with(LayerKernels.ArrayTypes.SUMMED_IN_FLOAT));
+                        .with(LayerKernels.ArrayTypes.SUMMED_IN_FLOAT),
+                new LayerKernels<>(OCNNOutputLayer.class, OutputLayers::oneClass, OneClassTwin::new, false)
+                        .with(LayerKernels.ArrayTypes.IN_FLOAT));
     }
 
     public static boolean isOutput(Layer layer) {
@@ -39,6 +42,16 @@ public final class OutputLayers {
         return layer.getFormat() == CNN2DFormat.NCHW
                 ? LayerKernels.COVERED
                 : Optional.of("DL4J takes pixels for channels in the score of CnnLossLayer in format NHWC");
+    }
+
+    private static Optional<String> oneClass(OCNNOutputLayer layer, Precision precision) {
+        if (precision.isHalf()) {
+            return LayerKernels.because(
+                    "OCNNOutputLayer in " + precision + ", which rounds outputs near its threshold");
+        }
+        return layer.getIDropout() == null
+                ? Noise.without(layer)
+                : Optional.of("DL4J throws in the backward pass of OCNNOutputLayer with dropout");
     }
 
     private static Optional<String> output(BaseOutputLayer layer, Precision precision) {

@@ -1,11 +1,15 @@
 package org.dl4jamp.onednn.twin;
 
+import org.deeplearning4j.nn.api.Layer;
 import org.dl4jamp.twin.Twin;
 
 /** This engine's twin of a layer. */
 public interface OneDnnTwin extends AutoCloseable {
     /** Marks the output as unchanged until the backward pass, so that it may be read again; called at most once. */
     default void outputStays() {}
+
+    /** Gives the twin the network's own layer, for state that DL4J keeps there; called once, before all passes. */
+    default void replaces(Layer master) {}
 
     /**
      * Makes the twin lend the gradient of its input, where it can; called once, if the layer before it returns the
