@@ -149,7 +149,7 @@ public final class Layout {
     }
 
     /** Returns the axes from the outermost in memory to the innermost, the channels. */
-    static int[] axesOfChannelsLast(int rank) {
+    public static int[] axesOfChannelsLast(int rank) {
         if (rank < 3) {
             return axesOfDense(rank);
         }

@@ -1,6 +1,5 @@
 package org.dl4jamp.onednn.output;
 
-import java.util.Arrays;
 import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
@@ -9,8 +8,6 @@ import org.deeplearning4j.nn.layers.convolution.CnnLossLayer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.deeplearning4j.util.ConvolutionUtils;
-import org.dl4jamp.onednn.memory.Views;
-import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.twin.OneDnnTwin;
 import org.dl4jamp.twin.Twin;
@@ -25,35 +22,12 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 final class CnnLossTwin extends CnnLossLayer implements Twin.ScoringOutput, OneDnnTwin {
     private static final long serialVersionUID = 1L;
 
-    private final transient OneDnnContext context;
-    private final transient RowLoss loss;
+    private final transient PositionLoss loss;
 
     CnnLossTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
-        this.context = context;
-        this.loss = new RowLoss(context, layerConf().getLossFn(), layerConf().getActivationFn(), this::layerId);
-    }
-
-    /** Returns a row for each pixel of images that are channels-last. */
-    private static INDArray rows(INDArray images) {
-        INDArray turned = Views.permuted(images, 0, 2, 3, 1);
-        return Views.reshaped(turned, turned.length() / images.size(1), images.size(1));
-    }
-
-    private INDArray images(INDArray rows) {
-        INDArray turned = Views.reshaped(rows, input.size(0), input.size(2), input.size(3), input.size(1));
-        return Views.permuted(turned, 0, 3, 1, 2);
-    }
-
-    /** Returns rows of the input in FP32, in new memory. */
-    private INDArray inputRows(LayerWorkspaceMgr workspaceMgr, ArrayType place) {
-        INDArray copy = Workspaces.channelsLast(workspaceMgr, place, DataType.FLOAT, input.shape());
-        context.copies().copyOrAssign(input, copy);
-        return rows(copy);
-    }
-
-    private INDArray labelRows(LayerWorkspaceMgr workspaceMgr, ArrayType place) {
-        return rows(context.copies().channelsLast(labels, DataType.FLOAT, workspaceMgr, place));
+        this.loss =
+                new PositionLoss(context, layerConf().getLossFn(), layerConf().getActivationFn(), this::layerId);
     }
 
     private INDArray maskRows(LayerWorkspaceMgr workspaceMgr) {
@@ -62,7 +36,7 @@ final class CnnLossTwin extends CnnLossLayer implements Twin.ScoringOutput, OneD
     }
 
     private boolean isComplete() {
-        return input != null && input.rank() == 4 && labels != null && Arrays.equals(input.shape(), labels.shape());
+        return PositionLoss.isComplete(input, labels, 4);
     }
 
     @Override
@@ -72,7 +46,7 @@ final class CnnLossTwin extends CnnLossLayer implements Twin.ScoringOutput, OneD
             // DL4J's layer throws.
             return super.activate(training, workspaceMgr);
         }
-        return images(loss.activated(inputRows(workspaceMgr, ArrayType.ACTIVATIONS), training));
+        return loss.activated(input, training, workspaceMgr);
     }
 
     @Override
@@ -82,13 +56,7 @@ final class CnnLossTwin extends CnnLossLayer implements Twin.ScoringOutput, OneD
             // DL4J's layer has a message for each case, and throws it before it computes.
             return super.backpropGradient(epsilon, workspaceMgr);
         }
-        INDArray delta = loss.gradient(
-                inputRows(workspaceMgr, ArrayType.BP_WORKING_MEM),
-                labelRows(workspaceMgr, ArrayType.BP_WORKING_MEM),
-                maskRows(workspaceMgr),
-                workspaceMgr);
-        INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, dataType, input.shape());
-        context.copies().copyOrAssign(delta, rows(next));
+        INDArray next = loss.gradient(input, labels, maskRows(workspaceMgr), dataType, workspaceMgr);
         return new Pair<>(new DefaultGradient(), next);
     }
 
@@ -103,14 +71,7 @@ final class CnnLossTwin extends CnnLossLayer implements Twin.ScoringOutput, OneD
         if (!isComplete()) {
             return super.computeScore(fullNetRegTerm, training, workspaceMgr);
         }
-        double sum = layerConf()
-                .getLossFn()
-                .computeScore(
-                        labelRows(workspaceMgr, ArrayType.FF_WORKING_MEM),
-                        inputRows(workspaceMgr, ArrayType.FF_WORKING_MEM),
-                        layerConf().getActivationFn(),
-                        maskRows(workspaceMgr),
-                        false);
+        double sum = loss.sum(input, labels, maskRows(workspaceMgr), workspaceMgr);
         score = sum / getInputMiniBatchSize() + fullNetRegTerm;
         return score;
     }
@@ -120,13 +81,7 @@ final class CnnLossTwin extends CnnLossLayer implements Twin.ScoringOutput, OneD
         if (!isComplete()) {
             return super.computeScoreForExamples(fullNetRegTerm, workspaceMgr);
         }
-        INDArray scores = layerConf()
-                .getLossFn()
-                .computeScoreArray(
-                        labelRows(workspaceMgr, ArrayType.FF_WORKING_MEM),
-                        inputRows(workspaceMgr, ArrayType.FF_WORKING_MEM),
-                        layerConf().getActivationFn(),
-                        maskRows(workspaceMgr));
+        INDArray scores = loss.losses(input, labels, maskRows(workspaceMgr), workspaceMgr);
         INDArray sums = scores.reshape('c', input.size(0), scores.length() / input.size(0))
                 .sum(true, 1)
                 .addi(fullNetRegTerm);

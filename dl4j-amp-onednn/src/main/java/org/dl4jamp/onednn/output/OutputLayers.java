@@ -3,12 +3,16 @@ package org.dl4jamp.onednn.output;
 import java.util.List;
 import java.util.Optional;
 import org.deeplearning4j.nn.conf.CNN2DFormat;
+import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.layers.BaseOutputLayer;
+import org.deeplearning4j.nn.conf.layers.Cnn3DLossLayer;
 import org.deeplearning4j.nn.conf.layers.CnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.conf.layers.RnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.ocnn.OCNNOutputLayer;
+import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.twin.LayerKernels;
 import org.dl4jamp.onednn.twin.Noise;
 import org.dl4jamp.precision.Precision;
@@ -24,6 +28,11 @@ public final class OutputLayers {
                 new LayerKernels<>(RnnOutputLayer.class, OutputLayers::output, RnnOutputTwin::new, true)
                         .with(LayerKernels.ArrayTypes.AS_PLANNED_TO_FLOAT),
                 new LayerKernels<>(CnnLossLayer.class, OutputLayers::images, CnnLossTwin::new, false)
+                        .with(LayerKernels.ArrayTypes.SUMMED_IN_FLOAT),
+                new LayerKernels<>(RnnLossLayer.class, OutputLayers::sequences, RnnLossTwin::new, false)
+                        .with(LayerKernels.ArrayTypes.SUMMED_IN_FLOAT),
+                new LayerKernels<>(Cnn3DLossLayer.class, Cnn3dLossTwin::new, false)
+                        .in(layer -> ChannelAxis.of(layer.getDataFormat()))
                         .with(LayerKernels.ArrayTypes.SUMMED_IN_FLOAT),
                 new LayerKernels<>(OCNNOutputLayer.class, OutputLayers::oneClass, OneClassTwin::new, false)
                         .with(LayerKernels.ArrayTypes.IN_FLOAT));
@@ -42,6 +51,12 @@ public final class OutputLayers {
         return layer.getFormat() == CNN2DFormat.NCHW
                 ? LayerKernels.COVERED
                 : Optional.of("DL4J takes pixels for channels in the score of CnnLossLayer in format NHWC");
+    }
+
+    private static Optional<String> sequences(RnnLossLayer layer, Precision precision) {
+        return layer.getRnnDataFormat() == RNNFormat.NCW
+                ? LayerKernels.COVERED
+                : Optional.of("DL4J takes the input for labels in the score of RnnLossLayer in format NWC");
     }
 
     private static Optional<String> oneClass(OCNNOutputLayer layer, Precision precision) {
