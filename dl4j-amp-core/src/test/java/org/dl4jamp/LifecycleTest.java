@@ -46,6 +46,7 @@ import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.dataset.adapter.SingletonDataSetIterator;
+import org.nd4j.linalg.indexing.NDArrayIndex;
 import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.learning.config.Sgd;
 
@@ -355,6 +356,32 @@ class LifecycleTest {
         Comparison.assertClose(fp32.params().sub(before), mixed.params().sub(before), 0.03, "what was learned");
         mixed.fit(data);
         assertEquals(1, amp.stepsTaken());
+    }
+
+    /** Stock DL4J subtracts the decoder's last update again in each supervised step. */
+    @ParameterizedTest
+    @MethodSource("pretrainable")
+    void supervisedStepsLeaveWhatOnlyPretrainingTrains(FeedForwardLayer layer) {
+        MultiLayerNetwork mixed = Networks.init(Networks.builder(new Sgd(0.05))
+                .list()
+                .layer(layer)
+                .layer(Networks.softmax(3))
+                .setInputType(InputType.feedForward(20))
+                .build());
+        MixedPrecision.enable(mixed, level(OptLevel.O1));
+        mixed.fit(data);
+        mixed.pretrain(new SingletonDataSetIterator(data));
+        assertTrue(mixed.getLayer(0).score() != 0);
+        INDArray before = mixed.params().dup();
+        mixed.fit(data);
+        INDArray moved = mixed.params().sub(before);
+        mixed.getLayer(0).paramTable().forEach((name, parameter) -> {
+            INDArray part = moved.get(
+                    NDArrayIndex.all(),
+                    NDArrayIndex.interval(parameter.offset(), parameter.offset() + parameter.length()));
+            boolean pretrained = mixed.getLayer(0).conf().getLayer().isPretrainParam(name);
+            assertEquals(pretrained, part.amaxNumber().doubleValue() == 0, name);
+        });
     }
 
     @Test

@@ -215,11 +215,7 @@ final class KeptInput {
      * Sets the master's input: a copy, since DL4J's layers may write into it in inference. Says where it is to put what
      * it makes, which it keeps for a backward pass in training.
      */
-    LayerWorkspaceMgr handToMaster(LayerWorkspaceMgr workspaceMgr, boolean training, boolean castsResult) {
-        return handToMaster(workspaceMgr, ArrayType.FF_WORKING_MEM, training, castsResult);
-    }
-
-    private LayerWorkspaceMgr handToMaster(
+    LayerWorkspaceMgr handToMaster(
             LayerWorkspaceMgr workspaceMgr, ArrayType working, boolean training, boolean castsResult) {
         LayerWorkspaceMgr inner = inner(workspaceMgr, working, !training, castsResult, ArrayType.ACTIVATIONS);
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
@@ -227,11 +223,6 @@ final class KeptInput {
             master.setInput((rounded ? array.castTo(DataType.FLOAT) : array).dup('c'), inner);
         }
         return inner;
-    }
-
-    /** Sets the master's input in a backward pass, a copy. */
-    void handToMasterBackward(LayerWorkspaceMgr workspaceMgr) {
-        handToMaster(workspaceMgr, ArrayType.BP_WORKING_MEM, false, false);
     }
 
     private static LayerWorkspaceMgr inner(

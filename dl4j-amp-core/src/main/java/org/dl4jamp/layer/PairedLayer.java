@@ -25,6 +25,8 @@ abstract class PairedLayer extends BaseWrapperLayer implements Substitute<Layer>
 
     private final transient Twin twin;
     private transient boolean replaced;
+    /** The layer that has score and gradients: the master, or the one that took the last step of pretraining. */
+    transient Layer scored = underlying;
 
     PairedLayer(Layer master, Twin twin) {
         super(master);
@@ -126,7 +128,23 @@ abstract class PairedLayer extends BaseWrapperLayer implements Substitute<Layer>
 
     @Override
     public void computeGradientAndScore(LayerWorkspaceMgr workspaceMgr) {
+        scored = master();
         informedMaster().computeGradientAndScore(workspaceMgr);
+    }
+
+    @Override
+    public double score() {
+        return scored.score();
+    }
+
+    @Override
+    public Gradient gradient() {
+        return scored.gradient();
+    }
+
+    @Override
+    public Pair<Gradient, Double> gradientAndScore() {
+        return scored.gradientAndScore();
     }
 
     // DL4J's wrapper drops the argument.

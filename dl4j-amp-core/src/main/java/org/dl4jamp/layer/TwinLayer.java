@@ -263,7 +263,12 @@ public class TwinLayer extends PairedLayer {
     @Override
     public void fit(INDArray data, LayerWorkspaceMgr workspaceMgr) {
         guard().trains();
-        master().fit(twin().casting().cast(data, DataType.FLOAT, workspaceMgr, ArrayType.INPUT), workspaceMgr);
+        INDArray rows = twin().casting().cast(data, DataType.FLOAT, workspaceMgr, ArrayType.INPUT);
+        if (compute() instanceof Twin.Pretraining pretraining) {
+            scored = pretraining.pretrain(master(), guard().gate(), rows, workspaceMgr);
+        } else {
+            master().fit(rows, workspaceMgr);
+        }
     }
 
     @Override

@@ -66,7 +66,8 @@ final class TwinPasses {
     /** Runs the network's own layer forward, in FP32 and with its own parameters. */
     INDArray forwardOfMaster(boolean training, LayerWorkspaceMgr workspaceMgr, Forward computation) {
         input.settle(workspaceMgr, ArrayType.FF_WORKING_MEM);
-        LayerWorkspaceMgr inner = input.handToMaster(workspaceMgr, training, setup.output() != DataType.FLOAT);
+        LayerWorkspaceMgr inner =
+                input.handToMaster(workspaceMgr, ArrayType.FF_WORKING_MEM, training, setup.output() != DataType.FLOAT);
         maskMaster();
         return twin.casting().cast(computation.run(inner), setup.output(), workspaceMgr, ArrayType.ACTIVATIONS);
     }
@@ -163,7 +164,7 @@ final class TwinPasses {
         if (input.isDropped()) {
             throw refusal;
         }
-        input.handToMasterBackward(workspaceMgr);
+        input.handToMaster(workspaceMgr, ArrayType.BP_WORKING_MEM, false, false);
         maskMaster();
         return backwardOfMaster(epsilon, workspaceMgr, computation);
     }

@@ -38,8 +38,6 @@ public final class LayerTable {
                     each(OUTPUT, CenterLossOutputLayer.class, OCNNOutputLayer.class),
                     each(LOSS, LossLayer.class, CnnLossLayer.class, Cnn3DLossLayer.class, RnnLossLayer.class),
                     each(LOSS, Yolo2OutputLayer.class, SameDiffOutputLayer.class),
-                    // In fit() an autoencoder is a dense layer and would gain, but pretrain() runs its reconstruction
-                    // loss through the same object. lower(AutoEncoder.class) is for programs that don't pretrain.
                     each(PRETRAINED, AutoEncoder.class, VariationalAutoencoder.class),
                     // Normalization, and capsules, which normalize by length (and route by softmax) inside
                     each(BATCH_NORM, BatchNormalization.class),

@@ -84,6 +84,10 @@ final class AmpUpdate implements Consumer<UpdaterCall> {
         }
         INDArray given = call.gradient().gradient();
         boolean own = isSameMemory(gradients.all(), given);
+        // No supervised step writes what only pretraining trains, and DL4J subtracts what is left there.
+        updater.plain().getUpdaterBlocks().stream()
+                .filter(block -> block.isPretrainUpdaterBlock())
+                .forEach(block -> block.getGradientView().assign(0));
         GradientParts.Parted parted = own ? gradients : gradients.parts().of(given);
         step.decide(call, parted).ifPresent(update -> {
             WorkEvent event = WorkEvent.begin(WorkEvent.UPDATER, "parameters");

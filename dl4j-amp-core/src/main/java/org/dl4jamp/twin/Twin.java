@@ -4,7 +4,9 @@ import java.util.Objects;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.api.layers.IOutputLayer;
 import org.deeplearning4j.nn.conf.dropout.IDropout;
+import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
 import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
  * An engine's replacement for a network's layer: a DL4J layer that writes its gradients, in FP32, straight into the
@@ -69,6 +71,12 @@ public record Twin(
          * {@link #computeScore} returns in training for the same input, labels, mask and parameters.
          */
         double scoreOfBackwardPass(double fullNetworkRegScore);
+    }
+
+    /** A layer that also takes steps of layerwise pretraining in place of a network's own. */
+    public interface Pretraining {
+        /** Takes a step, inside the gate while it computes; returns the layer that has its score and gradients. */
+        Layer pretrain(Layer master, Gate gate, INDArray rows, LayerWorkspaceMgr workspaceMgr);
     }
 
     /** Keeps the weights of a twin in step with the master weights. */

@@ -25,6 +25,7 @@ import org.dl4jamp.onednn.linear.ProductLayers;
 import org.dl4jamp.onednn.normalization.NormalizationLayers;
 import org.dl4jamp.onednn.output.OutputLayers;
 import org.dl4jamp.onednn.pooling.PoolingLayers;
+import org.dl4jamp.onednn.pretrained.PretrainedLayers;
 import org.dl4jamp.onednn.recurrent.RecurrentLayers;
 import org.dl4jamp.onednn.samediff.SameDiffLayers;
 import org.dl4jamp.onednn.shape.ShapeLayers;
@@ -41,6 +42,7 @@ final class Coverage {
                     RecurrentLayers.kernels(),
                     AttentionLayers.kernels(),
                     EmbeddingLayers.kernels(),
+                    PretrainedLayers.kernels(),
                     PoolingLayers.kernels(),
                     NormalizationLayers.kernels(),
                     ElementWiseLayers.kernels(),

@@ -31,7 +31,7 @@ class RoomsTest {
             rooms("cell"),
             rooms("attention"),
             rooms("scores"),
-            rooms("output"),
+            rooms("output", "pretrained"),
             rooms("linear"),
             rooms("normalization", "pooling", "embedding", "shape", "vertex", "user", "samediff"),
             rooms("twin"),

@@ -16,7 +16,10 @@ public enum LayerFamily {
     BATCH_NORM(LayerKind.FULL, "statistics and parameters in FP32"),
     /** Norms and sums of squares over many values: they leave HALF's range, or lose the small summands. */
     STATISTICS(LayerKind.FULL, "sums over many values in FP32"),
-    /** Layers that carry a loss of their own for layerwise pretraining, with logarithms and exponentials in it. */
+    /**
+     * Layers that carry a loss of their own for layerwise pretraining, with logarithms and exponentials in it. A rule
+     * lowers them in supervised steps; pretraining is FP32 in any case.
+     */
     PRETRAINED(LayerKind.FULL, "its own loss for pretraining in FP32"),
     /** SameDiff vertices that DL4J computes: their placeholders have the network's type, so they take nothing else. */
     FIXED_TYPE(LayerKind.FULL, "DL4J computes it in the network's type only"),
