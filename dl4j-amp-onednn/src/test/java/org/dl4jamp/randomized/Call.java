@@ -46,6 +46,15 @@ enum Call {
     STORED_STATE(1, (player, draw, name) -> Passes.storedState(player, draw, name)),
     CLEAR_STATE(1, (player, draw, name) -> player.net().clearState()),
     CHANGE_PARAMETERS(2, (player, draw, name) -> Passes.change(player, draw)),
+    PRETRAIN(2, (player, draw, name) -> {
+        int steps = draw.between(1, 3);
+        Batch batch = player.batches().of(draw);
+        if (player.description().isPretrainable()) {
+            for (int i = 0; i < steps; i++) {
+                player.pretrain(batch);
+            }
+        }
+    }),
     SET_LEARNING_RATE(1, (player, draw, name) -> player.net().setLearningRate(draw.real(0.01, 0.1))),
     SAVE_AND_RESTORE(1, (player, draw, name) -> player.restore(true)),
     SAVE_AND_RESTORE_PLAINLY(1, (player, draw, name) -> player.restore(false)),

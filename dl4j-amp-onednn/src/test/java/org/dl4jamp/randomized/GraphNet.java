@@ -14,6 +14,7 @@ import org.deeplearning4j.util.ModelSerializer;
 import org.dl4jamp.AmpModelSerializer;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.dataset.adapter.SingletonMultiDataSetIterator;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 
@@ -119,6 +120,12 @@ record GraphNet(ComputationGraph model) implements Net {
                         LayerWorkspaceMgr.noWorkspaces());
         model.params().subi(gradient.gradient());
         return gradients;
+    }
+
+    @Override
+    public void pretrain(Batch batch) {
+        model.pretrain(new SingletonMultiDataSetIterator(batch.multiDataSet()));
+        model.clearLayerMaskArrays();
     }
 
     @Override

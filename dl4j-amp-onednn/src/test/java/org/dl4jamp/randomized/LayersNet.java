@@ -129,6 +129,12 @@ record LayersNet(MultiLayerNetwork model) implements Net {
         return gradients;
     }
 
+    /** Pretrains the first layer: DL4J gives the network's input to any other. */
+    @Override
+    public void pretrain(Batch batch) {
+        model.pretrainLayer(0, batch.copy().features()[0]);
+    }
+
     @Override
     public Map<String, INDArray> timeSteps(Batch batch, boolean whole) {
         INDArray features = batch.copy().features()[0];

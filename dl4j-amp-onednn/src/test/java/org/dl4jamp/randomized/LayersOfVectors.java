@@ -20,8 +20,15 @@ import org.deeplearning4j.nn.conf.layers.EmbeddingSequenceLayer;
 import org.deeplearning4j.nn.conf.layers.PReLULayer;
 import org.deeplearning4j.nn.conf.layers.misc.ElementWiseMultiplicationLayer;
 import org.deeplearning4j.nn.conf.layers.misc.RepeatVector;
+import org.deeplearning4j.nn.conf.layers.variational.BernoulliReconstructionDistribution;
+import org.deeplearning4j.nn.conf.layers.variational.ExponentialReconstructionDistribution;
+import org.deeplearning4j.nn.conf.layers.variational.GaussianReconstructionDistribution;
+import org.deeplearning4j.nn.conf.layers.variational.LossFunctionWrapper;
+import org.deeplearning4j.nn.conf.layers.variational.ReconstructionDistribution;
 import org.deeplearning4j.nn.conf.layers.variational.VariationalAutoencoder;
 import org.dl4jamp.randomized.Part.LayerPart;
+import org.nd4j.linalg.activations.Activation;
+import org.nd4j.linalg.lossfunctions.impl.LossMSE;
 
 /** Layers of vectors, and those that take anything. */
 final class LayersOfVectors {
@@ -104,6 +111,8 @@ final class LayersOfVectors {
         return new AutoEncoder.Builder()
                 .nOut(draw.between(2, 5))
                 .activation(Functions.any(draw))
+                .corruptionLevel(draw.of(0.0, 0.3))
+                .sparsity(draw.of(0.0, 0.1))
                 .build();
     }
 
@@ -113,7 +122,18 @@ final class LayersOfVectors {
                 .encoderLayerSizes(draw.between(2, 4))
                 .decoderLayerSizes(draw.between(2, 4))
                 .activation(Functions.any(draw))
+                .numSamples(draw.between(1, 2))
+                .reconstructionDistribution(distribution(draw))
                 .build();
+    }
+
+    private static ReconstructionDistribution distribution(Draw draw) {
+        return switch (draw.between(0, 3)) {
+            case 0 -> new BernoulliReconstructionDistribution(Activation.SIGMOID);
+            case 1 -> new ExponentialReconstructionDistribution(Activation.TANH);
+            case 2 -> new LossFunctionWrapper(Activation.TANH, new LossMSE());
+            default -> new GaussianReconstructionDistribution(Activation.TANH);
+        };
     }
 
     private static EmbeddingLayer embedding(Draw draw, InputType type) {

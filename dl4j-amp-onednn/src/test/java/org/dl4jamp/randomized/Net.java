@@ -49,6 +49,14 @@ interface Net {
      */
     Map<String, INDArray> externalStep(Batch batch);
 
+    /** Pretrains the layers of which DL4J does so with the right input. */
+    void pretrain(Batch batch);
+
+    /** Returns the gradients of all parameters, or the updates that were left there; may be null. */
+    default INDArray gradientsView() {
+        return model().getGradientsViewArray();
+    }
+
     Map<String, INDArray> timeSteps(Batch batch, boolean whole);
 
     Map<String, INDArray> storedState(Batch batch, boolean training);

@@ -105,6 +105,11 @@ record NetworkDescription(String json, boolean graph, List<Input> inputs, List<O
         return !graph || !hasAVertexThatKeepsMasks();
     }
 
+    /** Returns whether stock DL4J can pretrain layers: with weight noise it throws. */
+    boolean isPretrainable() {
+        return names("AutoEncoder", "VariationalAutoencoder") && !names("DropConnect", "WeightNoise");
+    }
+
     /** Returns whether DL4J refuses to keep the state of some layers. */
     boolean hasBidirectionalLayers() {
         return names("Bidirectional");

@@ -117,6 +117,11 @@ abstract class Player implements AutoCloseable {
     /** Trains for epochs. */
     abstract void fit(List<Batch> batches, List<Boolean> failing, int epochs);
 
+    /** Pretrains all layers that can be. */
+    void pretrain(Batch batch) {
+        net.pretrain(batch);
+    }
+
     abstract void applyPartialGroup();
 
     abstract void closeAndEnable();

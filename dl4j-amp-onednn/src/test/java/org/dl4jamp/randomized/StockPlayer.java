@@ -7,6 +7,7 @@ import java.util.List;
 import org.deeplearning4j.nn.api.Model;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.deeplearning4j.optimize.api.TrainingListener;
+import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** Stock DL4J: skips what fails, and trains with merged batches where mixed precision accumulates. */
 final class StockPlayer extends Player {
@@ -92,6 +93,16 @@ final class StockPlayer extends Player {
                 makeStep();
             }
             net().countEpoch();
+        }
+    }
+
+    /** Clears what DL4J leaves in the view, and would subtract in each supervised step that follows. */
+    @Override
+    void pretrain(Batch batch) {
+        super.pretrain(batch);
+        INDArray gradients = net().gradientsView();
+        if (gradients != null) {
+            gradients.assign(0);
         }
     }
 
