@@ -152,7 +152,7 @@ enum ZooNetwork {
     List<String> leftToDl4j() {
         return switch (this) {
             case DARKNET_19, SQUEEZE_NET -> List.of("LossLayer");
-            case FACE_NET -> List.of("CenterLossOutputLayer", "PNORM pooling");
+            case FACE_NET -> List.of("CenterLossOutputLayer");
             case INCEPTION_RES_NET_V1 -> List.of("CenterLossOutputLayer");
             case TINY_YOLO, YOLO_2 -> List.of("Yolo2OutputLayer");
             default -> List.of();
