@@ -16,7 +16,6 @@ import org.deeplearning4j.nn.graph.vertex.BaseWrapperVertex;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.graph.vertex.impl.L2Vertex;
 import org.deeplearning4j.nn.graph.vertex.impl.LayerVertex;
-import org.deeplearning4j.nn.layers.ocnn.OCNNOutputLayer;
 import org.deeplearning4j.nn.layers.recurrent.BaseRecurrentLayer;
 import org.deeplearning4j.nn.layers.samediff.SameDiffGraphVertex;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -38,15 +37,13 @@ public final class HiddenFields {
     private static final VarHandle LISTENERS_OF_OPTIMIZER = listeners(BaseOptimizer.class);
     private static final VarHandle SOLVER_OF_LAYERS = field(MultiLayerNetwork.class, "solver", Solver.class);
     private static final VarHandle SOLVER_OF_GRAPH = field(ComputationGraph.class, "solver", Solver.class);
-
-    private static final VarHandle WINDOW = field(OCNNOutputLayer.class, "window", INDArray.class);
-    private static final VarHandle WINDOW_FILLED = field(OCNNOutputLayer.class, "batchWindowSizeIndex", int.class);
     private static final VarHandle MASKS_OF_VERTEX = field(SameDiffGraphVertex.class, "maskArrays", INDArray[].class);
     private static final VarHandle GRADIENTS_OF_VERTEX = field(SameDiffGraphVertex.class, "gradTable", Map.class);
 
     private HiddenFields() {}
 
-    private static VarHandle field(Class<?> owner, String name, Class<?> type) {
+    /** Returns access to a private field. */
+    public static VarHandle field(Class<?> owner, String name, Class<?> type) {
         try {
             return MethodHandles.privateLookupIn(owner, MethodHandles.lookup()).findVarHandle(owner, name, type);
         } catch (ReflectiveOperationException e) {
@@ -133,21 +130,6 @@ public final class HiddenFields {
     /** Returns the least distance by which a vertex divides its gradients. */
     public static double least(L2Vertex vertex) {
         return (double) LEAST_OF_VERTEX.get(vertex);
-    }
-
-    /** Returns the outputs of an epoch that a layer for one class keeps; null before its first backward pass. */
-    public static INDArray window(OCNNOutputLayer layer) {
-        return (INDArray) WINDOW.get(layer);
-    }
-
-    /** Returns the number of outputs of the present epoch that a layer for one class keeps. */
-    public static int windowFilled(OCNNOutputLayer layer) {
-        return (int) WINDOW_FILLED.get(layer);
-    }
-
-    public static void setWindow(OCNNOutputLayer layer, INDArray window, int filled) {
-        WINDOW.set(layer, window);
-        WINDOW_FILLED.set(layer, filled);
     }
 
     /** Returns the parts of a graph's gradient view that belong to the parameters of a vertex, by their names. */

@@ -1,5 +1,6 @@
 package org.dl4jamp.onednn.output;
 
+import java.lang.invoke.VarHandle;
 import org.deeplearning4j.nn.layers.ocnn.OCNNOutputLayer;
 import org.dl4jamp.dl4j.HiddenFields;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -14,8 +15,22 @@ import org.nd4j.linalg.indexing.NDArrayIndex;
  * @param filled the number of outputs of the epoch so far, which may be more than are kept
  */
 record OutputWindow(OCNNOutputLayer layer, int filled) {
+    private static final VarHandle KEPT = HiddenFields.field(OCNNOutputLayer.class, "window", INDArray.class);
+    private static final VarHandle FILLED =
+            HiddenFields.field(OCNNOutputLayer.class, "batchWindowSizeIndex", int.class);
+
     static OutputWindow of(OCNNOutputLayer layer) {
-        return new OutputWindow(layer, HiddenFields.windowFilled(layer));
+        return new OutputWindow(layer, (int) FILLED.get(layer));
+    }
+
+    /** Returns the outputs; null before the layer's first backward pass. */
+    private INDArray kept() {
+        return (INDArray) KEPT.get(layer);
+    }
+
+    private void set(INDArray outputs, int count) {
+        KEPT.set(layer, outputs);
+        FILLED.set(layer, count);
     }
 
     private static INDArrayIndex[] range(long from, long count) {
@@ -24,7 +39,7 @@ record OutputWindow(OCNNOutputLayer layer, int filled) {
 
     /** Appends the outputs of a batch of the first epoch, as far as there is space. */
     void append(INDArray outputs, int size) {
-        INDArray before = HiddenFields.window(layer);
+        INDArray before = kept();
         INDArray kept = before == null
                 ? Nd4j.createUninitializedDetached(outputs.dataType(), size).assign(0.0)
                 : before;
@@ -32,7 +47,7 @@ record OutputWindow(OCNNOutputLayer layer, int filled) {
         if (count > 0) {
             kept.put(range(filled, count), outputs.get(range(0, count)));
         }
-        HiddenFields.setWindow(layer, kept, filled + (int) outputs.length());
+        set(kept, filled + (int) outputs.length());
     }
 
     /**
@@ -41,14 +56,14 @@ record OutputWindow(OCNNOutputLayer layer, int filled) {
      * @param nu between 0 and 1
      */
     double quantile(double nu) {
-        INDArray kept = HiddenFields.window(layer);
+        INDArray kept = kept();
         double quantile = kept.percentileNumber(100.0 * nu).doubleValue();
-        HiddenFields.setWindow(layer, kept, 0);
+        set(kept, 0);
         return quantile;
     }
 
     /** Writes the outputs of a batch of a later epoch over those of the batch before, as DL4J does. */
     void overwrite(INDArray outputs) {
-        HiddenFields.window(layer).put(range(filled, outputs.length()), outputs);
+        kept().put(range(filled, outputs.length()), outputs);
     }
 }

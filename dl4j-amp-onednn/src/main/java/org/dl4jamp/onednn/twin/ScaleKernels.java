@@ -17,9 +17,10 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /**
- * {@code function(x * weight + bias)} with a weight and a bias for each column of a matrix, for one shape. oneDNN 3.11
- * repeats a row with vector instructions only if matrix and result have one type. With two types a pass takes a hundred
- * times as long.
+ * {@code function(x * weight + bias)} with a weight and a bias for each column of a matrix, for one shape.
+ *
+ * <p>oneDNN 3.11 repeats a row with vector instructions only if matrix and result have one type. Of others each pass
+ * takes a hundred times as long.
  */
 final class ScaleKernels implements AutoCloseable {
     /** The place of the bias, the first operation after the product. */
