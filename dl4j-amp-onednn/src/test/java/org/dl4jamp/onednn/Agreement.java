@@ -3,6 +3,7 @@ package org.dl4jamp.onednn;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Arrays;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -82,6 +83,23 @@ public final class Agreement {
     public static void assertWithin(String what, INDArray expected, INDArray actual, double relativeError) {
         assertArrayEquals(expected.shape(), actual.shape(), what);
         assertClose(what, values(expected), values(actual), relativeError);
+    }
+
+    /**
+     * The error's norm against the larger of two: the result's, and that of the terms that it's summed up from. A
+     * result of few numbers may be small where large terms cancel out.
+     */
+    public static void assertWithin(
+            String what, INDArray expected, INDArray actual, double relativeError, INDArray terms) {
+        double[] full = values(expected);
+        double[] twin = values(actual);
+        assertArrayEquals(expected.shape(), actual.shape(), what);
+        double scale = Math.max(norm(full), norm(values(terms)));
+        double[] error = new double[full.length];
+        Arrays.setAll(error, i -> full[i] - twin[i]);
+        assertTrue(
+                norm(error) <= relativeError * scale,
+                what + ": error " + norm(error) + " > " + relativeError + " of " + scale);
     }
 
     private static void assertClose(String what, double[] full, double[] twin, double relativeError) {

@@ -147,7 +147,7 @@ public final class TwinCheck {
             INDArray full = expected.gradient().getGradientFor(parameter);
             INDArray twin = actual.gradient().getGradientFor(parameter);
             if (magnitudes == null) {
-                Agreement.assertWithin(type + " " + parameter, full, twin, 1e-5);
+                Agreement.assertWithin(type + " " + parameter, full, twin, 1e-5, expected.inputGradient());
             } else {
                 INDArray magnitude = magnitudes.gradient().getGradientFor(parameter);
                 Agreement.assertSummedOfRounded(

@@ -58,9 +58,8 @@ class MatrixProductsTest {
 
     @Test
     void productsOfAnyStridesAreThoseOfTheFormula() {
-        Random random = new Random();
-        long seed = Long.getLong("amp.products.seed", random.nextLong());
-        random.setSeed(seed);
+        long seed = Long.getLong("amp.products.seed", 1);
+        Random random = new Random(seed);
         try (OneDnnContext context = new OneDnnContext()) {
             for (int number = 0; number < CASES; number++) {
                 DataType type = Types.here().get(random.nextInt(Types.here().size()));
