@@ -13,6 +13,9 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /**
  * Batch normalization for one shape: in training, in inference and backward. Statistics and parameters are FP32. With
  * ReLU, training applies it and backward its derivative.
+ *
+ * <p>oneDNN adds up a channel's numbers one after another, in FP32: of two million, the variance would be off by 4e-4.
+ * So the statistics of many come from {@linkplain BatchStatistics slices}.
  */
 final class BatchNormKernels implements AutoCloseable {
     /** Parameters and statistics: FP32, contiguous, a number for each channel. */
@@ -24,14 +27,19 @@ final class BatchNormKernels implements AutoCloseable {
     private static final int PARAMETERS = dnnl.dnnl_use_scale | dnnl.dnnl_use_shift;
 
     private final Kernel training;
+    /** Of the training pass; null where oneDNN computes them with it. */
+    private final BatchStatistics statistics;
+
     private final Kernel inference;
     private final Kernel backward;
     private final long maskBytes;
 
     private BatchNormKernels(OneDnnContext context, String what, Layout layout, float epsilon, boolean relu) {
         memory.desc array = layout.descriptor();
+        boolean sliced = BatchStatistics.areSliced(layout);
         int trained = PARAMETERS | (relu ? dnnl.dnnl_fuse_norm_relu : 0);
-        batch_normalization_forward.primitive_desc train = forward(array, epsilon, trained, true);
+        int given = trained | (sliced ? dnnl.dnnl_use_global_stats : 0);
+        batch_normalization_forward.primitive_desc train = forward(array, epsilon, given, true);
         batch_normalization_forward.primitive_desc infer =
                 forward(array, epsilon, PARAMETERS | dnnl.dnnl_use_global_stats, false);
         batch_normalization_backward.primitive_desc back = new batch_normalization_backward.primitive_desc(
@@ -42,10 +50,11 @@ final class BatchNormKernels implements AutoCloseable {
                 array,
                 epsilon,
                 trained,
-                train,
+                sliced ? forward(array, epsilon, trained, true) : train,
                 OneDnnContext.attributes(),
                 false);
         training = new Kernel(context, what + " in training", train);
+        statistics = sliced ? new BatchStatistics(context, what, layout) : null;
         inference = new Kernel(context, what + " in inference", infer);
         backward = new Kernel(context, what + ", backward", back);
         maskBytes = train.workspace_desc().get_size();
@@ -59,7 +68,7 @@ final class BatchNormKernels implements AutoCloseable {
                 () -> new BatchNormKernels(context, what, layout, (float) epsilon, relu));
     }
 
-    private static batch_normalization_forward.primitive_desc forward(
+    static batch_normalization_forward.primitive_desc forward(
             memory.desc array, float epsilon, int flags, boolean training) {
         return new batch_normalization_forward.primitive_desc(
                 OneDnnContext.cpu(),
@@ -83,6 +92,9 @@ final class BatchNormKernels implements AutoCloseable {
      * @param mask takes where ReLU lets pass, if it's applied
      */
     void train(INDArray input, Channels channels, INDArray output, INDArray mask) {
+        if (statistics != null) {
+            statistics.measure(input, channels, output);
+        }
         bindMask(training, mask);
         run(training, input, channels, output);
     }
@@ -135,6 +147,9 @@ final class BatchNormKernels implements AutoCloseable {
     @Override
     public void close() {
         training.close();
+        if (statistics != null) {
+            statistics.close();
+        }
         inference.close();
         backward.close();
     }

@@ -9,6 +9,7 @@ import java.util.Random;
 import org.deeplearning4j.nn.api.Layer;
 import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
+import org.deeplearning4j.nn.params.BatchNormalizationParamInitializer;
 import org.dl4jamp.SingleLayer;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
 import org.dl4jamp.layer.TwinLayer;
@@ -16,10 +17,12 @@ import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.onednn.Layers;
 import org.dl4jamp.onednn.OneDnnEngine;
 import org.dl4jamp.onednn.Types;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.ops.transforms.Transforms;
 
 class BatchNormTwinTest {
@@ -73,6 +76,40 @@ class BatchNormTwinTest {
                 assertAgree(type + " in training again", expected, expectedGradients, again);
             }
         }
+    }
+
+    /** Sums of squares one after another, in FP32, would be off by 4e-5 here, and by more of larger images. */
+    @Test
+    void statisticsOfManyNumbersAreThoseOfDoublePrecision() {
+        int channels = 5;
+        BatchNormalization conf = new BatchNormalization.Builder()
+                .nIn(channels)
+                .nOut(channels)
+                .decay(0)
+                .useLogStd(false)
+                .build();
+        INDArray params = Nd4j.ones(1, conf.initializer().numParams(conf));
+        for (DataType type : Types.here()) {
+            INDArray input =
+                    gaussian(new Random(1), 1, 3, channels, 301, 293).addi(3).castTo(type);
+            INDArray numbers = input.castTo(DataType.DOUBLE);
+            try (EngineSession session = new OneDnnEngine().session(params.length(), true)) {
+                TwinLayer twin = Layers.twin(session, conf, params, type);
+                SingleLayer.Result actual = SingleLayer.run(twin, input, input);
+                assertStatistic(numbers.mean(0, 2, 3), actual, BatchNormalizationParamInitializer.GLOBAL_MEAN);
+                assertStatistic(numbers.var(false, 0, 2, 3), actual, BatchNormalizationParamInitializer.GLOBAL_VAR);
+                INDArray deviations = numbers.subi(numbers.mean(true, 0, 2, 3));
+                INDArray normalized = deviations.divi(Transforms.sqrt(
+                        deviations.mul(deviations).mean(true, 0, 2, 3).addi(conf.getEps())));
+                Agreement.assertRoundedOnce(type + " output", normalized.addi(1), actual.output());
+            }
+        }
+    }
+
+    /** A statistic that was 1, and moves to the minibatch's at once: the update is subtracted. */
+    private static void assertStatistic(INDArray expected, SingleLayer.Result actual, String parameter) {
+        INDArray update = actual.gradient().getGradientFor(parameter).castTo(DataType.DOUBLE);
+        Agreement.assertWithin(parameter, expected, update.rsub(1).reshape(expected.shape()), 2e-6);
     }
 
     private static void assertAgree(

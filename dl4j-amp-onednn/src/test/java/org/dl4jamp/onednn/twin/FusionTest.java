@@ -23,6 +23,8 @@ import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
+import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
+import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -221,6 +223,34 @@ class FusionTest {
             fused.getLayerWiseConfigurations().setTrainingWorkspaceMode(WorkspaceMode.NONE);
             own.fit(some);
             fused.fit(some);
+        }
+        Agreement.assertWithin("parameters", own.params(), fused.params(), 1e-5);
+    }
+
+    /** So many numbers of a channel that their statistics come from slices, and ReLU's mask from the pass behind. */
+    @Test
+    void aReluBehindStatisticsOfLargeImagesTrainsAsInDl4j() {
+        MultiLayerNetwork own = Networks.init(new NeuralNetConfiguration.Builder()
+                .seed(5)
+                .updater(new Sgd(0.1))
+                .list()
+                .layer(convolution(4))
+                .layer(new BatchNormalization())
+                .layer(new ActivationLayer(Activation.RELU))
+                .layer(new GlobalPoolingLayer(PoolingType.AVG))
+                .layer(Networks.softmax(3))
+                .setInputType(InputType.convolutional(143, 145, 2))
+                .build());
+        MultiLayerNetwork fused = own.clone();
+        DataSet images = new DataSet(
+                gaussian(new Random(1), 1, 2, 2, 143, 145), Nd4j.createFromArray(new float[][] {{1, 0, 0}, {0, 0, 1}}));
+        try (MixedPrecision amp = MixedPrecision.enable(fused, FLOAT)) {
+            assertEquals(1, amp.plan().fusions().size());
+            List<String> passes = Passes.of(() -> fused.fit(images));
+            assertEquals(3, count(passes, "statistics"), passes::toString);
+            own.fit(images);
+            own.fit(images);
+            fused.fit(images);
         }
         Agreement.assertWithin("parameters", own.params(), fused.params(), 1e-5);
     }
