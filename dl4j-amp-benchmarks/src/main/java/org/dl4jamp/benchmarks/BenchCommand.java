@@ -52,6 +52,7 @@ public final class BenchCommand implements Callable<Integer> {
             description =
                     "sine-64, sine-128, sine-256 (or sine-N for another grid), resnet50, mlp, lstm, lenet, or all of"
                             + " these; or attention, attention-512, textgen, or sequences for these;"
+                            + " or unet;"
                             + " or iris, mlp-small, lstm-32, lenet-1, the smallest networks, or small for these;"
                             + " or zoo for all networks of DL4J's zoo, or zoo-NAME for one, such as zoo-vgg16.")
     private String caseName;

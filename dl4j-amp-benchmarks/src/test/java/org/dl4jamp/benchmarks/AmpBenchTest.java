@@ -50,7 +50,7 @@ class AmpBenchTest {
             value = {
                 "bench | Missing required parameter: 'CASE'",
                 "bench vgg | there is no case vgg: it has to be one of sine-64, sine-128, sine-256, resnet50, mlp,"
-                        + " lstm, lenet, attention, attention-512, textgen, iris, mlp-small, lstm-32, lenet-1",
+                        + " lstm, lenet, attention, attention-512, textgen, unet, iris, mlp-small, lstm-32, lenet-1",
                 "bench sine-1 | sine-N for another grid, with N from 2 to 9999, or a group: all, sequences, small, zoo",
                 "bench mlp --sides jax | --sides: there is no side jax for training: it has to be one of dl4j-fp32,"
                         + " dl4j-helpers-fp32, amp-auto, amp-fp32",

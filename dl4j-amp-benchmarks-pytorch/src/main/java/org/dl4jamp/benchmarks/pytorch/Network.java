@@ -19,6 +19,7 @@ import org.dl4jamp.benchmarks.blueprint.Window;
 /** A blueprint as PyTorch computes it. */
 final class Network {
     private static final long[] NO_GAPS = {1, 1};
+    private static final long[] NO_PADDING = {0, 0};
 
     /** Makes an operation's output from its inputs. */
     @FunctionalInterface
@@ -117,6 +118,12 @@ final class Network {
         if (operation instanceof Operation.Add) {
             return inputs -> inputs.get(0).add(inputs.get(1));
         }
+        if (operation instanceof Operation.Merge) {
+            return inputs -> torch.cat(new TensorVector(inputs.toArray(Tensor[]::new)), 1);
+        }
+        if (operation instanceof Operation.Upsampling upsampling) {
+            return inputs -> upsampling(inputs.get(0), upsampling.rows(), upsampling.columns());
+        }
         throw new IllegalArgumentException("PyTorch's side has no operation " + operation);
     }
 
@@ -124,7 +131,11 @@ final class Network {
         Tensor weights = parameter(convolution, Parameter.WEIGHTS);
         TensorOptional bias = new TensorOptional(parameter(convolution, Parameter.BIAS));
         Window window = convolution.window();
-        return inputs -> torch.conv2d(inputs.get(0), weights, bias, stride(window), padding(window), NO_GAPS, 1);
+        if (window.padding().bothSidesAlike()) {
+            return inputs -> torch.conv2d(inputs.get(0), weights, bias, stride(window), padding(window), NO_GAPS, 1);
+        }
+        return inputs -> torch.conv2d(
+                padded(inputs.get(0), window.padding()), weights, bias, stride(window), NO_PADDING, NO_GAPS, 1);
     }
 
     private Function batchNormalization(Operation.BatchNormalization normalization) {
@@ -210,6 +221,15 @@ final class Network {
         return Tensors.copy(model.tensors().get(operation, parameter)).to(type);
     }
 
+    /** Returns images with zeros around them, as PyTorch's convolutions make them where the sides differ. */
+    private static Tensor padded(Tensor images, Window.Padding padding) {
+        return torch.constant_pad_nd(images, padding.left(), padding.right(), padding.top(), padding.bottom());
+    }
+
+    private static Tensor upsampling(Tensor images, int rows, int columns) {
+        return torch.upsample_nearest2d(images, images.size(2) * rows, images.size(3) * columns);
+    }
+
     private static long[] size(Window window) {
         return new long[] {window.height(), window.width()};
     }
@@ -219,6 +239,9 @@ final class Network {
     }
 
     private static long[] padding(Window window) {
-        return new long[] {window.padY(), window.padX()};
+        if (!window.padding().bothSidesAlike()) {
+            throw new IllegalArgumentException("PyTorch's poolings pad both sides alike: " + window);
+        }
+        return window.padding().before();
     }
 }

@@ -17,7 +17,7 @@ import org.dl4jamp.benchmarks.side.Task;
 
 /**
  * A network of PyTorch's after {@code eval()}, in inference mode, under autocast if it's one of those sides. Classes
- * come out as probabilities.
+ * and labels of pixels come out as probabilities.
  */
 public final class PyTorchInference implements Inference {
     /** The data types of weights and computation. */
@@ -39,13 +39,13 @@ public final class PyTorchInference implements Inference {
     private final Tensor features;
     private final Numbers numbers;
     private final Task task;
-    private final boolean classes;
+    private final Loss.Kind loss;
 
     /** @param task sequences at once, or one time step at a time */
     public PyTorchInference(Model model, Numbers numbers, Task task) {
         this.numbers = numbers;
         this.task = task;
-        classes = model.blueprint().loss().kind() == Loss.Kind.CROSS_ENTROPY;
+        loss = model.blueprint().loss().kind();
         try (InferenceMode guard = new InferenceMode()) {
             network = Network.inferring(model, type());
             features = Tensors.copy(model.tensors().get(Blueprint.FEATURES));
@@ -92,7 +92,11 @@ public final class PyTorchInference implements Inference {
 
     private Tensor output(UnaryOperator<Tensor> pass, Tensor input) {
         Tensor output = pass.apply(numbers == Numbers.BFLOAT16_WEIGHTS ? input.to(type()) : input);
-        return classes ? torch.softmax(output, -1) : output;
+        return switch (loss) {
+            case SQUARED_ERROR -> output;
+            case CROSS_ENTROPY -> torch.softmax(output, -1);
+            case BINARY_CROSS_ENTROPY -> torch.sigmoid(output);
+        };
     }
 
     @Override

@@ -58,6 +58,10 @@ public final class PyTorchTraining implements Training {
         if (loss.kind() == Loss.Kind.SQUARED_ERROR) {
             return torch.mse_loss(output, labels, SUM);
         }
+        if (loss.kind() == Loss.Kind.BINARY_CROSS_ENTROPY) {
+            return torch.binary_cross_entropy_with_logits(
+                    output, labels, new TensorOptional(), new TensorOptional(), SUM);
+        }
         Tensor rows = output.dim() == 3 ? output.flatten(0, 1) : output;
         return torch.cross_entropy_loss(rows, labels, new TensorOptional(), SUM, NO_IGNORED_CLASS, 0);
     }

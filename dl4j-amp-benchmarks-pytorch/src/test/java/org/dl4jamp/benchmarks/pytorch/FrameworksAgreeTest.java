@@ -20,6 +20,7 @@ import org.dl4jamp.benchmarks.cases.MlpCase;
 import org.dl4jamp.benchmarks.cases.Resnet50Case;
 import org.dl4jamp.benchmarks.cases.SineCase;
 import org.dl4jamp.benchmarks.cases.TextGenerationCase;
+import org.dl4jamp.benchmarks.cases.UnetCase;
 import org.dl4jamp.benchmarks.dl4j.BlueprintBuilder;
 import org.dl4jamp.benchmarks.dl4j.Dl4jTraining;
 import org.dl4jamp.benchmarks.side.Schedule;
@@ -47,7 +48,8 @@ class FrameworksAgreeTest {
                         new LenetCase("lenet", 3, 1e-3, schedule),
                         new Resnet50Case(160, 2, 10),
                         new AttentionCase("attention", 2, 3, 12, 20, 7, 4, schedule),
-                        new TextGenerationCase(6, 4, 5, schedule)),
+                        new TextGenerationCase(6, 4, 5, schedule),
+                        new UnetCase(16, 2, 8)),
                 BenchmarkCases.ofTraining("small").stream());
     }
 

@@ -24,9 +24,9 @@ public record Blueprint(String name, List<Operation> operations, Loss loss, Upda
     public static final String LABELS = "labels";
 
     /**
-     * Stock DL4J's output in inference, in {@link Tensors}: heights {@code [minibatch, channels, height, width]}, or
-     * probabilities of classes {@code [minibatch, classes]} or {@code [minibatch, time, classes]}. Only for cases with
-     * inference.
+     * Stock DL4J's output in inference, in {@link Tensors}: heights or probabilities of pixels {@code [minibatch,
+     * channels, height, width]}, or probabilities of classes {@code [minibatch, classes]} or {@code [minibatch, time,
+     * classes]}. Only for cases with inference.
      */
     public static final String OUTPUT = "output";
 

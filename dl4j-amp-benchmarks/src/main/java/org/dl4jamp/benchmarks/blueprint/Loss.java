@@ -12,6 +12,8 @@ public record Loss(Kind kind, long terms, long minibatch) {
     public enum Kind {
         /** The square of the difference between an output and its label. */
         SQUARED_ERROR,
+        /** The negative logarithm of the sigmoid's probability of a label, which is 0 or 1. */
+        BINARY_CROSS_ENTROPY,
         /** The negative logarithm of the softmax of a row's right class. */
         CROSS_ENTROPY
     }

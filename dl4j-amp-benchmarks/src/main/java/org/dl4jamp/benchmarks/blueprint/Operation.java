@@ -16,6 +16,8 @@ import java.util.List;
     @JsonSubTypes.Type(value = Operation.Lstm.class, name = "lstm"),
     @JsonSubTypes.Type(value = Operation.Attention.class, name = "attention"),
     @JsonSubTypes.Type(value = Operation.Add.class, name = "add"),
+    @JsonSubTypes.Type(value = Operation.Merge.class, name = "merge"),
+    @JsonSubTypes.Type(value = Operation.Upsampling.class, name = "upsampling"),
 })
 public sealed interface Operation {
     /** Returns its name, and that of its output. */
@@ -72,4 +74,15 @@ public sealed interface Operation {
 
     /** The sum of two inputs of the same shape. */
     record Add(String name, List<String> inputs) implements Operation {}
+
+    /** The channels of two or more images, one input after the other. */
+    record Merge(String name, List<String> inputs) implements Operation {}
+
+    /**
+     * Images with each pixel repeated.
+     *
+     * @param rows how often along the height
+     * @param columns how often along the width
+     */
+    record Upsampling(String name, List<String> inputs, int rows, int columns) implements Operation {}
 }

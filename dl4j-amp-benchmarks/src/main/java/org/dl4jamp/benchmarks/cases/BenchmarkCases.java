@@ -27,6 +27,9 @@ public final class BenchmarkCases {
             new AttentionCase("attention-512", 2, 8, 512, 2048, 512, 8, Schedule.ofSteps(2, 3)),
             new TextGenerationCase(50, 64, 77, Schedule.ofSteps(3, 4)));
 
+    /** A network whose output has as many pixels as its input. */
+    private static final BenchmarkCase UNET = new UnetCase(128, 4, 32);
+
     /** The case for inference only. */
     private static final BenchmarkCase LSTM_STEP = new TimeStepsCase("lstm-step", LSTM);
 
@@ -58,8 +61,8 @@ public final class BenchmarkCases {
     private BenchmarkCases() {}
 
     /**
-     * Returns the names of all cases: those of the groups {@code all}, {@code sequences}, {@code small} and
-     * {@code zoo}, then what is for inference only.
+     * Returns the names of all cases: those of the groups {@code all} and {@code sequences}, {@code unet}, those of the
+     * groups {@code small} and {@code zoo}, then what is for inference only.
      */
     public static List<String> names() {
         return cases().map(BenchmarkCase::name).toList();
@@ -123,6 +126,7 @@ public final class BenchmarkCases {
     }
 
     private static Stream<BenchmarkCase> cases() {
-        return Stream.of(LARGE, SEQUENCES, SMALL, ZOO, List.of(LSTM_STEP)).flatMap(List::stream);
+        return Stream.of(LARGE, SEQUENCES, List.of(UNET), SMALL, ZOO, List.of(LSTM_STEP))
+                .flatMap(List::stream);
     }
 }

@@ -13,6 +13,7 @@ import org.deeplearning4j.nn.conf.layers.CnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.Convolution1DLayer;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
+import org.deeplearning4j.nn.conf.layers.DropoutLayer;
 import org.deeplearning4j.nn.conf.layers.GravesLSTM;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
@@ -20,6 +21,7 @@ import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.SelfAttentionLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
+import org.deeplearning4j.nn.conf.layers.Upsampling2D;
 import org.deeplearning4j.nn.conf.layers.ZeroPaddingLayer;
 import org.deeplearning4j.nn.conf.preprocessor.CnnToFeedForwardPreProcessor;
 import org.deeplearning4j.nn.conf.preprocessor.FeedForwardToCnnPreProcessor;
@@ -41,9 +43,7 @@ import org.nd4j.linalg.activations.impl.ActivationReLU;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
-import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.learning.config.IUpdater;
-import org.nd4j.linalg.learning.config.Nesterovs;
 
 /**
  * Makes a blueprint and its numbers from a DL4J network, so that each network is written once. Refuses layers that
@@ -74,7 +74,8 @@ public final class BlueprintBuilder {
         Node.of(network).forEach(builder::add);
         builder.tensors.put(Blueprint.FEATURES, builder.features);
         builder.tensors.put(Blueprint.LABELS, builder.labels());
-        return new Model(new Blueprint(name, builder.operations, builder.loss, of(builder.updater)), builder.tensors);
+        return new Model(
+                new Blueprint(name, builder.operations, builder.loss, Updaters.of(builder.updater)), builder.tensors);
     }
 
     /**
@@ -103,8 +104,7 @@ public final class BlueprintBuilder {
     @SuppressWarnings("deprecation") // GravesLSTM
     private void add(Node node) {
         if (node.layer().isEmpty()) {
-            List<String> inputs = node.inputs().stream().map(outputs::get).toList();
-            append(node.name(), new Operation.Add(node.name(), inputs));
+            append(node.name(), combination(node));
             return;
         }
         preProcess(node);
@@ -149,6 +149,11 @@ public final class BlueprintBuilder {
                 && pooling.getPoolingType() == org.deeplearning4j.nn.conf.layers.PoolingType.MAX) {
             Window window = Windows.of(node.name(), pooling);
             append(node, (name, inputs) -> new Operation.MaxPooling(name, inputs, window));
+        } else if (layer instanceof Upsampling2D upsampling) {
+            int[] factors = upsampling.getSize();
+            append(node, (name, inputs) -> new Operation.Upsampling(name, inputs, factors[0], factors[1]));
+        } else if (layer instanceof DropoutLayer dropout && dropout.getIDropout() == null) {
+            outputs.put(node.name(), outputs.get(node.inputs().get(0)));
         } else if (layer instanceof DenseLayer dense) {
             dense(node, parameter(node, "W").transpose());
             activation(node, dense.getActivationFn());
@@ -162,15 +167,25 @@ public final class BlueprintBuilder {
             attention(node, attention);
         } else if (layer instanceof OutputLayer || layer instanceof RnnOutputLayer) {
             dense(node, parameter(node, "W").transpose());
-            INDArray labels = batch.getLabels();
-            loss = new Loss(Loss.Kind.CROSS_ENTROPY, labels.length() / labels.size(1), labels.size(0));
-        } else if (layer instanceof CnnLossLayer) {
-            INDArray labels = batch.getLabels();
-            loss = new Loss(Loss.Kind.SQUARED_ERROR, labels.length(), labels.size(0));
+            loss = Losses.ofClasses(batch.getLabels());
+        } else if (layer instanceof CnnLossLayer pixels) {
+            loss = Losses.ofPixels(node.name(), pixels, batch.getLabels());
         } else {
             throw new IllegalArgumentException(
                     "a blueprint can't have layer " + node.name() + ", a " + layer.getClass());
         }
+    }
+
+    private Operation combination(Node node) {
+        List<String> inputs = node.inputs().stream().map(outputs::get).toList();
+        if (!node.merges()) {
+            return new Operation.Add(node.name(), inputs);
+        }
+        if (features.shape().length != 4) {
+            throw new IllegalArgumentException("a blueprint merges images only, and vertex " + node.name()
+                    + " is in a network of features with " + features.shape().length + " axes");
+        }
+        return new Operation.Merge(node.name(), inputs);
     }
 
     private void preProcess(Node node) {
@@ -276,15 +291,5 @@ public final class BlueprintBuilder {
 
     private static Tensor tensor(INDArray array) {
         return new Tensor(array.shape(), array.dup('c').data().asFloat());
-    }
-
-    private static Updater of(IUpdater updater) {
-        if (updater instanceof Adam adam) {
-            return new Updater.Adam(adam.getLearningRate(), adam.getBeta1(), adam.getBeta2(), adam.getEpsilon());
-        }
-        if (updater instanceof Nesterovs nesterovs) {
-            return new Updater.Nesterov(nesterovs.getLearningRate(), nesterovs.getMomentum());
-        }
-        throw new IllegalArgumentException("a blueprint can't have the updater " + updater);
     }
 }

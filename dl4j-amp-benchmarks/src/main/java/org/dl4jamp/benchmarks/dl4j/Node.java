@@ -9,18 +9,25 @@ import org.deeplearning4j.nn.conf.InputPreProcessor;
 import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.graph.vertex.GraphVertex;
 import org.deeplearning4j.nn.graph.vertex.impl.ElementWiseVertex;
+import org.deeplearning4j.nn.graph.vertex.impl.MergeVertex;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.benchmarks.blueprint.Blueprint;
 
 /**
- * A layer of either kind of network, or a sum in a graph.
+ * A layer of either kind of network, or a sum or merge in a graph.
  *
  * @param name unique
  * @param inputs names of nodes, or {@link Blueprint#INPUT}
- * @param layer empty for a sum
+ * @param layer empty for a sum or merge
  * @param preProcessor what reshapes the layer's input, if anything does
+ * @param merges whether it merges its inputs
  */
-record Node(String name, List<String> inputs, Optional<Layer> layer, Optional<InputPreProcessor> preProcessor) {
+record Node(
+        String name,
+        List<String> inputs,
+        Optional<Layer> layer,
+        Optional<InputPreProcessor> preProcessor,
+        boolean merges) {
     /** Returns all of a network, each after its inputs. */
     static List<Node> of(NeuralNetwork network) {
         return network instanceof ComputationGraph graph ? ofGraph(graph) : ofStack((MultiLayerNetwork) network);
@@ -36,7 +43,8 @@ record Node(String name, List<String> inputs, Optional<Layer> layer, Optional<In
                     name,
                     List.of(last),
                     Optional.of(layer),
-                    Optional.ofNullable(network.getLayerWiseConfigurations().getInputPreProcess(i))));
+                    Optional.ofNullable(network.getLayerWiseConfigurations().getInputPreProcess(i)),
+                    false));
             last = name;
         }
         return nodes;
@@ -51,7 +59,8 @@ record Node(String name, List<String> inputs, Optional<Layer> layer, Optional<In
                 continue;
             }
             String name = vertex.getVertexName();
-            if (!vertex.hasLayer() && !(vertex instanceof ElementWiseVertex)) {
+            boolean merges = vertex instanceof MergeVertex;
+            if (!vertex.hasLayer() && !merges && !(vertex instanceof ElementWiseVertex)) {
                 throw new IllegalArgumentException(
                         "a blueprint can't have vertex " + name + ", a " + vertex.getClass());
             }
@@ -64,7 +73,8 @@ record Node(String name, List<String> inputs, Optional<Layer> layer, Optional<In
                     Optional.ofNullable(vertex.getLayer()),
                     vertex instanceof org.deeplearning4j.nn.graph.vertex.impl.LayerVertex place
                             ? Optional.ofNullable(place.getLayerPreProcessor())
-                            : Optional.empty()));
+                            : Optional.empty(),
+                    merges));
         }
         return nodes;
     }

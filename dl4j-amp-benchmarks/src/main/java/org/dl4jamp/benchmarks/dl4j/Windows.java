@@ -6,7 +6,7 @@ import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
 import org.deeplearning4j.nn.conf.layers.SubsamplingLayer;
 import org.dl4jamp.benchmarks.blueprint.Window;
 
-/** The windows of DL4J's convolutions and poolings, which blueprints pad alike on both sides. */
+/** The windows of DL4J's convolutions and poolings. */
 final class Windows {
     private Windows() {}
 
@@ -26,16 +26,22 @@ final class Windows {
     }
 
     private static Window window(String name, int[] kernel, int[] stride, int[] padding, ConvolutionMode mode) {
-        if (mode == ConvolutionMode.Same) {
-            boolean centred = kernel[0] % 2 == 1 && kernel[1] % 2 == 1 && stride[0] == 1 && stride[1] == 1;
-            boolean gapless = kernel[0] == stride[0] && kernel[1] == stride[1];
-            if (!centred && !gapless) {
-                throw new IllegalArgumentException(
-                        "a blueprint pads both sides alike, and the mode Same of layer " + name + " may not");
-            }
-            int[] around = centred ? new int[] {kernel[0] / 2, kernel[1] / 2} : new int[] {0, 0};
-            return new Window(kernel[0], kernel[1], stride[0], stride[1], around[0], around[1]);
+        Window.Padding around =
+                mode == ConvolutionMode.Same ? same(name, kernel, stride) : Window.Padding.even(padding[0], padding[1]);
+        return new Window(kernel[0], kernel[1], stride[0], stride[1], around);
+    }
+
+    /** Returns the padding of the mode Same, of which the larger part is below and on the right. */
+    private static Window.Padding same(String name, int[] kernel, int[] stride) {
+        if (stride[0] == 1 && stride[1] == 1) {
+            int y = kernel[0] - 1;
+            int x = kernel[1] - 1;
+            return new Window.Padding(y / 2, x / 2, y - y / 2, x - x / 2);
         }
-        return new Window(kernel[0], kernel[1], stride[0], stride[1], padding[0], padding[1]);
+        if (kernel[0] != stride[0] || kernel[1] != stride[1]) {
+            throw new IllegalArgumentException("a blueprint's padding is the same for images of all sizes, and that of"
+                    + " the mode Same of layer " + name + " isn't, with strides");
+        }
+        return Window.Padding.NONE;
     }
 }

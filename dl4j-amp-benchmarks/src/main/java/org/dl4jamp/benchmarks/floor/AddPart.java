@@ -3,6 +3,10 @@ package org.dl4jamp.benchmarks.floor;
 import org.bytedeco.dnnl.binary;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
+import org.dl4jamp.benchmarks.tape.Flow;
+import org.dl4jamp.benchmarks.tape.Part;
+import org.dl4jamp.benchmarks.tape.ReluFusion;
+import org.dl4jamp.benchmarks.tape.Tape;
 
 /** The sum of two inputs, with ReLU if that follows. Its gradient goes to both as it is. */
 final class AddPart implements Part {

@@ -8,6 +8,10 @@ import org.bytedeco.dnnl.primitive_attr;
 import org.bytedeco.dnnl.softmax_backward;
 import org.bytedeco.dnnl.softmax_forward;
 import org.bytedeco.javacpp.BytePointer;
+import org.dl4jamp.benchmarks.tape.Flow;
+import org.dl4jamp.benchmarks.tape.Memories;
+import org.dl4jamp.benchmarks.tape.Part;
+import org.dl4jamp.benchmarks.tape.Tape;
 
 /**
  * Attention without weights of its own: a product of queries and keys, softmax, a product with the values. Rows of the

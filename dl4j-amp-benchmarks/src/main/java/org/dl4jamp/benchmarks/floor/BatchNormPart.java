@@ -5,6 +5,9 @@ import org.bytedeco.dnnl.batch_normalization_forward;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
+import org.dl4jamp.benchmarks.tape.Flow;
+import org.dl4jamp.benchmarks.tape.Part;
+import org.dl4jamp.benchmarks.tape.Tape;
 
 /** Batch normalization, with ReLU if that follows: one primitive in both directions. */
 final class BatchNormPart implements Part {

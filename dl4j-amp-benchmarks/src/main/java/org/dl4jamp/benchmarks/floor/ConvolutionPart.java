@@ -9,6 +9,9 @@ import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.primitive_desc;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 import org.dl4jamp.benchmarks.blueprint.Window;
+import org.dl4jamp.benchmarks.tape.Flow;
+import org.dl4jamp.benchmarks.tape.ReluFusion;
+import org.dl4jamp.benchmarks.tape.Tape;
 
 /** A convolution with its bias, and with ReLU if that follows. */
 final class ConvolutionPart extends ProductPart {
@@ -20,7 +23,7 @@ final class ConvolutionPart extends ProductPart {
     private final memory.desc anyWeights;
     private final memory.desc biases;
     private final long[] strides;
-    private final long[] padding;
+    private final Window.Padding padding;
     private final convolution_forward.primitive_desc forward;
 
     ConvolutionPart(Tape tape, Flow input, Window window, Tensor weights, Tensor bias, boolean relu) {
@@ -38,7 +41,7 @@ final class ConvolutionPart extends ProductPart {
         anyWeights = tape.activations(memory.format_tag.any, weights.shape());
         biases = biases(tape, Optional.of(bias));
         strides = new long[] {window.strideY(), window.strideX()};
-        padding = new long[] {window.padY(), window.padX()};
+        padding = window.padding();
         forward = new convolution_forward.primitive_desc(
                 tape.cpu(),
                 dnnl.prop_kind.forward_training,
@@ -48,8 +51,8 @@ final class ConvolutionPart extends ProductPart {
                 biases,
                 output().description(),
                 strides,
-                padding,
-                padding,
+                padding.before(),
+                padding.after(),
                 ReluFusion.attributes(relu),
                 false);
         forward(forward);
@@ -75,8 +78,8 @@ final class ConvolutionPart extends ProductPart {
                 anyWeights,
                 output().gradientDescription(),
                 strides,
-                padding,
-                padding,
+                padding.before(),
+                padding.after(),
                 forward);
     }
 
@@ -90,8 +93,8 @@ final class ConvolutionPart extends ProductPart {
                 biases,
                 output().gradientDescription(),
                 strides,
-                padding,
-                padding,
+                padding.before(),
+                padding.after(),
                 forward);
     }
 }

@@ -8,6 +8,9 @@ import org.bytedeco.dnnl.inner_product_forward;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.primitive_desc;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
+import org.dl4jamp.benchmarks.tape.Flow;
+import org.dl4jamp.benchmarks.tape.ReluFusion;
+import org.dl4jamp.benchmarks.tape.Tape;
 
 /**
  * A product with weights, on rows, on images in their order, or on each step of a sequence; with ReLU if that follows.

@@ -12,6 +12,9 @@ import org.dl4jamp.benchmarks.blueprint.Tensor;
 import org.dl4jamp.benchmarks.blueprint.Tensors;
 import org.dl4jamp.benchmarks.side.Inference;
 import org.dl4jamp.benchmarks.side.Task;
+import org.dl4jamp.benchmarks.tape.Flow;
+import org.dl4jamp.benchmarks.tape.Memories;
+import org.dl4jamp.benchmarks.tape.Tape;
 
 /**
  * The primitives of a pass in inference mode, on channels-last plain memory. Batch normalization is folded into the
@@ -22,7 +25,7 @@ import org.dl4jamp.benchmarks.side.Task;
 public final class FloorInference implements Inference {
     private final Tape tape;
     private final Sequences sequences;
-    private final boolean classes;
+    private final Loss.Kind loss;
     private final int minibatch;
     private final List<Flow> outputs = new ArrayList<>();
 
@@ -35,7 +38,7 @@ public final class FloorInference implements Inference {
         Blueprint blueprint = model.blueprint();
         Tensors tensors = model.tensors();
         sequences = new Sequences(blueprint);
-        classes = blueprint.loss().kind() == Loss.Kind.CROSS_ENTROPY;
+        loss = blueprint.loss().kind();
         Memories memories = new Memories(tape);
         List<Stage> stages = Stage.of(blueprint);
         minibatch = (int) tensors.get(Blueprint.FEATURES).size(0);
@@ -52,7 +55,7 @@ public final class FloorInference implements Inference {
 
     private void add(InferencePass pass, Flow features) {
         Flow last = pass.add(features);
-        outputs.add(classes ? InferencePass.softmax(tape, last) : last);
+        outputs.add(InferencePass.probabilities(tape, loss, last));
     }
 
     private static Tensor timeStep(Tensor sequences, int step) {

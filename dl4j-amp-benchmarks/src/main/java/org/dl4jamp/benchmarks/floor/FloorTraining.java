@@ -15,6 +15,9 @@ import org.dl4jamp.benchmarks.blueprint.Operation;
 import org.dl4jamp.benchmarks.blueprint.Parameter;
 import org.dl4jamp.benchmarks.blueprint.Tensors;
 import org.dl4jamp.benchmarks.side.Training;
+import org.dl4jamp.benchmarks.tape.Flow;
+import org.dl4jamp.benchmarks.tape.Part;
+import org.dl4jamp.benchmarks.tape.Tape;
 
 /**
  * The primitives of a training step, on channels-last plain memory. ReLU is fused into the operation before it, and
@@ -109,6 +112,13 @@ public final class FloorTraining implements Training {
         }
         if (operation instanceof Operation.Add) {
             return new AddPart(tape, input, flows.get(operation.inputs().get(1)), relu);
+        }
+        if (operation instanceof Operation.Merge) {
+            return new MergePart(
+                    tape, operation.inputs().stream().map(flows::get).toList());
+        }
+        if (operation instanceof Operation.Upsampling upsampling) {
+            return new UpsamplingPart(tape, input, upsampling);
         }
         throw new IllegalArgumentException("the floor has no primitives for " + operation);
     }

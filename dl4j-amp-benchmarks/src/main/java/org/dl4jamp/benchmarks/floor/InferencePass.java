@@ -14,9 +14,14 @@ import org.bytedeco.dnnl.primitive;
 import org.bytedeco.dnnl.primitive_desc;
 import org.bytedeco.dnnl.softmax_forward;
 import org.dl4jamp.benchmarks.blueprint.Blueprint;
+import org.dl4jamp.benchmarks.blueprint.Loss;
 import org.dl4jamp.benchmarks.blueprint.Operation;
 import org.dl4jamp.benchmarks.blueprint.Tensors;
 import org.dl4jamp.benchmarks.blueprint.Window;
+import org.dl4jamp.benchmarks.tape.Flow;
+import org.dl4jamp.benchmarks.tape.Memories;
+import org.dl4jamp.benchmarks.tape.ReluFusion;
+import org.dl4jamp.benchmarks.tape.Tape;
 
 /** Puts the primitives of one pass, or of one time step, on the tape. */
 final class InferencePass {
@@ -90,6 +95,14 @@ final class InferencePass {
         if (stage.head() instanceof Operation.Add add) {
             return sum(input, flows.get(add.inputs().get(1)), stage.relu());
         }
+        if (stage.head() instanceof Operation.Merge) {
+            return merged(stage.inputs().stream().map(flows::get).toList());
+        }
+        if (stage.head() instanceof Operation.Upsampling upsampling) {
+            Flow output = images(UpsamplingPart.outputShape(input, upsampling));
+            UpsamplingPart.forward(tape, input, output, dnnl.dnnl_forward_inference);
+            return output;
+        }
         throw new IllegalArgumentException("the floor has no primitives for " + stage.head());
     }
 
@@ -97,7 +110,6 @@ final class InferencePass {
         Stage.Product product = stage.product(tensors);
         long[] shape = ConvolutionPart.outputShape(input, window, product.weights());
         Flow output = output(stage, tape.activations(memory.format_tag.acdb, shape), shape);
-        long[] padding = {window.padY(), window.padX()};
         convolution_forward.primitive_desc description = new convolution_forward.primitive_desc(
                 tape.cpu(),
                 INFERENCE,
@@ -107,8 +119,8 @@ final class InferencePass {
                 biases(product),
                 output.description(),
                 new long[] {window.strideY(), window.strideX()},
-                padding,
-                padding,
+                window.padding().before(),
+                window.padding().after(),
                 ReluFusion.attributes(stage.summand().isPresent(), stage.relu()),
                 false);
         add(
@@ -170,26 +182,34 @@ final class InferencePass {
     }
 
     private Flow maxPooling(Flow input, Window window) {
-        long[] shape = MaxPoolingPart.outputShape(input, window);
-        memory.desc description = tape.activations(memory.format_tag.acdb, shape);
-        Flow output = Flow.withoutGradient(tape, memories.take(description), description, shape);
-        long[] padding = {window.padY(), window.padX()};
+        Flow output = images(MaxPoolingPart.outputShape(input, window));
         pooling_forward.primitive_desc pooling = new pooling_forward.primitive_desc(
                 tape.cpu(),
                 INFERENCE,
                 dnnl.algorithm.pooling_max,
                 input.description(),
-                description,
+                output.description(),
                 new long[] {window.strideY(), window.strideX()},
                 new long[] {window.height(), window.width()},
                 NO_GAPS,
-                padding,
-                padding);
+                window.padding().before(),
+                window.padding().after());
         tape.add(
                 new pooling_forward(pooling),
                 new Tape.Argument(dnnl.DNNL_ARG_SRC, input.value()),
                 new Tape.Argument(dnnl.DNNL_ARG_DST, output.value()));
         return output;
+    }
+
+    private Flow merged(List<Flow> inputs) {
+        Flow output = images(MergePart.outputShape(inputs));
+        MergePart.forward(tape, inputs, output);
+        return output;
+    }
+
+    private Flow images(long... shape) {
+        memory.desc description = tape.activations(memory.format_tag.acdb, shape);
+        return Flow.withoutGradient(tape, memories.take(description), description, shape);
     }
 
     private Flow sum(Flow first, Flow second, boolean relu) {
@@ -211,8 +231,21 @@ final class InferencePass {
         return output;
     }
 
+    /** Returns the probabilities that a network's outputs stand for, or the outputs if these are no such. */
+    static Flow probabilities(Tape tape, Loss.Kind kind, Flow outputs) {
+        return switch (kind) {
+            case SQUARED_ERROR -> outputs;
+            case CROSS_ENTROPY -> softmax(tape, outputs);
+            case BINARY_CROSS_ENTROPY -> {
+                memory.desc numbers = outputs.description();
+                memory probabilities = LossPart.sigmoid(tape, INFERENCE, outputs);
+                yield Flow.withoutGradient(tape, probabilities, numbers, outputs.shape());
+            }
+        };
+    }
+
     /** Returns FP32 probabilities of the classes that rows of outputs stand for. */
-    static Flow softmax(Tape tape, Flow rows) {
+    private static Flow softmax(Tape tape, Flow rows) {
         memory.desc probabilities = tape.floats(memory.format_tag.ab, rows.shape());
         softmax_forward.primitive_desc description = new softmax_forward.primitive_desc(
                 tape.cpu(), INFERENCE, dnnl.algorithm.softmax_accurate, rows.description(), probabilities, 1);

@@ -1,15 +1,18 @@
 package org.dl4jamp.benchmarks.floor;
 
 import org.bytedeco.dnnl.binary;
+import org.bytedeco.dnnl.eltwise_forward;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.softmax_forward;
 import org.dl4jamp.benchmarks.blueprint.Loss;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
+import org.dl4jamp.benchmarks.tape.Flow;
+import org.dl4jamp.benchmarks.tape.Tape;
 
 /**
- * The loss's gradient: softmax where there are classes, then the difference from the labels. Up to a constant factor,
- * which costs nothing.
+ * The loss's gradient: softmax or sigmoid where outputs are probabilities, then the difference from the labels. Up to a
+ * constant factor, which costs nothing.
  */
 final class LossPart {
     private final Tape tape;
@@ -24,7 +27,12 @@ final class LossPart {
         this.kind = kind;
         this.labels = labels;
         memory.desc numbers = output.description();
-        memory predicted = kind == Loss.Kind.CROSS_ENTROPY ? softmax() : output.value();
+        memory predicted =
+                switch (kind) {
+                    case SQUARED_ERROR -> output.value();
+                    case CROSS_ENTROPY -> softmax();
+                    case BINARY_CROSS_ENTROPY -> sigmoid(tape, dnnl.prop_kind.forward_training, output);
+                };
         binary.primitive_desc difference = new binary.primitive_desc(
                 tape.cpu(), dnnl.algorithm.binary_sub, numbers, numbers, output.gradientDescription());
         tape.add(
@@ -51,6 +59,19 @@ final class LossPart {
         return probabilities;
     }
 
+    /** Puts the sigmoid of an output on the tape, and returns where it is. */
+    static memory sigmoid(Tape tape, dnnl.prop_kind kind, Flow output) {
+        memory.desc numbers = output.description();
+        eltwise_forward.primitive_desc description =
+                new eltwise_forward.primitive_desc(tape.cpu(), kind, dnnl.algorithm.eltwise_logistic, numbers, numbers);
+        memory probabilities = tape.memory(numbers);
+        tape.add(
+                new eltwise_forward(description),
+                new Tape.Argument(dnnl.DNNL_ARG_SRC, output.value()),
+                new Tape.Argument(dnnl.DNNL_ARG_DST, probabilities));
+        return probabilities;
+    }
+
     private memory targets() {
         memory.desc plain = tape.floats(plainTag(), output.shape());
         float[] numbers = labels;
@@ -68,9 +89,11 @@ final class LossPart {
     double value() {
         float[] numbers = tape.read(output.value(), plainTag(), output.shape());
         double sum = 0;
-        if (kind == Loss.Kind.SQUARED_ERROR) {
+        if (kind != Loss.Kind.CROSS_ENTROPY) {
             for (int i = 0; i < numbers.length; i++) {
-                sum += Math.pow((double) numbers[i] - labels[i], 2);
+                sum += kind == Loss.Kind.SQUARED_ERROR
+                        ? Math.pow((double) numbers[i] - labels[i], 2)
+                        : binaryCrossEntropy(numbers[i], labels[i]);
             }
             return sum / numbers.length;
         }
@@ -79,6 +102,10 @@ final class LossPart {
             sum += crossEntropy(numbers, row * classes, classes, (int) labels[row]);
         }
         return sum / labels.length;
+    }
+
+    private static double binaryCrossEntropy(double number, double label) {
+        return Math.max(number, 0) + Math.log1p(Math.exp(-Math.abs(number))) - label * number;
     }
 
     private static double crossEntropy(float[] numbers, int from, int classes, int right) {

@@ -9,6 +9,9 @@ import org.dl4jamp.benchmarks.blueprint.Operation;
 import org.dl4jamp.benchmarks.blueprint.Parameter;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 import org.dl4jamp.benchmarks.blueprint.Tensors;
+import org.dl4jamp.benchmarks.tape.Flow;
+import org.dl4jamp.benchmarks.tape.Memories;
+import org.dl4jamp.benchmarks.tape.Tape;
 
 /**
  * One LSTM layer, forward only: over whole sequences from a state of zeros, or one time step, [1, minibatch, features],

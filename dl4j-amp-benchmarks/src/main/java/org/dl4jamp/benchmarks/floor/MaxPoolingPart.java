@@ -5,6 +5,9 @@ import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.pooling_backward;
 import org.bytedeco.dnnl.pooling_forward;
 import org.dl4jamp.benchmarks.blueprint.Window;
+import org.dl4jamp.benchmarks.tape.Flow;
+import org.dl4jamp.benchmarks.tape.Part;
+import org.dl4jamp.benchmarks.tape.Tape;
 
 /** Maximum pooling. */
 final class MaxPoolingPart implements Part {
@@ -15,7 +18,7 @@ final class MaxPoolingPart implements Part {
     private final Flow output;
     private final long[] kernel;
     private final long[] strides;
-    private final long[] padding;
+    private final Window.Padding padding;
     private final memory places;
     private final pooling_forward.primitive_desc forward;
 
@@ -24,7 +27,7 @@ final class MaxPoolingPart implements Part {
         this.input = input;
         kernel = new long[] {window.height(), window.width()};
         strides = new long[] {window.strideY(), window.strideX()};
-        padding = new long[] {window.padY(), window.padX()};
+        padding = window.padding();
         long[] shape = outputShape(input, window);
         output = Flow.output(tape, tape.activations(memory.format_tag.acdb, shape), shape);
         forward = new pooling_forward.primitive_desc(
@@ -36,8 +39,8 @@ final class MaxPoolingPart implements Part {
                 strides,
                 kernel,
                 NO_GAPS,
-                padding,
-                padding);
+                padding.before(),
+                padding.after());
         places = tape.memory(forward.workspace_desc());
         tape.add(
                 new pooling_forward(forward),
@@ -67,8 +70,8 @@ final class MaxPoolingPart implements Part {
                 strides,
                 kernel,
                 NO_GAPS,
-                padding,
-                padding,
+                padding.before(),
+                padding.after(),
                 forward);
         tape.add(
                 new pooling_backward(backward),

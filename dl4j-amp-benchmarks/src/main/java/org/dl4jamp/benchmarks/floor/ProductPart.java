@@ -6,6 +6,10 @@ import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.primitive;
 import org.bytedeco.dnnl.primitive_desc;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
+import org.dl4jamp.benchmarks.tape.Flow;
+import org.dl4jamp.benchmarks.tape.Part;
+import org.dl4jamp.benchmarks.tape.ReluFusion;
+import org.dl4jamp.benchmarks.tape.Tape;
 
 /** A product with weights, and its bias, if it has one, and ReLU if that follows. */
 abstract class ProductPart implements Part {

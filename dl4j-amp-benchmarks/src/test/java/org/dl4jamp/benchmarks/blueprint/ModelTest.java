@@ -2,6 +2,7 @@ package org.dl4jamp.benchmarks.blueprint;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -12,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class ModelTest {
-    private static final Window WINDOW = new Window(3, 2, 2, 1, 1, 0);
+    private static final Window WINDOW = new Window(3, 2, 2, 1, Window.Padding.even(1, 0));
     private static final Blueprint EVERYTHING = new Blueprint(
             "everything",
             List.of(
@@ -24,7 +25,9 @@ class ModelTest {
                     new Operation.Flatten("f", List.of("e")),
                     new Operation.Dense("g", List.of("f"), true),
                     new Operation.Lstm("h", List.of("g"), true),
-                    new Operation.Attention("i", List.of("h"), 8)),
+                    new Operation.Attention("i", List.of("h"), 8),
+                    new Operation.Merge("j", List.of("a", "e")),
+                    new Operation.Upsampling("k", List.of("j"), 2, 3)),
             new Loss(Loss.Kind.CROSS_ENTROPY, 6, 3),
             new Updater.Nesterov(0.1, 0.9));
 
@@ -83,7 +86,17 @@ class ModelTest {
     void windowsCountTheirPlaces() {
         assertEquals(4, WINDOW.outputHeight(7));
         assertEquals(6, WINDOW.outputWidth(7));
-        assertEquals(new Window(3, 2, 2, 1, 4, 1), WINDOW.padded(3, 1));
+        assertEquals(new Window(3, 2, 2, 1, Window.Padding.even(4, 1)), WINDOW.padded(3, 1));
+        assertTrue(WINDOW.padding().bothSidesAlike());
+    }
+
+    @Test
+    void aWindowMayBePaddedOnOneSideOnly() {
+        Window window = new Window(2, 2, 1, 1, new Window.Padding(0, 0, 1, 1));
+        assertEquals(7, window.outputHeight(7));
+        assertEquals(7, window.outputWidth(7));
+        assertFalse(window.padding().bothSidesAlike());
+        assertEquals(new Window.Padding(3, 1, 4, 2), window.padded(3, 1).padding());
     }
 
     @Test

@@ -19,7 +19,8 @@ public final class TinyCases {
                         lenet(),
                         new Resnet50Case(160, 2, 10),
                         attention(),
-                        textGeneration()),
+                        textGeneration(),
+                        unet()),
                 BenchmarkCases.ofTraining("small").stream());
     }
 
@@ -42,6 +43,10 @@ public final class TinyCases {
 
     public static TextGenerationCase textGeneration() {
         return new TextGenerationCase(6, 4, 5, SCHEDULE);
+    }
+
+    public static UnetCase unet() {
+        return new UnetCase(16, 2, 8);
     }
 
     private static LenetCase lenet() {

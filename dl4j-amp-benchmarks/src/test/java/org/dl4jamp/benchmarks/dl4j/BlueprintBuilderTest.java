@@ -6,15 +6,20 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
 import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration.ListBuilder;
+import org.deeplearning4j.nn.conf.graph.MergeVertex;
 import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.CnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.Convolution1DLayer;
 import org.deeplearning4j.nn.conf.layers.ConvolutionLayer;
+import org.deeplearning4j.nn.conf.layers.DropoutLayer;
 import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
+import org.deeplearning4j.nn.graph.ComputationGraph;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
 import org.dl4jamp.benchmarks.blueprint.Blueprint;
 import org.dl4jamp.benchmarks.blueprint.Loss;
@@ -38,6 +43,7 @@ import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.IUpdater;
 import org.nd4j.linalg.learning.config.RmsProp;
 import org.nd4j.linalg.learning.config.Sgd;
+import org.nd4j.linalg.lossfunctions.LossFunctions.LossFunction;
 
 class BlueprintBuilderTest {
     @Test
@@ -45,7 +51,9 @@ class BlueprintBuilderTest {
         Blueprint blueprint = blueprint(new Resnet50Case(160, 2, 10));
         Operation first = blueprint.operations().get(0);
         assertEquals(
-                new Operation.Convolution("stem-cnn1", List.of(Blueprint.INPUT), new Window(7, 7, 2, 2, 3, 3)), first);
+                new Operation.Convolution(
+                        "stem-cnn1", List.of(Blueprint.INPUT), new Window(7, 7, 2, 2, Window.Padding.even(3, 3))),
+                first);
         assertEquals(
                 16,
                 blueprint.operations().stream()
@@ -112,6 +120,72 @@ class BlueprintBuilderTest {
     }
 
     @Test
+    void aUnetMergesAndRepeatsPixelsAndPadsEvenWindowsBelowAndOnTheRight() {
+        Blueprint blueprint = blueprint(TinyCases.unet());
+        Map<String, Operation> operations =
+                blueprint.operations().stream().collect(Collectors.toMap(Operation::name, each -> each));
+        assertEquals(
+                new Operation.Upsampling("up6-1", List.of("conv5-2_relu"), 2, 2),
+                operations.get("up6-1"),
+                "without dropout there is no operation of it");
+        assertEquals(
+                new Operation.Convolution(
+                        "up6-2", List.of("up6-1"), new Window(2, 2, 1, 1, new Window.Padding(0, 0, 1, 1))),
+                operations.get("up6-2"));
+        assertEquals(new Operation.Merge("merge6", List.of("conv4-2_relu", "up6-2_relu")), operations.get("merge6"));
+        assertEquals(
+                new Operation.Convolution(
+                        "conv6-1", List.of("merge6"), new Window(3, 3, 1, 1, Window.Padding.even(1, 1))),
+                operations.get("conv6-1"));
+        assertEquals(
+                new Operation.MaxPooling("pool1", List.of("conv1-2_relu"), new Window(2, 2, 2, 2, Window.Padding.NONE)),
+                operations.get("pool1"));
+        assertEquals(new Loss(Loss.Kind.BINARY_CROSS_ENTROPY, 2 * 16 * 16, 2), blueprint.loss());
+    }
+
+    @Test
+    void mergedSequencesAreRefusedByName() {
+        ComputationGraph network = new ComputationGraph(new NeuralNetConfiguration.Builder()
+                .updater(new Sgd(1))
+                .graphBuilder()
+                .addInputs("steps")
+                .addVertex("twice", new MergeVertex(), "steps", "steps")
+                .addLayer("output", new RnnOutputLayer.Builder().nOut(2).build(), "twice")
+                .setOutputs("output")
+                .setInputTypes(InputType.recurrent(2, 5))
+                .build());
+        network.init();
+        DataSet batch = new DataSet(Nd4j.ones(1, 2, 5), Nd4j.ones(1, 2, 5));
+        String message = assertThrows(
+                        IllegalArgumentException.class, () -> BlueprintBuilder.build("refused", network, batch))
+                .getMessage();
+        assertTrue(message.contains("vertex twice") && message.contains("3 axes"), message);
+    }
+
+    @Test
+    void lossesOfPixelsThatABlueprintHasntAreRefused() {
+        assertRefused(
+                "loss of layer layer1",
+                list(new Sgd(1)).layer(convolution().build()).layer(new CnnLossLayer.Builder(LossFunction.L1).build()));
+        assertRefused(
+                "of 3 channels",
+                list(new Sgd(1))
+                        .layer(convolution().build())
+                        .layer(new CnnLossLayer.Builder(LossFunction.MSE)
+                                .activation(Activation.IDENTITY)
+                                .build()));
+    }
+
+    @Test
+    void dropoutIsRefusedByName() {
+        assertRefused(
+                "layer layer0",
+                list(new Sgd(1))
+                        .layer(new DropoutLayer(0.5))
+                        .layer(convolution().build()));
+    }
+
+    @Test
     void aConvolutionOfSeveralStepsIsRefusedByName() {
         MultiLayerNetwork network = new MultiLayerNetwork(list(new Sgd(1))
                 .layer(new Convolution1DLayer.Builder(3).nOut(3).build())
@@ -136,11 +210,17 @@ class BlueprintBuilderTest {
                 "mode Same of layer layer0",
                 list(new Sgd(1))
                         .layer(convolution()
-                                .kernelSize(2, 2)
+                                .kernelSize(3, 3)
+                                .stride(2, 2)
                                 .convolutionMode(ConvolutionMode.Same)
                                 .build()));
         assertRefused(
-                "updater", list(new RmsProp(1)).layer(convolution().build()).layer(new CnnLossLayer.Builder().build()));
+                "updater",
+                list(new RmsProp(1))
+                        .layer(convolution().build())
+                        .layer(new CnnLossLayer.Builder(LossFunction.XENT)
+                                .activation(Activation.SIGMOID)
+                                .build()));
     }
 
     @Test

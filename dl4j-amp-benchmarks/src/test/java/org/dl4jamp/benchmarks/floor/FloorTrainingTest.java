@@ -71,6 +71,23 @@ class FloorTrainingTest {
         }
     }
 
+    /** The sums are those of the gradients of the four images that are both pooled and merged. */
+    @Test
+    void aUnetIsItsPrimitivesAndNothingElse() {
+        int convolutions = 24;
+        int withRelu = 23;
+        int poolings = 4;
+        int upsamplings = 4;
+        int merges = 4;
+        int forward = convolutions + poolings + upsamplings + merges;
+        int loss = 2;
+        int backward = 2 * convolutions - 1 + withRelu + poolings + upsamplings + 2 * merges;
+        int sums = 4;
+        try (FloorTraining floor = new FloorTraining(model(TinyCases.unet()), false)) {
+            assertEquals(forward + loss + backward + sums, floor.primitives());
+        }
+    }
+
     @Test
     void attentionAndLstmsInOneNetworkAreRefused() {
         Blueprint blueprint = new Blueprint(

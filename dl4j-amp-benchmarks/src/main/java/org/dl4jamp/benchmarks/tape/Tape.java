@@ -1,4 +1,4 @@
-package org.dl4jamp.benchmarks.floor;
+package org.dl4jamp.benchmarks.tape;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -12,9 +12,9 @@ import org.bytedeco.javacpp.FloatPointer;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 
 /** Primitives with their arguments, in the order in which they run, and the memory that they use. */
-final class Tape {
+public final class Tape {
     /** An argument of a primitive: one of oneDNN's argument numbers and a memory. */
-    record Argument(int index, memory of) {}
+    public record Argument(int index, memory of) {}
 
     private record Entry(primitive compiled, IntMemoryMap arguments) {}
 
@@ -24,20 +24,22 @@ final class Tape {
     private final List<Entry> entries = new ArrayList<>();
 
     /** @param type of activations and weights */
-    Tape(memory.data_type type) {
+    public Tape(memory.data_type type) {
         this.type = type;
     }
 
-    engine cpu() {
+    /** Returns the CPU as oneDNN's engine. */
+    public engine cpu() {
         return cpu;
     }
 
-    memory.data_type type() {
+    /** Returns the type of activations and weights. */
+    public memory.data_type type() {
         return type;
     }
 
     /** Adds a primitive at the end. */
-    void add(primitive compiled, Argument... arguments) {
+    public void add(primitive compiled, Argument... arguments) {
         IntMemoryMap map = new IntMemoryMap();
         for (Argument argument : arguments) {
             map.put(argument.index(), argument.of());
@@ -46,7 +48,7 @@ final class Tape {
     }
 
     /** Adds arguments to the last primitive. */
-    void addArguments(Argument... arguments) {
+    public void addArguments(Argument... arguments) {
         IntMemoryMap map = entries.get(entries.size() - 1).arguments();
         for (Argument argument : arguments) {
             map.put(argument.index(), argument.of());
@@ -54,34 +56,35 @@ final class Tape {
     }
 
     /** Returns the number of primitives. */
-    int length() {
+    public int length() {
         return entries.size();
     }
 
     /** Runs all of them and waits for the last. */
-    void run() {
+    public void run() {
         for (Entry entry : entries) {
             entry.compiled().execute(queue, entry.arguments());
         }
         queue._wait();
     }
 
-    memory memory(memory.desc description) {
+    /** Returns new memory. */
+    public memory memory(memory.desc description) {
         return new memory(description, cpu);
     }
 
     /** Returns activations of a shape, which oneDNN takes in the order of a tag. */
-    memory.desc activations(memory.format_tag tag, long... shape) {
+    public memory.desc activations(memory.format_tag tag, long... shape) {
         return new memory.desc(shape, type, tag);
     }
 
     /** Returns FP32 numbers of a shape. */
-    memory.desc floats(memory.format_tag tag, long... shape) {
+    public memory.desc floats(memory.format_tag tag, long... shape) {
         return new memory.desc(shape, memory.data_type.f32, tag);
     }
 
     /** Returns memory with a tensor's numbers, rounded and reordered for a primitive. */
-    memory filled(Tensor tensor, memory.desc plain, memory.desc wanted) {
+    public memory filled(Tensor tensor, memory.desc plain, memory.desc wanted) {
         memory source = memory(plain);
         new FloatPointer(source.get_data_handle()).put(tensor.values());
         memory target = memory(wanted);
@@ -91,7 +94,7 @@ final class Tape {
     }
 
     /** Returns the numbers in a memory, as FP32 in the order of a tag. */
-    float[] read(memory source, memory.format_tag tag, long... shape) {
+    public float[] read(memory source, memory.format_tag tag, long... shape) {
         memory target = memory(floats(tag, shape));
         new reorder(source, target).execute(queue, source, target);
         queue._wait();

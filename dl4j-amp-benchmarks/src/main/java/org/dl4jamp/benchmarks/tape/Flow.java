@@ -1,4 +1,4 @@
-package org.dl4jamp.benchmarks.floor;
+package org.dl4jamp.benchmarks.tape;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -8,7 +8,7 @@ import org.bytedeco.dnnl.memory;
 import org.dl4jamp.benchmarks.blueprint.Tensor;
 
 /** The data between operations: activations forward, their gradients backward. */
-final class Flow {
+public final class Flow {
     private final Tape tape;
     private final long[] shape;
     private final memory.desc description;
@@ -33,7 +33,7 @@ final class Flow {
     }
 
     /** Returns the features, which need no gradient, with the channels of images last. */
-    static Flow features(Tape tape, Tensor features) {
+    public static Flow features(Tape tape, Tensor features) {
         long[] shape = features.shape();
         boolean images = shape.length == 4;
         memory.format_tag plainTag =
@@ -43,68 +43,75 @@ final class Flow {
     }
 
     /** Makes a flow without gradient. */
-    static Flow withoutGradient(Tape tape, memory value, memory.desc description, long... shape) {
+    public static Flow withoutGradient(Tape tape, memory value, memory.desc description, long... shape) {
         return new Flow(tape, shape, description, description, value, false);
     }
 
     /** Makes the output of an operation, with gradients of the same type. */
-    static Flow output(Tape tape, memory.desc description, long... shape) {
+    public static Flow output(Tape tape, memory.desc description, long... shape) {
         return new Flow(tape, shape, description, description, tape.memory(description), true);
     }
 
     /** Makes the output of an operation, with gradients of another type. */
-    static Flow output(Tape tape, memory.desc description, memory.desc gradient, long... shape) {
+    public static Flow output(Tape tape, memory.desc description, memory.desc gradient, long... shape) {
         return new Flow(tape, shape, description, gradient, tape.memory(description), true);
     }
 
-    long size(int axis) {
+    /** Returns the size of one axis. */
+    public long size(int axis) {
         return shape[axis];
     }
 
-    int rank() {
+    /** Returns the number of axes. */
+    public int rank() {
         return shape.length;
     }
 
-    long[] shape() {
+    /** Returns a copy of its shape. */
+    public long[] shape() {
         return shape.clone();
     }
 
-    memory.desc description() {
+    /** Returns the type and the order of the values. */
+    public memory.desc description() {
         return description;
     }
 
-    memory.desc gradientDescription() {
+    /** Returns those of the gradient. */
+    public memory.desc gradientDescription() {
         return gradientDescription;
     }
 
-    memory value() {
+    /** Returns the memory of the values. */
+    public memory value() {
         return value;
     }
 
     /** Returns whether one value is where the other is. */
-    boolean isInMemoryOf(Flow other) {
+    public boolean isInMemoryOf(Flow other) {
         return value.get_data_handle().address()
                 == other.value.get_data_handle().address();
     }
 
-    boolean needsGradient() {
+    /** Returns whether anything reads its gradient. */
+    public boolean needsGradient() {
         return needsGradient;
     }
 
     /** New memory for what one consumer contributes to the gradient. */
-    memory newGradient() {
+    public memory newGradient() {
         memory gradient = tape.memory(gradientDescription);
         gradients.add(gradient);
         return gradient;
     }
 
     /** Adds another consumer's contribution, in memory that others may read too. */
-    void addGradient(memory gradient) {
+    public void addGradient(memory gradient) {
         gradients.add(gradient);
     }
 
     /** Returns the gradient, when all consumers have contributed: their sum. */
-    memory gradient() {
+    public memory gradient() {
         memory sum = gradients.get(0);
         for (memory next : gradients.subList(1, gradients.size())) {
             memory target = tape.memory(gradientDescription);

@@ -1,7 +1,7 @@
-package org.dl4jamp.benchmarks.floor;
+package org.dl4jamp.benchmarks.tape;
 
 /** An operation on the tape: made, it has put its forward primitives there. */
-interface Part {
+public interface Part {
     /** Returns its output. */
     Flow output();
 

@@ -1,4 +1,4 @@
-package org.dl4jamp.benchmarks.floor;
+package org.dl4jamp.benchmarks.tape;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -11,17 +11,18 @@ import org.dl4jamp.benchmarks.blueprint.Tensor;
  * The memory of inference: weights, with one copy for all time steps, and activations, which overwrite those that
  * aren't read any more.
  */
-final class Memories {
+public final class Memories {
     private final Tape tape;
     private final Map<String, memory> kept = new HashMap<>();
     private final Map<Long, Deque<memory>> free = new HashMap<>();
 
-    Memories(Tape tape) {
+    /** @param tape whose primitives read the memory */
+    public Memories(Tape tape) {
         this.tape = tape;
     }
 
     /** Returns memory with a tensor's numbers, the same at each call. */
-    memory filled(String name, Tensor tensor, memory.desc plain, memory.desc wanted) {
+    public memory filled(String name, Tensor tensor, memory.desc plain, memory.desc wanted) {
         memory filled = kept.computeIfAbsent(name, key -> tape.filled(tensor, plain, wanted));
         if (!filled.get_desc().equals(wanted)) {
             throw new IllegalStateException("two primitives read " + name + " in different orders");
@@ -30,12 +31,12 @@ final class Memories {
     }
 
     /** Returns the memory of a name, the same at each call. */
-    memory named(String name, memory.desc description) {
+    public memory named(String name, memory.desc description) {
         return kept.computeIfAbsent(name, key -> tape.memory(description));
     }
 
     /** Returns memory for activations. */
-    memory take(memory.desc description) {
+    public memory take(memory.desc description) {
         Deque<memory> sameSize = free.get(description.get_size());
         return sameSize == null || sameSize.isEmpty()
                 ? tape.memory(description)
@@ -43,7 +44,7 @@ final class Memories {
     }
 
     /** Takes back what nothing reads from here on. */
-    void give(memory activations) {
+    public void give(memory activations) {
         free.computeIfAbsent(activations.get_desc().get_size(), size -> new ArrayDeque<>())
                 .push(activations);
     }

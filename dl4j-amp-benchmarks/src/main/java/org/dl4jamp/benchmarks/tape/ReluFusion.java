@@ -1,4 +1,4 @@
-package org.dl4jamp.benchmarks.floor;
+package org.dl4jamp.benchmarks.tape;
 
 import org.bytedeco.dnnl.eltwise_backward;
 import org.bytedeco.dnnl.eltwise_forward;
@@ -11,13 +11,13 @@ import org.bytedeco.dnnl.primitive_attr;
  * ReLU as the last thing that another primitive does: forward it costs nothing, backward it is a pass of its own, read
  * off the output.
  */
-final class ReluFusion {
+public final class ReluFusion {
     private static final dnnl.algorithm RELU = dnnl.algorithm.eltwise_relu_use_dst_for_bwd;
 
     private ReluFusion() {}
 
     /** Returns attributes of the forward primitive. */
-    static primitive_attr attributes(boolean relu) {
+    public static primitive_attr attributes(boolean relu) {
         return attributes(false, relu);
     }
 
@@ -26,7 +26,7 @@ final class ReluFusion {
      *
      * @param sum whether what is in the output's memory is added first
      */
-    static primitive_attr attributes(boolean sum, boolean relu) {
+    public static primitive_attr attributes(boolean sum, boolean relu) {
         primitive_attr attributes = new primitive_attr();
         post_ops after = new post_ops();
         if (sum) {
@@ -40,7 +40,7 @@ final class ReluFusion {
     }
 
     /** Returns the gradient before ReLU. */
-    static memory backward(Tape tape, Flow output, boolean relu) {
+    public static memory backward(Tape tape, Flow output, boolean relu) {
         memory gradient = output.gradient();
         if (!relu) {
             return gradient;
