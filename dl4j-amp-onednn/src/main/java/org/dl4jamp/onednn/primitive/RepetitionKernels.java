@@ -5,6 +5,9 @@ import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.primitive_desc;
 import org.dl4jamp.onednn.memory.Layout;
+import org.dl4jamp.onednn.memory.Place;
+import org.dl4jamp.onednn.memory.Slab;
+import org.dl4jamp.onednn.memory.Workspaces;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /**
@@ -12,23 +15,82 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * arrays may have different types.
  */
 public final class RepetitionKernels implements AutoCloseable {
+    /** The most bytes of both arrays that any processor's cache holds. */
+    private static final long CACHED = 1 << 18;
+
+    private static final int CACHE_LINE = 64;
+
+    private final OneDnnContext context;
+    private final String what;
+    private final Layout coarse;
+    private final Layout fine;
     private final Kernel repeat;
     private final Kernel sum;
+    /** Made when it's first needed, else null. */
+    private Staged staged;
 
-    private RepetitionKernels(OneDnnContext context, String what, memory.desc coarse, memory.desc fine) {
-        primitive_desc forward = forward(coarse, fine);
-        primitive_desc backward = backward(coarse, fine, forward);
-        repeat = new Kernel(context, what, forward);
-        sum = new Kernel(context, what + ", backward", backward);
+    /**
+     * Repetition of one example after the other, in memory that begins at a page, and a copy of each. Arrays that are
+     * larger than the cache are stored past it, by instructions that crash where they don't begin at a cache line.
+     */
+    private record Staged(OneDnnContext context, Kernel repeat, Kernel copy, long examples, long coarse, long fine) {
+        static Staged make(OneDnnContext context, String what, Layout coarse, Layout fine) {
+            memory.desc one = ofOneExample(fine).descriptor();
+            context.staging().reserve(one.get_size());
+            return new Staged(
+                    context,
+                    new Kernel(
+                            context,
+                            what + ", of an example",
+                            forward(ofOneExample(coarse).descriptor(), one)),
+                    context.copies().make(what + ", copied", one, one),
+                    fine.shape()[0],
+                    ofOneExample(coarse).length(),
+                    ofOneExample(fine).length());
+        }
+
+        private static Layout ofOneExample(Layout layout) {
+            long[] shape = layout.shape();
+            shape[0] = 1;
+            return Layout.channelsLast(layout.type(), shape);
+        }
+
+        void run(INDArray from, INDArray to) {
+            Place staging = Place.kept(context.staging().address());
+            for (long example = 0; example < examples; example++) {
+                repeat.bind(dnnl.DNNL_ARG_SRC, Slab.of(from).plus(example * coarse))
+                        .bind(dnnl.DNNL_ARG_DST, staging)
+                        .run();
+                copy.copy(staging, Slab.of(to).plus(example * fine).place());
+            }
+        }
+
+        void close() {
+            repeat.close();
+            copy.close();
+        }
     }
 
-    /** Makes kernels for two shapes, of which the sizes of the fine one are multiples of the coarse one's. */
+    private RepetitionKernels(OneDnnContext context, String what, Layout coarse, Layout fine) {
+        this.context = context;
+        this.what = what;
+        this.coarse = coarse;
+        this.fine = fine;
+        memory.desc from = coarse.descriptor();
+        memory.desc to = fine.descriptor();
+        primitive_desc forward = forward(from, to);
+        repeat = new Kernel(context, what, forward);
+        sum = new Kernel(context, what + ", backward", backward(from, to, forward));
+    }
+
+    /**
+     * Makes kernels for two channels-last layouts, of which the sizes of the fine one are multiples of the coarse
+     * one's.
+     */
     public static RepetitionKernels make(OneDnnContext context, String layer, Layout coarse, Layout fine) {
         String what = layer + ": repetition of " + coarse + " over " + fine;
         return OneDnnContext.make(
-                what,
-                Work.ofNumbers(fine.length()),
-                () -> new RepetitionKernels(context, what, coarse.descriptor(), fine.descriptor()));
+                what, Work.ofNumbers(fine.length()), () -> new RepetitionKernels(context, what, coarse, fine));
     }
 
     // The binding has no C++ constructors for resampling, only the C functions. Its nearest neighbour is the block's
@@ -67,19 +129,38 @@ public final class RepetitionKernels implements AutoCloseable {
         }
     }
 
-    public void repeat(INDArray coarse, INDArray fine) {
-        repeat.bind(dnnl.DNNL_ARG_SRC, coarse).bind(dnnl.DNNL_ARG_DST, fine).run();
+    public void repeat(INDArray from, INDArray to) {
+        if (isLarge() && Workspaces.address(to) % CACHE_LINE != 0) {
+            staged().run(from, to);
+        } else {
+            repeat.bind(dnnl.DNNL_ARG_SRC, from).bind(dnnl.DNNL_ARG_DST, to).run();
+        }
     }
 
-    public void sum(INDArray fine, INDArray coarse) {
-        sum.bind(dnnl.DNNL_ARG_DIFF_DST, fine)
-                .bind(dnnl.DNNL_ARG_DIFF_SRC, coarse)
-                .run();
+    private boolean isLarge() {
+        return coarse.length() * coarse.type().width()
+                        + fine.length() * fine.type().width()
+                > CACHED;
+    }
+
+    private Staged staged() {
+        if (staged == null) {
+            staged = OneDnnContext.make(
+                    what, Work.ofNumbers(fine.length()), () -> Staged.make(context, what, coarse, fine));
+        }
+        return staged;
+    }
+
+    public void sum(INDArray from, INDArray to) {
+        sum.bind(dnnl.DNNL_ARG_DIFF_DST, from).bind(dnnl.DNNL_ARG_DIFF_SRC, to).run();
     }
 
     @Override
     public void close() {
         repeat.close();
         sum.close();
+        if (staged != null) {
+            staged.close();
+        }
     }
 }
