@@ -56,7 +56,7 @@ public record UnetCase(int side, int minibatch, int width) implements BenchmarkC
     public NeuralNetwork network() {
         InputType images = InputType.convolutional(side, side, CHANNELS);
         ComputationGraphConfiguration configuration = UNet.builder()
-                .seed(20260107)
+                .seed(20260108)
                 .updater(new Adam(1e-4))
                 .build()
                 .graphBuilder()

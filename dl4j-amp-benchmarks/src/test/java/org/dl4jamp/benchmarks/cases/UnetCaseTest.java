@@ -25,7 +25,7 @@ class UnetCaseTest {
     @Test
     void itIsTheZoosNetworkButForTheUpdaterDropoutAndTheL2Term() {
         ComputationGraph zoo = UNet.builder()
-                .seed(20260107)
+                .seed(20260108)
                 .inputShape(new int[] {3, 16, 16})
                 .build()
                 .init();
