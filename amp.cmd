@@ -32,11 +32,12 @@ if defined AMP_PROFILE (
     exit /b 2
 )
 set "AMP_ARGS=-Pbenchmarks %AMP_MAVEN_ARGS%"
-set "MODULES=dl4j-amp-benchmarks,dl4j-amp-benchmarks-pytorch"
+set "MODULES=dl4j-amp-benchmarks,dl4j-amp-benchmarks-pytorch,dl4j-amp-benchmarks-onnxruntime"
 set "TARGET=%ROOT%\dl4j-amp-benchmarks\target"
 set "PYTORCH=%ROOT%\dl4j-amp-benchmarks-pytorch\target"
-set "MAIN=-Damp.bench.pytorch="%PYTORCH%" -Damp.bench.helpers="%TARGET%\helpers" org.dl4jamp.benchmarks.AmpBench"
-set "PATHFILES=%TARGET%\classpath.txt;%PYTORCH%\classpath.txt"
+set "ONNXRUNTIME=%ROOT%\dl4j-amp-benchmarks-onnxruntime\target"
+set "MAIN=-Damp.bench.pytorch="%PYTORCH%" -Damp.bench.onnxruntime="%ONNXRUNTIME%" -Damp.bench.helpers="%TARGET%\helpers" org.dl4jamp.benchmarks.AmpBench"
+set "PATHFILES=%TARGET%\classpath.txt;%PYTORCH%\classpath.txt;%ONNXRUNTIME%\classpath.txt"
 goto check
 
 :spark

@@ -14,11 +14,15 @@ import org.dl4jamp.benchmarks.side.UnavailableException;
  *
  * @param own this process's class path, with DL4J, our engine and oneDNN
  * @param pytorch the build folder of the module with PyTorch's sides, or null
+ * @param onnxRuntime the build folder of the module with ONNX Runtime's side, or null
  * @param helpers a folder with ND4J's build with oneDNN, or null
  */
-record ClassPaths(String own, Path pytorch, Path helpers) {
+record ClassPaths(String own, Path pytorch, Path onnxRuntime, Path helpers) {
     /** System property that names {@link #pytorch}; the launcher sets it. */
     static final String PYTORCH_PROPERTY = "amp.bench.pytorch";
+
+    /** System property that names {@link #onnxRuntime}; the launcher sets it. */
+    static final String ONNX_RUNTIME_PROPERTY = "amp.bench.onnxruntime";
 
     /** System property that names {@link #helpers}; the launcher sets it. */
     static final String HELPERS_PROPERTY = "amp.bench.helpers";
@@ -27,7 +31,10 @@ record ClassPaths(String own, Path pytorch, Path helpers) {
 
     static ClassPaths ofThisProcess() {
         return new ClassPaths(
-                System.getProperty("java.class.path"), folder(PYTORCH_PROPERTY), folder(HELPERS_PROPERTY));
+                System.getProperty("java.class.path"),
+                folder(PYTORCH_PROPERTY),
+                folder(ONNX_RUNTIME_PROPERTY),
+                folder(HELPERS_PROPERTY));
     }
 
     private static Path folder(String property) {
@@ -42,19 +49,22 @@ record ClassPaths(String own, Path pytorch, Path helpers) {
      */
     String of(Side side) throws IOException {
         if (side.isPyTorch()) {
-            return ofPyTorch();
+            return ofModule("dl4j-amp-benchmarks-pytorch", pytorch, PYTORCH_PROPERTY);
+        }
+        if (side == Side.ONNX_RUNTIME_FP32) {
+            return ofModule("dl4j-amp-benchmarks-onnxruntime", onnxRuntime, ONNX_RUNTIME_PROPERTY);
         }
         return side == Side.DL4J_HELPERS_FP32 ? own + File.pathSeparator + helperJars() : own;
     }
 
-    private String ofPyTorch() throws IOException {
-        if (pytorch == null || !Files.exists(pytorch.resolve(CLASS_PATH_FILE))) {
-            throw new UnavailableException("the module dl4j-amp-benchmarks-pytorch isn't built, or the system property "
-                    + PYTORCH_PROPERTY + " doesn't name its build folder");
+    private static String ofModule(String module, Path folder, String property) throws IOException {
+        if (folder == null || !Files.exists(folder.resolve(CLASS_PATH_FILE))) {
+            throw new UnavailableException("the module " + module + " isn't built, or the system property " + property
+                    + " doesn't name its build folder");
         }
-        return pytorch.resolve("classes")
+        return folder.resolve("classes")
                 + File.pathSeparator
-                + Files.readString(pytorch.resolve(CLASS_PATH_FILE)).trim();
+                + Files.readString(folder.resolve(CLASS_PATH_FILE)).trim();
     }
 
     private String helperJars() throws IOException {

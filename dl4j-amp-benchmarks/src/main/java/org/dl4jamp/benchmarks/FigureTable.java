@@ -32,6 +32,7 @@ final class FigureTable {
                     "x best pytorch",
                     (side, measured) ->
                             times(figures.fastestOfPyTorch().flatMap(pytorch -> figures.ratio(pytorch, side))));
+            columns.put("x onnxruntime", (side, measured) -> times(figures.ratio(Side.ONNX_RUNTIME_FP32, side)));
         } else {
             columns.put("x pytorch-bf16", (side, measured) -> times(figures.ratio(Side.PYTORCH_BF16, side)));
         }

@@ -26,6 +26,7 @@ import org.bytedeco.dnnl.global.dnnl;
  * @param jdk vendor and version
  * @param dl4j version
  * @param pytorch version
+ * @param onnxruntime version
  * @param onednn version of the floors and of the engine {@code onednn}
  * @param ompWaitPolicy how OpenMP's threads wait in all processes, null if the environment doesn't set it
  */
@@ -39,6 +40,7 @@ record Machine(
         String jdk,
         String dl4j,
         String pytorch,
+        String onnxruntime,
         String onednn,
         String ompWaitPolicy) {
     private static final Path CPU_INFO = Path.of("/proc/cpuinfo");
@@ -60,6 +62,7 @@ record Machine(
                 System.getProperty("java.vendor") + " " + System.getProperty("java.version"),
                 Versions.of("dl4j"),
                 Versions.of("pytorch"),
+                Versions.of("onnxruntime"),
                 ofOneDnn(Machine::oneDnnVersion),
                 System.getenv().getOrDefault("OMP_WAIT_POLICY", "not set"));
     }

@@ -54,7 +54,8 @@ final class MarkdownReport {
         return machine.cpu() + ", " + machine.cores() + " cores, " + method.threads() + " threads, "
                 + machine.memoryBytes() / (1 << 20) + " MB, " + machine.instructionSet() + "; " + machine.os()
                 + "; JDK "
-                + machine.jdk() + "; DL4J " + machine.dl4j() + ", PyTorch " + machine.pytorch() + ", oneDNN "
+                + machine.jdk() + "; DL4J " + machine.dl4j() + ", PyTorch " + machine.pytorch() + ", ONNX Runtime "
+                + machine.onnxruntime() + ", oneDNN "
                 + machine.onednn()
                 + (machine.maxCpuIsa() == null ? "" : "; ONEDNN_MAX_CPU_ISA " + machine.maxCpuIsa())
                 + "; OMP_WAIT_POLICY " + machine.ompWaitPolicy() + "; " + method.repetitions()

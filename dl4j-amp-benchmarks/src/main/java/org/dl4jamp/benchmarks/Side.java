@@ -28,6 +28,8 @@ enum Side {
     PYTORCH_BF16("pytorch-bf16"),
     /** PyTorch under bf16 autocast with weights that are BFLOAT16, for inference only: there are no master weights. */
     PYTORCH_BF16_WEIGHTS("pytorch-bf16-weights"),
+    /** ONNX Runtime, which has no BFLOAT16 on CPUs, for inference only. */
+    ONNX_RUNTIME_FP32("onnxruntime-fp32"),
     /** The oneDNN primitives of a step or pass alone, in FP32. */
     FLOOR_FP32("floor-fp32"),
     /** The oneDNN primitives of a step or pass alone, in BFLOAT16. */
@@ -48,9 +50,14 @@ enum Side {
         return this == PYTORCH_FP32 || this == PYTORCH_BF16 || this == PYTORCH_BF16_WEIGHTS;
     }
 
+    /** Returns whether it is another framework, which takes the network as a blueprint. */
+    boolean isForeign() {
+        return isPyTorch() || this == ONNX_RUNTIME_FP32;
+    }
+
     /** Returns whether it can record where its time goes. */
     boolean hasProfile() {
-        return !isPyTorch() && !isFloor();
+        return !isForeign() && !isFloor();
     }
 
     /** Returns whether its weights stay as they are. */
@@ -63,8 +70,13 @@ enum Side {
         return switch (this) {
             case AMP_AUTO -> Optional.empty();
             case AMP_BF16, AMP_BF16_WATCHED, PYTORCH_BF16, PYTORCH_BF16_WEIGHTS, FLOOR_BF16 -> Optional.of(FLOOR_BF16);
-            case DL4J_FP32, DL4J_HELPERS_FP32, AMP_FP32, AMP_FP32_WATCHED, PYTORCH_FP32, FLOOR_FP32 ->
-                Optional.of(FLOOR_FP32);
+            case DL4J_FP32,
+                    DL4J_HELPERS_FP32,
+                    AMP_FP32,
+                    AMP_FP32_WATCHED,
+                    PYTORCH_FP32,
+                    ONNX_RUNTIME_FP32,
+                    FLOOR_FP32 -> Optional.of(FLOOR_FP32);
         };
     }
 
@@ -89,7 +101,7 @@ enum Side {
     }
 
     private boolean does(Task task) {
-        return task.isInference() ? !isWatched() : this != PYTORCH_BF16_WEIGHTS;
+        return task.isInference() ? !isWatched() : this != PYTORCH_BF16_WEIGHTS && this != ONNX_RUNTIME_FP32;
     }
 
     /**

@@ -18,6 +18,10 @@ import org.dl4jamp.benchmarks.side.UnavailableException;
 final class SideProcess {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String PYTORCH_MAIN = "org.dl4jamp.benchmarks.pytorch.PyTorchMain";
+    private static final String ONNX_RUNTIME_MAIN = "org.dl4jamp.benchmarks.onnxruntime.OnnxRuntimeMain";
+    /** Otherwise ONNX Runtime writes into the user's home, and crashes with long command lines. */
+    private static final String NO_TELEMETRY = "ORT_DISABLE_TELEMETRY";
+
     private static final int TAIL_LINES = 15;
 
     private final ClassPaths classPaths;
@@ -56,6 +60,7 @@ final class SideProcess {
         ProcessBuilder builder =
                 new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());
         setThreads(builder.environment());
+        builder.environment().put(NO_TELEMETRY, "1");
         Process process = builder.start();
         try {
             if (!process.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS)) {
@@ -86,9 +91,16 @@ final class SideProcess {
         if (profile) {
             command.add("-D" + ProfiledExecutioner.PROPERTY + "=" + ProfiledExecutioner.class.getName());
         }
-        command.add(side.isPyTorch() ? PYTORCH_MAIN : SideMain.class.getName());
+        command.add(main(side));
         command.addAll(List.of(folder.toString(), side.key(), result.toString()));
         return command;
+    }
+
+    private static String main(Side side) {
+        if (side == Side.ONNX_RUNTIME_FP32) {
+            return ONNX_RUNTIME_MAIN;
+        }
+        return side.isPyTorch() ? PYTORCH_MAIN : SideMain.class.getName();
     }
 
     private void setThreads(Map<String, String> environment) {

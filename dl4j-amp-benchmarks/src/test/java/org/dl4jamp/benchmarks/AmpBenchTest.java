@@ -72,6 +72,7 @@ class AmpBenchTest {
                 "bench all --inference --batch 8 | --batch 8: for one case, not for all",
                 "bench mlp --inference --batch 0 | --batch 0: must be at least 1",
                 "bench mlp --sides pytorch-bf16-weights | there is no side pytorch-bf16-weights for training",
+                "bench mlp --sides onnxruntime-fp32 | there is no side onnxruntime-fp32 for training",
                 "bench sequences --inference --batch 8 | --batch 8: for one case, not for sequences",
                 "bench lstm-step | the case lstm-step infers only: add --inference",
                 "bench zoo --inference | the case zoo trains only: leave out --inference",
@@ -103,8 +104,17 @@ class AmpBenchTest {
         assertEquals("sine-8", figures.at("/case").asText());
         assertEquals(1, figures.at("/method/threads").asInt());
         assertEquals(3, figures.at("/method/lossStep").asInt());
-        for (String key :
-                List.of("cpu", "cores", "memoryBytes", "instructionSet", "os", "jdk", "dl4j", "pytorch", "onednn")) {
+        for (String key : List.of(
+                "cpu",
+                "cores",
+                "memoryBytes",
+                "instructionSet",
+                "os",
+                "jdk",
+                "dl4j",
+                "pytorch",
+                "onnxruntime",
+                "onednn")) {
             assertFalse(figures.at("/machine/" + key).asText().isEmpty(), key);
         }
         for (String side : List.of("dl4j-fp32", "amp-fp32", "floor-fp32")) {
@@ -211,7 +221,7 @@ class AmpBenchTest {
                 "sine-8",
                 "--inference",
                 "--batch=2",
-                "--sides=dl4j-fp32,amp-fp32,floor-fp32,pytorch-bf16-weights",
+                "--sides=dl4j-fp32,amp-fp32,floor-fp32,pytorch-bf16-weights,onnxruntime-fp32",
                 "--repetitions=1",
                 "--json=" + json,
                 "--markdown=" + page);
@@ -229,6 +239,7 @@ class AmpBenchTest {
         }
         assertTrue(
                 figures.at("/sides/pytorch-bf16-weights/unavailable").asText().contains("dl4j-amp-benchmarks-pytorch"));
+        assertTrue(figures.at("/sides/onnxruntime-fp32/unavailable").asText().contains("amp.bench.onnxruntime"));
         assertFalse(out.toString().contains("disagree"), out.toString());
         assertTrue(Files.readString(page).contains("### sine-8, batch 2"));
     }

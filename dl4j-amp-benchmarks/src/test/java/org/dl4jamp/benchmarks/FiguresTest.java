@@ -21,7 +21,18 @@ import org.junit.jupiter.api.io.TempDir;
 
 class FiguresTest {
     private static final Machine MACHINE = new Machine(
-            "Some CPU", 2, 1L << 34, "avx512_core_bf16", null, "Linux 6", "X 17", "1.0", "2.10", "3.11", "PASSIVE");
+            "Some CPU",
+            2,
+            1L << 34,
+            "avx512_core_bf16",
+            null,
+            "Linux 6",
+            "X 17",
+            "1.0",
+            "2.10",
+            "1.29",
+            "3.11",
+            "PASSIVE");
 
     @TempDir
     private Path folder;
@@ -115,6 +126,7 @@ class FiguresTest {
                 "X 17",
                 "1.0",
                 "2.10",
+                "1.29",
                 "3.11",
                 "PASSIVE");
         assertTrue(MarkdownReport.of(List.of(figures(kept, Map.of(Side.AMP_FP32.key(), side(0.1, 1)))))
@@ -161,17 +173,19 @@ class FiguresTest {
         sides.put(Side.PYTORCH_FP32.key(), pass(0.3, 0));
         sides.put(Side.PYTORCH_BF16.key(), pass(0.4, 0.002));
         sides.put(Side.PYTORCH_BF16_WEIGHTS.key(), pass(0.2, 0.06));
+        sides.put(Side.ONNX_RUNTIME_FP32.key(), pass(0.15, 0));
         sides.put(Side.FLOOR_BF16.key(), pass(0.05, Double.NaN));
         Schedule schedule = new Schedule(1, 0, 1, 0);
         CaseFigures figures = new CaseFigures(
                 "sine-8", "a case", MACHINE, CaseFigures.Method.of(1, 2, Task.INFERENCE, 4, schedule), sides);
         String text = new FigureTable(figures).text();
         assertTrue(text.startsWith("sine-8, batch 4: a case\n"), text);
-        assertTrue(text.contains("ms/pass") && text.contains("x best pytorch"), text);
+        assertTrue(text.contains("ms/pass") && text.contains("x best pytorch  x onnxruntime"), text);
         assertEquals(
-                List.of("amp-bf16", "100.00", "0.00", "10.00", "2.00", "2.00", "50", "2.0e-03"), row(text, "amp-bf16"));
+                List.of("amp-bf16", "100.00", "0.00", "10.00", "2.00", "1.50", "2.00", "50", "2.0e-03"),
+                row(text, "amp-bf16"));
         assertEquals(
-                List.of("pytorch-bf16-weights", "200.00", "0.00", "5.00", "1.00", "4.00", "50", "6.0e-02"),
+                List.of("pytorch-bf16-weights", "200.00", "0.00", "5.00", "1.00", "0.75", "4.00", "50", "6.0e-02"),
                 row(text, "pytorch-bf16-weights"));
         List<String> warnings = Agreement.disagreements(figures);
         assertEquals(2, warnings.size(), warnings.toString());
