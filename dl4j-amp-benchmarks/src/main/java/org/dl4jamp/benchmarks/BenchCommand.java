@@ -41,6 +41,7 @@ import picocli.CommandLine.Spec;
             "",
             "Times are medians after warm-up; 'spread' is the largest median of a repetition minus the smallest, in"
                     + " ms.",
+            "'others' is the largest share of the processors' time that other processes and machines took meanwhile.",
             "'floors' is a side's time in multiples of the oneDNN primitives alone in its precision.",
             "Exit codes: 0 success, 1 failure, 2 wrong usage."
         })
@@ -94,6 +95,17 @@ public final class BenchCommand implements Callable<Integer> {
     private int threads = Runtime.getRuntime().availableProcessors();
 
     @Option(
+            names = "--other-load",
+            defaultValue = "0.05",
+            paramLabel = "SHARE",
+            description = {
+                "Repeats a repetition, twice at most, in which others took more than this share of the processors' time"
+                        + " (default: ${DEFAULT-VALUE}; 1 repeats none).",
+                "Others are processes, and virtual machines on the same host (/proc/stat, in Linux)."
+            })
+    private double otherLoad;
+
+    @Option(
             names = "--time-limit",
             defaultValue = "900",
             paramLabel = "S",
@@ -141,6 +153,11 @@ public final class BenchCommand implements Callable<Integer> {
         requireAtLeast("--batch", batch == null ? 1 : batch, 1);
         requireAtLeast("--threads", threads, 1);
         requireAtLeast("--time-limit", timeLimit, 1);
+        // Negated, so that NaN isn't enough.
+        if (!(otherLoad >= 0 && otherLoad <= 1)) {
+            throw new ParameterException(
+                    spec.commandLine(), "--other-load " + otherLoad + ": must be from 0 to 1, such as 0.05");
+        }
         if (markdown == null && caseName.equals("all") && !inference) {
             markdown = Path.of("benchmarks.md");
         }
@@ -157,6 +174,7 @@ public final class BenchCommand implements Callable<Integer> {
                 threads,
                 profile,
                 inference,
+                otherLoad,
                 err);
         List<CaseFigures> done = new ArrayList<>();
         boolean failed = false;

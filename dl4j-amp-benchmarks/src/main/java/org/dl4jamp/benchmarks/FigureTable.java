@@ -37,6 +37,9 @@ final class FigureTable {
             columns.put("x pytorch-bf16", (side, measured) -> times(figures.ratio(Side.PYTORCH_BF16, side)));
         }
         columns.put("floors", (side, measured) -> times(side.floor().flatMap(floor -> figures.ratio(side, floor))));
+        columns.put(
+                "others %",
+                (side, measured) -> measured.otherLoad() == null ? "" : number("%.0f", 100 * measured.otherLoad()));
         columns.put("peak MB", (side, measured) -> megabytes(measured.peakRssBytes()));
         if (inference) {
             columns.put("difference", (side, measured) -> number("%.1e", measured.difference()));

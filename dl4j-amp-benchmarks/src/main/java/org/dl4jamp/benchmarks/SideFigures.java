@@ -22,6 +22,7 @@ import org.dl4jamp.benchmarks.side.Repetition;
  *     null in training
  * @param peakRssBytes the most memory of a process of this side
  * @param activationBytes DL4J's workspace for activations, on DL4J's sides
+ * @param otherLoad the largest share of the processors' time that others took in a repetition, null if unknown
  * @param chosen precision and engine where it was this project's choice, null where not
  * @param profile where the time went in the first repetition, null if it wasn't recorded
  * @param unavailable why there are no figures, null if there are
@@ -37,11 +38,12 @@ record SideFigures(
         Double difference,
         Long peakRssBytes,
         Long activationBytes,
+        Double otherLoad,
         String chosen,
         Profile profile,
         String unavailable) {
     static SideFigures unavailable(String reason) {
-        return new SideFigures(null, null, null, null, null, null, null, null, null, null, null, reason);
+        return new SideFigures(null, null, null, null, null, null, null, null, null, null, null, null, reason);
     }
 
     /** Computes the figures from all repetitions of a side, one at least. */
@@ -60,6 +62,7 @@ record SideFigures(
                 largest(repetitions, Repetition::difference),
                 largest(repetitions, Repetition::peakRssBytes),
                 largest(repetitions, Repetition::activationBytes),
+                largest(repetitions, Repetition::otherLoad),
                 first.chosen(),
                 first.profile(),
                 null);

@@ -18,8 +18,8 @@ final class SideOptions {
             description = "Which sides, separated by commas (default: all of dl4j-fp32, dl4j-helpers-fp32, amp-auto,"
                     + " amp-fp32, amp-bf16,"
                     + " pytorch-fp32, pytorch-bf16, floor-fp32, floor-bf16; with --inference also"
-                    + " pytorch-bf16-weights and onnxruntime-fp32; of the zoo dl4j-fp32, amp-auto). In training also amp-fp32-watched"
-                    + " and amp-bf16-watched, with listeners that look at each layer.")
+                    + " pytorch-bf16-weights and onnxruntime-fp32; of the zoo dl4j-fp32, amp-auto). In training also"
+                    + " amp-fp32-watched and amp-bf16-watched, with listeners that look at each layer.")
     private List<String> sideKeys;
 
     @Spec(Spec.Target.MIXEE)

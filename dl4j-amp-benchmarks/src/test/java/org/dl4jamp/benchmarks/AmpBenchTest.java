@@ -62,6 +62,7 @@ class AmpBenchTest {
                 "bench mlp --seconds -1 | --seconds -1.0: must be at least 0",
                 "bench mlp --seconds NaN | --seconds NaN: must be at least 0",
                 "bench mlp --threads 0 | --threads 0: must be at least 1",
+                "bench mlp --other-load 1.5 | --other-load 1.5: must be from 0 to 1",
                 "bench mlp --time-limit 0 | --time-limit 0: must be at least 1",
                 "bench mlp --json no/such/folder/x.json | --json no/such/folder/x.json: can't be written",
                 "bench mlp --markdown . | --markdown .: can't be written",
@@ -96,6 +97,7 @@ class AmpBenchTest {
                 2,
                 "sine-8",
                 "--sides=floor-fp32,dl4j-fp32,amp-fp32,pytorch-fp32,dl4j-helpers-fp32",
+                "--other-load=1",
                 "--repetitions=2",
                 "--json=" + json,
                 "--markdown=" + markdown);
@@ -149,6 +151,7 @@ class AmpBenchTest {
                 2,
                 "small",
                 "--sides=dl4j-fp32,amp-auto",
+                "--other-load=1",
                 "--repetitions=1",
                 "--json=" + json,
                 "--markdown=" + page,
@@ -170,7 +173,7 @@ class AmpBenchTest {
     @ValueSource(strings = {"zoo-lenet", "zoo-simplecnn", "zoo-textgeneration"})
     void aNetworkOfTheZooIsTrainedInStockDl4jAndInWhatAutoChooses(String name) throws IOException {
         Path json = folder.resolve("figures.json");
-        assertEquals(0, measure(1, name, "--repetitions=1", "--json=" + json), err.toString());
+        assertEquals(0, measure(1, name, "--other-load=1", "--repetitions=1", "--json=" + json), err.toString());
         JsonNode figures = new ObjectMapper().readTree(json.toFile());
         assertEquals(2, figures.at("/sides").size());
         double loss = figures.at("/sides/dl4j-fp32/loss").asDouble();
@@ -194,7 +197,7 @@ class AmpBenchTest {
     void aFileThatFillsItsDiskIsSaidInOneLineAfterTheFigures(String option) {
         assertEquals(
                 2,
-                measure(1, "sine-8", "--sides=floor-fp32", "--repetitions=1", option + "=/dev/full"),
+                measure(1, "sine-8", "--sides=floor-fp32", "--other-load=1", "--repetitions=1", option + "=/dev/full"),
                 err.toString());
         String expected =
                 "amp: " + option + " /dev/full: can't be written (java.io.IOException: No space left on device)";
@@ -222,6 +225,7 @@ class AmpBenchTest {
                 "--inference",
                 "--batch=2",
                 "--sides=dl4j-fp32,amp-fp32,floor-fp32,pytorch-bf16-weights,onnxruntime-fp32",
+                "--other-load=1",
                 "--repetitions=1",
                 "--json=" + json,
                 "--markdown=" + page);

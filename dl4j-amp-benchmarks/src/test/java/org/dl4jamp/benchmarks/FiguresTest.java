@@ -57,6 +57,7 @@ class FiguresTest {
         assertEquals(3, figures.repetitions());
         assertEquals(10, figures.steps());
         assertEquals(300, figures.peakRssBytes());
+        assertEquals(0.03, figures.otherLoad(), 1e-12);
         assertEquals(null, figures.activationBytes());
         assertTrue(figures.isAvailable());
     }
@@ -147,7 +148,7 @@ class FiguresTest {
     @Test
     void whatAutoStoodForIsBelowTheTableAndSmallFiguresHaveMoreDigits() {
         SideFigures auto = SideFigures.of(List.of(new Repetition(
-                List.of(12.34e-6), 9, 2.0, 1.0, null, null, null, "FLOAT on engine onednn", null, null)));
+                List.of(12.34e-6), 9, 2.0, 1.0, null, null, null, null, "FLOAT on engine onednn", null, null)));
         CaseFigures figures = figures(MACHINE, Map.of(Side.AMP_AUTO.key(), auto));
         String text = new FigureTable(figures).text();
         assertTrue(text.contains("amp-auto is FLOAT on engine onednn"), text);
@@ -182,10 +183,10 @@ class FiguresTest {
         assertTrue(text.startsWith("sine-8, batch 4: a case\n"), text);
         assertTrue(text.contains("ms/pass") && text.contains("x best pytorch  x onnxruntime"), text);
         assertEquals(
-                List.of("amp-bf16", "100.00", "0.00", "10.00", "2.00", "1.50", "2.00", "50", "2.0e-03"),
+                List.of("amp-bf16", "100.00", "0.00", "10.00", "2.00", "1.50", "2.00", "3", "50", "2.0e-03"),
                 row(text, "amp-bf16"));
         assertEquals(
-                List.of("pytorch-bf16-weights", "200.00", "0.00", "5.00", "1.00", "0.75", "4.00", "50", "6.0e-02"),
+                List.of("pytorch-bf16-weights", "200.00", "0.00", "5.00", "1.00", "0.75", "4.00", "3", "50", "6.0e-02"),
                 row(text, "pytorch-bf16-weights"));
         List<String> warnings = Agreement.disagreements(figures);
         assertEquals(2, warnings.size(), warnings.toString());
@@ -197,7 +198,7 @@ class FiguresTest {
     }
 
     private static SideFigures pass(double seconds, double difference) {
-        return new SideFigures(seconds, 0.0, 1, 5, null, null, difference, 50_000_000L, null, null, null, null);
+        return new SideFigures(seconds, 0.0, 1, 5, null, null, difference, 50_000_000L, null, 0.03, null, null, null);
     }
 
     @Test
@@ -211,8 +212,8 @@ class FiguresTest {
         Map<String, SideFigures> sides = new LinkedHashMap<>();
         sides.put(
                 Side.AMP_BF16.key(),
-                SideFigures.of(
-                        List.of(new Repetition(List.of(0.1), 1, 1.0, 1.0, null, null, null, null, profile, null))));
+                SideFigures.of(List.of(
+                        new Repetition(List.of(0.1), 1, 1.0, 1.0, null, null, null, null, null, profile, null))));
         sides.put(Side.AMP_FP32.key(), SideFigures.unavailable("broken"));
         String text = ProfileTable.text(figures(sides));
         assertTrue(text.contains("sine-8, amp-bf16: 100.00 ms/step"), text);
@@ -255,7 +256,8 @@ class FiguresTest {
     }
 
     private static Repetition repetition(List<Double> seconds, Long rss, Long activations) {
-        return new Repetition(seconds, 2 * seconds.size(), 2.0, 1.0, null, rss, activations, null, null, null);
+        return new Repetition(
+                seconds, 2 * seconds.size(), 2.0, 1.0, null, rss, activations, 0.01 * seconds.size(), null, null, null);
     }
 
     /** With a loss of amp-bf16. */
@@ -280,6 +282,6 @@ class FiguresTest {
     }
 
     private static SideFigures side(double seconds, double loss) {
-        return new SideFigures(seconds, 0.0, 1, 5, 2.0, loss, null, 50_000_000L, 20_000_000L, null, null, null);
+        return new SideFigures(seconds, 0.0, 1, 5, 2.0, loss, null, 50_000_000L, 20_000_000L, null, null, null, null);
     }
 }

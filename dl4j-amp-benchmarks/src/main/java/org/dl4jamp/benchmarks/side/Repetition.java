@@ -13,6 +13,7 @@ import java.util.List;
  * @param difference of the outputs from stock DL4J's, in fractions of the largest of these; null in training
  * @param peakRssBytes the most memory of the process, null if unknown
  * @param activationBytes the framework's memory for activations, null if unknown
+ * @param otherLoad the share of the processors' time that others took meanwhile, null if unknown
  * @param chosen precision and engine where those were the framework's own choice, null where not
  * @param profile where the time went, null if it wasn't recorded
  * @param unavailable why the side can't run, null if it ran
@@ -26,11 +27,12 @@ public record Repetition(
         Double difference,
         Long peakRssBytes,
         Long activationBytes,
+        Double otherLoad,
         String chosen,
         Profile profile,
         String unavailable) {
     /** Returns the repetition of a side that can't run. */
     public static Repetition unavailable(String reason) {
-        return new Repetition(List.of(), 0, null, null, null, null, null, null, null, reason);
+        return new Repetition(List.of(), 0, null, null, null, null, null, null, null, null, reason);
     }
 }

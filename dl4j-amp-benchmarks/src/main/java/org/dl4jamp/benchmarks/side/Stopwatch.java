@@ -3,6 +3,7 @@ package org.dl4jamp.benchmarks.side;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.function.LongSupplier;
 
@@ -30,8 +31,8 @@ public final class Stopwatch {
      */
     private record Steps(List<Double> secondsPerStep, int steps, double seconds) {}
 
-    /** The measured steps, and where the time went, null if it wasn't recorded. */
-    private record Measured(Steps steps, Profile profile) {}
+    /** The measured steps, the load of others meanwhile, and where the time went, null if it wasn't recorded. */
+    private record Measured(Steps steps, OptionalDouble otherLoad, Profile profile) {}
 
     /** Trains for the length of a schedule. */
     public static Repetition run(Training training, Schedule schedule) throws IOException {
@@ -71,17 +72,20 @@ public final class Stopwatch {
         return repetition(training, measure(() -> losses.add(training.step()), schedule), losses, null);
     }
 
-    private Measured measure(Runnable step, Schedule schedule) {
+    private Measured measure(Runnable step, Schedule schedule) throws IOException {
         warmUp(step, schedule);
-        return new Measured(repeat(step, schedule.steps(), schedule.seconds()), null);
+        OtherLoad load = OtherLoad.begin();
+        Steps steps = repeat(step, schedule.steps(), schedule.seconds());
+        return new Measured(steps, load.share(), null);
     }
 
     private Measured profile(Runnable step, Schedule schedule) throws IOException {
         try (FlightRecording recording = new FlightRecording()) {
             warmUp(step, schedule);
             recording.begin();
+            OtherLoad load = OtherLoad.begin();
             Steps steps = repeat(step, schedule.steps(), schedule.seconds());
-            return new Measured(steps, recording.stop(steps.steps(), steps.seconds()));
+            return new Measured(steps, load.share(), recording.stop(steps.steps(), steps.seconds()));
         }
     }
 
@@ -113,6 +117,7 @@ public final class Stopwatch {
                 difference,
                 peak.isPresent() ? peak.getAsLong() : null,
                 activations.isPresent() ? activations.getAsLong() : null,
+                measured.otherLoad().isPresent() ? measured.otherLoad().getAsDouble() : null,
                 workload.chosen().orElse(null),
                 measured.profile(),
                 null);
