@@ -19,6 +19,9 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /** Maximum or average of windows, for one shape. */
 public final class PoolingKernels implements AutoCloseable {
     private final Kernel forward;
+    /** The forward pass that doesn't tell where maxima are. */
+    private final Kernel inference;
+
     private final Kernel backward;
     private final long placesBytes;
     private final long[] outputShape;
@@ -35,7 +38,8 @@ public final class PoolingKernels implements AutoCloseable {
         memory.desc output = out.descriptor();
         memory.desc inputGradient = in.as(sums).descriptor();
         memory.desc outputGradient = out.as(sums).descriptor();
-        pooling_forward.primitive_desc first = forward(kind, geometry, input, output);
+        dnnl.prop_kind training = dnnl.prop_kind.forward_training;
+        pooling_forward.primitive_desc first = forward(training, kind, geometry, input, output);
         pooling_backward.primitive_desc back = new pooling_backward.primitive_desc(
                 OneDnnContext.cpu(),
                 kind,
@@ -46,10 +50,16 @@ public final class PoolingKernels implements AutoCloseable {
                 geometry.gaps(),
                 geometry.before(),
                 geometry.after(),
-                sums == in.type() ? first : forward(kind, geometry, inputGradient, outputGradient),
+                sums == in.type() ? first : forward(training, kind, geometry, inputGradient, outputGradient),
                 OneDnnContext.attributes(),
                 false);
         forward = new Kernel(context, what, first);
+        inference = kind == dnnl.algorithm.pooling_max
+                ? new Kernel(
+                        context,
+                        what + " in inference",
+                        forward(dnnl.prop_kind.forward_inference, kind, geometry, input, output))
+                : forward;
         backward = new Kernel(context, what + ", backward", back);
         outputShape = out.shape();
         placesBytes =
@@ -57,10 +67,14 @@ public final class PoolingKernels implements AutoCloseable {
     }
 
     private static pooling_forward.primitive_desc forward(
-            dnnl.algorithm kind, WindowGeometry geometry, memory.desc input, memory.desc output) {
+            dnnl.prop_kind purpose,
+            dnnl.algorithm kind,
+            WindowGeometry geometry,
+            memory.desc input,
+            memory.desc output) {
         return new pooling_forward.primitive_desc(
                 OneDnnContext.cpu(),
-                dnnl.prop_kind.forward_training,
+                purpose,
                 kind,
                 input,
                 output,
@@ -116,16 +130,21 @@ public final class PoolingKernels implements AutoCloseable {
     /**
      * Runs the forward pass.
      *
-     * @param places takes where each maximum was found; null for averages, as {@link #places}
+     * @param places takes where each maximum was found, as {@link #places}; null for averages, and for maxima where no
+     *     backward pass reads it
      */
     void forward(INDArray input, INDArray output, INDArray places) {
+        if (places == null) {
+            forward(Place.of(input), Place.of(output));
+            return;
+        }
         bind(forward, places);
-        forward(Place.of(input), Place.of(output));
+        forward.bind(dnnl.DNNL_ARG_SRC, input).bind(dnnl.DNNL_ARG_DST, output).run();
     }
 
-    /** Runs the forward pass of averages, from one place to another. */
+    /** Runs the forward pass from one place to another, without telling where maxima are. */
     public void forward(Place input, Place output) {
-        forward.bind(dnnl.DNNL_ARG_SRC, input).bind(dnnl.DNNL_ARG_DST, output).run();
+        inference.bind(dnnl.DNNL_ARG_SRC, input).bind(dnnl.DNNL_ARG_DST, output).run();
     }
 
     private void bind(Kernel kernel, INDArray places) {
@@ -154,6 +173,9 @@ public final class PoolingKernels implements AutoCloseable {
     @Override
     public void close() {
         forward.close();
+        if (inference != forward) {
+            inference.close();
+        }
         backward.close();
     }
 }

@@ -46,7 +46,7 @@ final class PoolingTwin extends WindowTwin {
         places = training && Workspaces.staysUntilBackward(workspaceMgr)
                 ? ours.places(workspaceMgr, ArrayType.ACTIVATIONS)
                 : null;
-        ours.forward(x, output, places == null ? ours.places(workspaceMgr, ArrayType.FF_WORKING_MEM) : places);
+        ours.forward(x, output, places);
         mask(output);
     }
 
