@@ -30,7 +30,7 @@ class ZooPlansTest {
     }
 
     private static void assertPlan(ZooNetwork zoo) {
-        ZooSubject subject = new ZooSubject(zoo);
+        Subject subject = Subject.of(zoo);
         for (Precision precision : Types.precisions()) {
             try (MixedPrecision amp = subject.enable(precision)) {
                 amp.plan().rows().stream()

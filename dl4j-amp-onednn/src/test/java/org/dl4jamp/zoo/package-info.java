@@ -1,6 +1,6 @@
 /**
- * The networks of DL4J's zoo on this engine: {@link org.dl4jamp.zoo.ZooNetwork} lists them,
- * {@link org.dl4jamp.zoo.ZooPlansTest} reads their plans, {@link org.dl4jamp.zoo.ZooAgreementTest} compares their
- * outputs and gradients with stock DL4J.
+ * Networks of others on this engine: those of DL4J's zoo, which {@link org.dl4jamp.zoo.ZooNetwork} lists, and
+ * {@link org.dl4jamp.zoo.KerasNetwork}s, which DL4J imported. Their plans are read, and outputs and gradients compared
+ * with stock DL4J as {@link org.dl4jamp.zoo.StockAgreement} says.
  */
 package org.dl4jamp.zoo;

@@ -3,6 +3,9 @@ package org.dl4jamp.onednn.recurrent;
 import static org.nd4j.linalg.indexing.NDArrayIndex.all;
 import static org.nd4j.linalg.indexing.NDArrayIndex.point;
 
+import java.util.stream.Stream;
+import org.deeplearning4j.nn.conf.RNNFormat;
+import org.deeplearning4j.nn.conf.dropout.Dropout;
 import org.deeplearning4j.nn.conf.dropout.IDropout;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
 import org.deeplearning4j.nn.workspace.ArrayType;
@@ -24,11 +27,13 @@ final class DirectionDropout implements IDropout {
 
     private final IDropout forwards;
     private final IDropout backwards;
+    private final RNNFormat format;
     private final transient OneDnnContext context;
 
-    private DirectionDropout(IDropout forwards, IDropout backwards, OneDnnContext context) {
+    private DirectionDropout(IDropout forwards, IDropout backwards, RNNFormat format, OneDnnContext context) {
         this.forwards = forwards;
         this.backwards = backwards;
+        this.format = format;
         this.context = context;
     }
 
@@ -36,8 +41,17 @@ final class DirectionDropout implements IDropout {
     static IDropout of(Bidirectional layer, OneDnnContext context) {
         return isIn(layer)
                 ? new DirectionDropout(
-                        layer.getFwd().getIDropout(), layer.getBwd().getIDropout(), context)
+                        layer.getFwd().getIDropout(), layer.getBwd().getIDropout(), layer.getRNNDataFormat(), context)
                 : null;
+    }
+
+    /**
+     * Returns whether one of a layer's directions drops numbers: in imports from Keras each layer's dropout keeps all.
+     */
+    static boolean drops(Bidirectional layer) {
+        return Stream.of(layer.getFwd().getIDropout(), layer.getBwd().getIDropout())
+                .anyMatch(each -> each != null
+                        && !(each instanceof Dropout dropout && dropout.getPSchedule() == null && dropout.getP() == 1));
     }
 
     /** Returns whether one of a layer's directions has dropout. */
@@ -58,8 +72,10 @@ final class DirectionDropout implements IDropout {
 
     @Override
     public INDArray applyDropout(
-            INDArray input, INDArray result, int iteration, int epoch, LayerWorkspaceMgr workspaceMgr) {
-        Preconditions.checkState(input.rank() == 3, "3D input expected to RNN layer expected, got " + input.rank());
+            INDArray given, INDArray place, int iteration, int epoch, LayerWorkspaceMgr workspaceMgr) {
+        Preconditions.checkState(given.rank() == 3, "3D input expected to RNN layer expected, got " + given.rank());
+        INDArray input = featuresFirst(given);
+        INDArray result = featuresFirst(place);
         INDArray both = room(workspaceMgr, ArrayType.INPUT, input.dataType(), input.shape());
         INDArray reversed = TimeSeriesUtils.reverseTimeSeries(input, workspaceMgr, ArrayType.INPUT);
         INDArray one = forwards == null ? input : forwards.applyDropout(input, result, iteration, epoch, workspaceMgr);
@@ -69,6 +85,10 @@ final class DirectionDropout implements IDropout {
                 : backwards.applyDropout(reversed, reversed, iteration, epoch, workspaceMgr);
         context.copies().copyOrAssign(other, direction(both, 1));
         return both;
+    }
+
+    private INDArray featuresFirst(INDArray array) {
+        return format == RNNFormat.NWC ? array.permute(0, 2, 1) : array;
     }
 
     /** Returns the sum of the two directions' gradients, in the first one's place. */
@@ -84,7 +104,7 @@ final class DirectionDropout implements IDropout {
         for (long time = 0; time < steps; time++) {
             one.get(all(), all(), point(time)).addi(other.get(all(), all(), point(steps - 1 - time)));
         }
-        return one;
+        return featuresFirst(one);
     }
 
     private static INDArray backprop(IDropout dropout, INDArray gradient, int iteration, int epoch) {
@@ -104,6 +124,9 @@ final class DirectionDropout implements IDropout {
     @Override
     public IDropout clone() {
         return new DirectionDropout(
-                forwards == null ? null : forwards.clone(), backwards == null ? null : backwards.clone(), context);
+                forwards == null ? null : forwards.clone(),
+                backwards == null ? null : backwards.clone(),
+                format,
+                context);
     }
 }

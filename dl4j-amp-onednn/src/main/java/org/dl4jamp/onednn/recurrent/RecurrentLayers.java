@@ -70,7 +70,7 @@ public final class RecurrentLayers {
     }
 
     private static Optional<String> bidirectional(Bidirectional layer, Precision precision) {
-        if (DirectionDropout.isIn(layer) && layer.getRNNDataFormat() == RNNFormat.NWC) {
+        if (DirectionDropout.drops(layer) && layer.getRNNDataFormat() == RNNFormat.NWC) {
             return LayerKernels.because("dropout of each direction by itself in format NWC");
         }
         return direction(layer.getFwd())

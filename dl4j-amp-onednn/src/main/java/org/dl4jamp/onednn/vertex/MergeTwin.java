@@ -13,21 +13,28 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 final class MergeTwin extends VertexTwin {
     private static final long serialVersionUID = 1L;
 
-    private final int axis;
+    private final int given;
 
+    /** @param axis counted from the last one if it's negative, as in networks imported from Keras */
     MergeTwin(VertexRequest request, int axis, OneDnnContext context) {
         super(request, context);
-        this.axis = axis;
+        this.given = axis;
+    }
+
+    private int axisOf(INDArray[] inputs) {
+        return given < 0 ? given + inputs[0].rank() : given;
     }
 
     @Override
     protected boolean covers(INDArray[] inputs) {
+        int axis = axisOf(inputs);
         return inputs.length > 1
+                && axis >= 0
                 && inputs[0].rank() > axis
-                && Arrays.stream(inputs).allMatch(input -> differsOnlyAlongAxis(inputs[0], input));
+                && Arrays.stream(inputs).allMatch(input -> differsOnlyAlong(axis, inputs[0], input));
     }
 
-    private boolean differsOnlyAlongAxis(INDArray first, INDArray other) {
+    private static boolean differsOnlyAlong(int axis, INDArray first, INDArray other) {
         // ND4J returns its own arrays.
         long[] a = first.shape().clone();
         long[] b = other.shape();
@@ -40,6 +47,7 @@ final class MergeTwin extends VertexTwin {
 
     @Override
     protected Optional<long[]> outputShape(INDArray[] inputs) {
+        int axis = axisOf(inputs);
         long[] shape = inputs[0].shape().clone();
         shape[axis] = Arrays.stream(inputs).mapToLong(input -> input.size(axis)).sum();
         return Optional.of(shape);
@@ -49,6 +57,7 @@ final class MergeTwin extends VertexTwin {
     protected INDArray forward(INDArray[] inputs, boolean training, LayerWorkspaceMgr workspaceMgr) {
         INDArray output =
                 create(workspaceMgr, ArrayType.ACTIVATIONS, outputShape(inputs).orElseThrow());
+        int axis = axisOf(inputs);
         long start = 0;
         for (INDArray input : inputs) {
             context().copies().copy(input, Workspaces.range(output, axis, start, input.size(axis)));
@@ -59,6 +68,7 @@ final class MergeTwin extends VertexTwin {
 
     @Override
     protected INDArray[] backward(INDArray[] inputs, INDArray epsilon, LayerWorkspaceMgr workspaceMgr) {
+        int axis = axisOf(inputs);
         INDArray[] gradients = new INDArray[inputs.length];
         long start = 0;
         for (int i = 0; i < inputs.length; i++) {

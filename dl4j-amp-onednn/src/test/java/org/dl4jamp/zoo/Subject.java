@@ -16,21 +16,34 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 
-/** A network of the zoo with its batch, of either of DL4J's kinds. */
-final class ZooSubject {
+/** A network with its batch, of either of DL4J's kinds. */
+final class Subject {
     /** Half the distance between two neighbouring FP32 numbers, relative to them. */
     private static final double FLOAT_ROUNDING = 0x1p-24;
     /** Roundings that may add up in a product of some thousand terms. */
     private static final int ROUNDINGS = 8;
 
-    private final ZooNetwork zoo;
     private final Model network;
     private final DataSet batch;
+    private final boolean errors;
 
-    ZooSubject(ZooNetwork zoo) {
-        this.zoo = zoo;
-        network = zoo.network();
-        batch = zoo.batch();
+    /**
+     * Makes a subject.
+     *
+     * @param errors whether the batch has the gradient of the output in place of labels
+     */
+    Subject(Model network, DataSet batch, boolean errors) {
+        this.network = network;
+        this.batch = batch;
+        this.errors = errors;
+    }
+
+    static Subject of(ZooNetwork zoo) {
+        return new Subject(zoo.network(), zoo.batch(), zoo.labels() == ZooNetwork.Labels.ERRORS);
+    }
+
+    Model network() {
+        return network;
     }
 
     private static AmpConfig config(Precision precision) {
@@ -74,7 +87,7 @@ final class ZooSubject {
         }
         MultiLayerNetwork stack = (MultiLayerNetwork) network;
         stack.setInput(features);
-        if (zoo.labels() == ZooNetwork.Labels.ERRORS) {
+        if (errors) {
             stack.feedForward(true, false);
             return stack.backpropGradient(batch.getLabels().dup(), LayerWorkspaceMgr.noWorkspaces())
                     .getFirst();
