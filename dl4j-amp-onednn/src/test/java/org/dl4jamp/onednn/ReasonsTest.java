@@ -20,7 +20,6 @@ import org.deeplearning4j.nn.conf.layers.FeedForwardLayer;
 import org.deeplearning4j.nn.conf.layers.GlobalPoolingLayer;
 import org.deeplearning4j.nn.conf.layers.LSTM;
 import org.deeplearning4j.nn.conf.layers.Layer;
-import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.conf.layers.RecurrentAttentionLayer;
@@ -190,9 +189,6 @@ class ReasonsTest {
 
     private static Stream<Refusal> others() {
         return Stream.of(
-                        both(
-                                new LocalResponseNormalization.Builder().n(7).build(),
-                                "local response normalization over n = 7, only 2 to 5"),
                         both(
                                 new OutputLayer.Builder()
                                         .nOut(4)

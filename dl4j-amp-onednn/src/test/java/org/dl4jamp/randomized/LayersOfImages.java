@@ -176,8 +176,10 @@ final class LayersOfImages {
     }
 
     private static LocalResponseNormalization responseNormalization(Draw draw, InputType type) {
+        int channels = (int) ((InputType.InputTypeConvolutional) type).getChannels();
         return new LocalResponseNormalization.Builder()
-                .n(((InputType.InputTypeConvolutional) type).getChannels() > 2 ? draw.of(3, 5) : 3)
+                // Stock DL4J throws at neighbours that are as far away as there are channels.
+                .n(draw.between(0, Math.min(9, 2 * channels - 1)))
                 .k(draw.real(1, 2))
                 // Stock DL4J divides its neighbours' parts of the gradient by the wrong sum, which shows with a large
                 // one, and in networks that diverge.

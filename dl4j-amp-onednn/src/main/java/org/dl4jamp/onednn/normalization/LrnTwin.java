@@ -1,5 +1,6 @@
 package org.dl4jamp.onednn.normalization;
 
+import java.util.Set;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.LocalResponseNormalization;
 import org.deeplearning4j.nn.workspace.ArrayType;
@@ -17,44 +18,67 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 public final class LrnTwin extends ParameterlessTwin<LocalResponseNormalization> {
     private static final long serialVersionUID = 1L;
 
+    /** The numbers of channels that oneDNN sums up, and gives right gradients for. */
+    private static final Set<Long> OF_ONEDNN = Set.of(3L, 5L);
+
     private final transient KernelCache<Layout, LrnKernels> kernels = new KernelCache<>(KernelCache.SHAPES);
+    private final transient LrnKernels.Formula formula;
+    private final transient WideLrn wide;
 
     LrnTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type, context, ChannelAxis.of(((LocalResponseNormalization) conf.getLayer()).getDataFormat()));
+        LocalResponseNormalization layer = layerConf();
+        formula = new LrnKernels.Formula(
+                2L * reach() + 1, (float) layer.getAlpha(), (float) layer.getBeta(), (float) layer.getK());
+        wide = new WideLrn(formula);
     }
 
-    /** DL4J counts as many neighbours on either side as n halved and rounded down. */
-    private LrnKernels.Formula formula() {
-        LocalResponseNormalization layer = layerConf();
-        long neighbours = 2 * ((long) layer.getN() / 2) + 1;
-        return new LrnKernels.Formula(
-                neighbours, (float) layer.getAlpha(), (float) layer.getBeta(), (float) layer.getK());
+    /** Returns the neighbours on either side: DL4J halves n and rounds it down. */
+    private int reach() {
+        return Math.max(0, (int) layerConf().getN() / 2);
+    }
+
+    private boolean isOneDnns() {
+        return OF_ONEDNN.contains(formula.neighbours());
     }
 
     private LrnKernels kernels() {
+        Layout layout = Layout.channelsLast(dataType, given().shape());
+        return kernels.get(layout, () -> LrnKernels.make(context(), layerId(), formula, layout));
+    }
+
+    /** DL4J's layer throws where neighbours would be as far away as there are channels. */
+    @Override
+    protected long[] outputShape() {
         INDArray given = given();
         if (given.rank() != 4) {
             reject();
         }
-        Layout layout = Layout.channelsLast(dataType, given.shape());
-        return kernels.get(layout, () -> LrnKernels.make(context(), layerId(), formula(), layout));
-    }
-
-    @Override
-    protected long[] outputShape() {
-        return given().shape();
+        if (reach() >= given.size(1)) {
+            rejectUnlessDl4jTakes();
+        }
+        return given.shape();
     }
 
     @Override
     protected void forward(INDArray output, boolean training, LayerWorkspaceMgr workspaceMgr) {
-        kernels().forward(ready(workspaceMgr, ArrayType.FF_WORKING_MEM), output);
+        INDArray x = ready(workspaceMgr, ArrayType.FF_WORKING_MEM);
+        if (isOneDnns()) {
+            kernels().forward(x, output);
+        } else {
+            wide.forward(x, output);
+        }
     }
 
     @Override
     protected void backward(INDArray epsilon, INDArray next, LayerWorkspaceMgr workspaceMgr) {
-        LrnKernels ours = kernels();
         INDArray x = ready(workspaceMgr, ArrayType.BP_WORKING_MEM);
         INDArray above = ready(epsilon, dataType, workspaceMgr, ArrayType.BP_WORKING_MEM);
+        if (!isOneDnns()) {
+            wide.backward(x, above, next);
+            return;
+        }
+        LrnKernels ours = kernels();
         // Other kernels have used the memory in between that it leaves its sums in.
         ours.forward(x, Workspaces.channelsLast(workspaceMgr, ArrayType.BP_WORKING_MEM, dataType, x.shape()));
         ours.backward(x, above, next);

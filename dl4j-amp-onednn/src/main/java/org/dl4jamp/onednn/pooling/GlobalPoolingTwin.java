@@ -2,9 +2,7 @@ package org.dl4jamp.onednn.pooling;
 
 import java.util.Arrays;
 import java.util.List;
-import java.util.stream.LongStream;
 import org.bytedeco.dnnl.global.dnnl;
-import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.layers.PoolingType;
 import org.deeplearning4j.nn.gradient.DefaultGradient;
@@ -20,7 +18,6 @@ import org.dl4jamp.onednn.primitive.BinaryKernels;
 import org.dl4jamp.onednn.primitive.KernelCache;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
 import org.dl4jamp.onednn.primitive.RepetitionKernels;
-import org.dl4jamp.onednn.primitive.Window;
 import org.dl4jamp.onednn.twin.OneDnnTwin;
 import org.nd4j.common.primitives.Pair;
 import org.nd4j.linalg.api.buffer.DataType;
@@ -29,7 +26,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /**
  * Maximum, average, sum or p-norm of whole sequences, images and volumes {@code [minibatch, channels, ...]} or
  * {@code [minibatch, ..., channels]}. It takes its input as it is, sums up in FP32, and returns FP32:
- * {@code [minibatch, channels]}. With a mask DL4J computes maxima, in FP32.
+ * {@code [minibatch, channels]}.
  */
 final class GlobalPoolingTwin extends GlobalPoolingLayer implements OneDnnTwin {
     private static final long serialVersionUID = 1L;
@@ -38,7 +35,7 @@ final class GlobalPoolingTwin extends GlobalPoolingLayer implements OneDnnTwin {
     private final DataType inputType;
     private final transient ChannelAxis axis;
     private final transient KernelCache<Layout, RepetitionKernels> sums = new KernelCache<>(KernelCache.SHAPES);
-    private final transient KernelCache<Layout, PoolingKernels> maxima = new KernelCache<>(KernelCache.SHAPES);
+    private final transient GlobalMaxima maxima;
     private final transient KernelCache<Layout, PowerKernels> powers = new KernelCache<>(KernelCache.SHAPES);
     private final transient BinaryKernels products;
 
@@ -47,6 +44,7 @@ final class GlobalPoolingTwin extends GlobalPoolingLayer implements OneDnnTwin {
         this.context = context;
         this.inputType = type;
         this.axis = axis(layerConf());
+        this.maxima = new GlobalMaxima(context, axis);
         this.products = new BinaryKernels(context);
     }
 
@@ -64,10 +62,7 @@ final class GlobalPoolingTwin extends GlobalPoolingLayer implements OneDnnTwin {
         return layerConf().getPoolingType() == PoolingType.PNORM;
     }
 
-    /**
-     * Masks of maxima or in {@code NWC}, axes other than all but the channels, and what DL4J rejects are left to DL4J's
-     * code.
-     */
+    /** Masks in {@code NWC}, axes other than all but the channels, and what DL4J rejects are left to DL4J's code. */
     private boolean leavesToDl4j() {
         boolean oddRank = input.rank() < 3 || input.rank() > 5;
         boolean oddShape = axis == ChannelAxis.LAST && !layerConf().isCollapseDimensions();
@@ -76,8 +71,7 @@ final class GlobalPoolingTwin extends GlobalPoolingLayer implements OneDnnTwin {
 
     private boolean coversMask() {
         return maskArray == null
-                || (!isMaximum()
-                        && axis == ChannelAxis.SECOND
+                || (axis == ChannelAxis.SECOND
                         && PositionMask.of(maskArray, input).isPresent());
     }
 
@@ -105,21 +99,6 @@ final class GlobalPoolingTwin extends GlobalPoolingLayer implements OneDnnTwin {
         return sums.get(fine, () -> {
             Layout coarse = Layout.channelsLast(DataType.FLOAT, reducedShape(x));
             return RepetitionKernels.make(context, layerId(), coarse, fine);
-        });
-    }
-
-    private PoolingKernels maxima(INDArray x) {
-        Layout layout = Layout.channelsLast(inputType, x.shape());
-        return maxima.get(layout, () -> {
-            int[] extents = LongStream.of(Workspaces.extents(x))
-                    .mapToInt(Math::toIntExact)
-                    .toArray();
-            int[] zeros = new int[extents.length];
-            int[] ones = new int[extents.length];
-            Arrays.fill(ones, 1);
-            Window whole = new Window(extents.length, extents, extents, zeros, ones, ConvolutionMode.Truncate);
-            return PoolingKernels.make(
-                    context, layerId(), new PoolingForm(whole, axis, dnnl.algorithm.pooling_max), layout);
         });
     }
 
@@ -185,11 +164,7 @@ final class GlobalPoolingTwin extends GlobalPoolingLayer implements OneDnnTwin {
         INDArray x = ready(mask, ArrayType.FF_WORKING_MEM, workspaceMgr);
         INDArray output = Workspaces.dense(workspaceMgr, ArrayType.ACTIVATIONS, DataType.FLOAT, x.size(0), x.size(1));
         if (isMaximum()) {
-            INDArray maximum =
-                    Workspaces.dense(workspaceMgr, ArrayType.FF_WORKING_MEM, inputType, x.size(0), x.size(1));
-            PoolingKernels ours = maxima(x);
-            ours.forward(x, maximum, ours.places(workspaceMgr, ArrayType.FF_WORKING_MEM));
-            context.copies().copy(maximum, output);
+            maxima.forward(layerId(), x, mask, output, workspaceMgr);
         } else {
             sum(x, mask, output, ArrayType.FF_WORKING_MEM, workspaceMgr);
             if (isNorm()) {
@@ -234,15 +209,11 @@ final class GlobalPoolingTwin extends GlobalPoolingLayer implements OneDnnTwin {
         INDArray above = oneEach ? epsilon.reshape('c', x.size(0), x.size(1)) : epsilon;
         Rejection.ofEpsilon(layerId(), above, x.size(0), x.size(1));
         INDArray next = Workspaces.channelsLast(workspaceMgr, ArrayType.ACTIVATION_GRAD, inputType, x.shape());
-        DataType type = isMaximum() ? inputType : DataType.FLOAT;
-        INDArray own = Workspaces.dense(workspaceMgr, ArrayType.BP_WORKING_MEM, type, above.shape());
-        context.copies().copy(above, own);
         if (isMaximum()) {
-            PoolingKernels ours = maxima(x);
-            INDArray places = ours.places(workspaceMgr, ArrayType.BP_WORKING_MEM);
-            ours.forward(x, Workspaces.dense(workspaceMgr, ArrayType.BP_WORKING_MEM, inputType, above.shape()), places);
-            ours.backward(own, next, places);
+            maxima.backward(layerId(), x, mask, above, next, workspaceMgr);
         } else {
+            INDArray own = Workspaces.dense(workspaceMgr, ArrayType.BP_WORKING_MEM, DataType.FLOAT, above.shape());
+            context.copies().copy(above, own);
             average(own, x, mask);
             spread(x, mask, own, next, workspaceMgr);
         }

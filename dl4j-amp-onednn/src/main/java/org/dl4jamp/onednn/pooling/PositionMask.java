@@ -1,10 +1,13 @@
 package org.dl4jamp.onednn.pooling;
 
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.indexing.BooleanIndexing;
+import org.nd4j.linalg.indexing.conditions.Conditions;
 
 /**
  * A mask of the time steps of sequences or of the pixels of images.
@@ -42,6 +45,22 @@ record PositionMask(INDArray positions, INDArray counts) {
                     : numbers.broadcast(Nd4j.createUninitialized(DataType.FLOAT, shape, 'c'));
             return Optional.of(new PositionMask(positions, counts.reshape(mask.size(0), 1)));
         }
+    }
+
+    /** Returns what DL4J adds before it takes maxima: minus infinity where the mask is 0, otherwise 1 less the mask. */
+    INDArray offsets() {
+        try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
+            INDArray offsets = positions.rsub(1.0);
+            BooleanIndexing.replaceWhere(offsets, Double.NEGATIVE_INFINITY, Conditions.equals(1.0));
+            return offsets;
+        }
+    }
+
+    /** Returns the examples of which the mask hides every position. */
+    IntStream hiddenExamples() {
+        INDArray each = positions.reshape('c', positions.size(0), -1);
+        return IntStream.range(0, (int) each.size(0))
+                .filter(example -> each.getRow(example).amaxNumber().doubleValue() == 0);
     }
 
     private static boolean isSizeOrOne(INDArray mask, INDArray input, int axis) {

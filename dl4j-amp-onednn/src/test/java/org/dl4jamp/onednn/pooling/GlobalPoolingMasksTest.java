@@ -1,7 +1,9 @@
 package org.dl4jamp.onednn.pooling;
 
 import static org.dl4jamp.onednn.Layers.gaussian;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import java.util.Arrays;
 import java.util.Random;
@@ -20,6 +22,7 @@ import org.dl4jamp.Networks;
 import org.dl4jamp.SingleLayer;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.engine.ComputeEngine.EngineSession;
+import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.onednn.Layers;
 import org.dl4jamp.onednn.OneDnnEngine;
@@ -35,7 +38,7 @@ import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
 
-/** Averages, sums and p-norms of all positions, or of those that a mask leaves. */
+/** Maxima, averages, sums and p-norms of all positions, or of those that a mask leaves. */
 class GlobalPoolingMasksTest {
     private static GlobalPoolingLayer pooling(PoolingType type, int p) {
         return new GlobalPoolingLayer.Builder(type).pnorm(p).build();
@@ -81,6 +84,40 @@ class GlobalPoolingMasksTest {
             mask.putScalar(i, i % each == 0 || random.nextBoolean() ? 1 : 0);
         }
         return mask;
+    }
+
+    /**
+     * DL4J adds 1 less the mask to numbers, minus infinity in place of 1. So the maximum of an example without any
+     * positions is minus infinity, and the first position has its gradient.
+     */
+    @ParameterizedTest
+    @ValueSource(ints = {3, 4})
+    void maximaUnderMasksOfFractionsAndZerosAreDl4js(int rank) {
+        Random random = new Random(rank);
+        long[] shape = rank == 3 ? new long[] {3, 5, 6} : new long[] {3, 5, 2, 3};
+        INDArray input = gaussian(random, 1, shape);
+        for (long i = 0; i < input.length(); i++) {
+            input.putScalar(i, (i * 37 % input.length() - 40) / 64f);
+        }
+        INDArray epsilon = gaussian(random, 1, 3, 5).castTo(DataType.BFLOAT16).castTo(DataType.FLOAT);
+        INDArray mask = Nd4j.createFromArray(
+                new float[][] {{0, 0, 0, 0, 0, 0}, {1, 0.5f, 0, 0.25f, 1, 0}, {0, 0, 0.75f, 0, 0, 0}});
+        INDArray masks = rank == 3 ? mask : mask.reshape(3, 1, 2, 3);
+        org.deeplearning4j.nn.api.Layer dl4j = SingleLayer.dl4j(pooling(PoolingType.MAX, 2), null);
+        dl4j.setMaskArray(masks);
+        SingleLayer.Result expected = SingleLayer.run(dl4j, input, epsilon);
+        assertEquals(Float.NEGATIVE_INFINITY, expected.output().getFloat(0, 0));
+        for (DataType type : Types.here()) {
+            try (EngineSession session = new OneDnnEngine().session(0, true)) {
+                TwinLayer twin = Layers.twin(session, pooling(PoolingType.MAX, 2), null, type);
+                twin.setMaskArray(masks);
+                assertInstanceOf(GlobalPoolingTwin.class, twin.twin().compute());
+                SingleLayer.Result actual = SingleLayer.run(twin, input.castTo(type), epsilon.castTo(type));
+                assertArrayEquals(
+                        expected.output().toFloatMatrix(), actual.output().toFloatMatrix());
+                assertEquals(expected.inputGradient(), actual.inputGradient().castTo(DataType.FLOAT));
+            }
+        }
     }
 
     /** The norm of all pixels, one channel of zeros, against the formula in double. */
