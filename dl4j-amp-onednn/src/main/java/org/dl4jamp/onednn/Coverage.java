@@ -20,6 +20,7 @@ import org.deeplearning4j.nn.conf.layers.recurrent.TimeDistributed;
 import org.deeplearning4j.nn.conf.layers.util.MaskZeroLayer;
 import org.deeplearning4j.nn.conf.layers.wrapper.BaseWrapperLayer;
 import org.dl4jamp.onednn.attention.AttentionLayers;
+import org.dl4jamp.onednn.capsule.CapsuleLayers;
 import org.dl4jamp.onednn.embedding.EmbeddingLayers;
 import org.dl4jamp.onednn.linear.ProductLayers;
 import org.dl4jamp.onednn.normalization.NormalizationLayers;
@@ -46,7 +47,8 @@ final class Coverage {
                     PoolingLayers.kernels(),
                     NormalizationLayers.kernels(),
                     ElementWiseLayers.kernels(),
-                    ShapeLayers.kernels())
+                    ShapeLayers.kernels(),
+                    CapsuleLayers.kernels())
             .flatMap(List::stream)
             .collect(Collectors.toUnmodifiableMap(LayerKernels::type, Function.identity()));
 

@@ -9,7 +9,7 @@ import org.deeplearning4j.nn.conf.ConvolutionMode;
 import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.layers.ActivationLayer;
 import org.deeplearning4j.nn.conf.layers.BatchNormalization;
-import org.deeplearning4j.nn.conf.layers.CapsuleLayer;
+import org.deeplearning4j.nn.conf.layers.CapsuleStrengthLayer;
 import org.deeplearning4j.nn.conf.layers.Convolution1DLayer;
 import org.deeplearning4j.nn.conf.layers.Deconvolution2D;
 import org.deeplearning4j.nn.conf.layers.Deconvolution3D;
@@ -195,7 +195,7 @@ class ReasonsTest {
                                         .weightNoise(new OwnNoise())
                                         .build(),
                                 OWN_NOISE),
-                        both(new CapsuleLayer.Builder(2, 2, 1).build(), "CapsuleLayer"),
+                        both(new CapsuleStrengthLayer.Builder().build(), "CapsuleStrengthLayer"),
                         Stream.of(new Refusal(
                                 new ElementWiseMultiplicationLayer.Builder()
                                         .nIn(4)

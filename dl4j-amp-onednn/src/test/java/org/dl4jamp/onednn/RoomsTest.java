@@ -33,7 +33,7 @@ class RoomsTest {
             rooms("scores"),
             rooms("output", "pretrained"),
             rooms("linear"),
-            rooms("normalization", "pooling", "embedding", "shape", "vertex", "user", "samediff"),
+            rooms("normalization", "pooling", "embedding", "shape", "vertex", "user", "samediff", "capsule"),
             rooms("twin"),
             rooms("activation"),
             rooms("weights"),

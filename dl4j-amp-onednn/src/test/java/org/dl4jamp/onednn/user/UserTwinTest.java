@@ -11,7 +11,7 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
 import org.deeplearning4j.nn.conf.inputs.InputType;
-import org.deeplearning4j.nn.conf.layers.CapsuleLayer;
+import org.deeplearning4j.nn.conf.layers.CapsuleStrengthLayer;
 import org.deeplearning4j.nn.conf.layers.DenseLayer;
 import org.deeplearning4j.nn.conf.layers.FeedForwardLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
@@ -280,8 +280,8 @@ class UserTwinTest {
 
     @Test
     void aKernelMayBeForAClassOfDl4jsThatHasNone() {
-        assertTrue(of(new Wrong(CapsuleLayer.class))
-                .of(new CapsuleLayer.Builder(2, 2, 1).build())
+        assertTrue(of(new Wrong(CapsuleStrengthLayer.class))
+                .of(new CapsuleStrengthLayer.Builder().build())
                 .isPresent());
     }
 
