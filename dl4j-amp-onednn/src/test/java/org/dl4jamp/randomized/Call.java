@@ -2,7 +2,9 @@ package org.dl4jamp.randomized;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** The calls that a program may make on a network. */
 @SuppressWarnings("ImmutableEnumChecker")
@@ -40,8 +42,14 @@ enum Call {
             .add(name, player.net().score(player.batches().of(draw), false))),
     SCORE_IN_TRAINING(1, (player, draw, name) -> player.seen()
             .add(name, player.net().score(player.batches().of(draw), true))),
-    GRADIENTS(2, (player, draw, name) -> player.seen()
-            .add(name, player.net().gradients(player.batches().of(draw), draw.between(0, 1)))),
+    GRADIENTS(2, (player, draw, name) -> {
+        Map<String, INDArray> gradients =
+                player.net().gradients(player.batches().of(draw), draw.between(0, 1));
+        if (player.description().overwritesScores()) {
+            gradients.remove("score");
+        }
+        player.seen().add(name, gradients);
+    }),
     TIME_STEPS(2, (player, draw, name) -> Passes.timeSteps(player, draw, name)),
     STORED_STATE(1, (player, draw, name) -> Passes.storedState(player, draw, name)),
     CLEAR_STATE(1, (player, draw, name) -> player.net().clearState()),
@@ -147,12 +155,13 @@ enum Call {
 
     /**
      * With accumulation, and after steps that were skipped, DL4J's score is that of another batch. A loss layer's it
-     * reads from an array in which its backward passes have written; without workspaces that of layer normalization
-     * has.
+     * reads from an array in which backward passes have written: its own, or without workspaces that of layer
+     * normalization.
      */
     private static void score(Player player, String name) {
-        boolean overwritten = player.scenario().has(Option.NO_WORKSPACES)
-                && player.description().names("LossLayer");
+        boolean overwritten = player.description().overwritesScores()
+                || (player.scenario().has(Option.NO_WORKSPACES)
+                        && player.description().names("LossLayer"));
         if (player.scenario().microBatches() == 1 && !overwritten) {
             player.seen().add(name + ": score", player.net().model().score());
         }

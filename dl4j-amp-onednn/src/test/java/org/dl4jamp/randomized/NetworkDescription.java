@@ -95,6 +95,11 @@ record NetworkDescription(String json, boolean graph, List<Input> inputs, List<O
         return false;
     }
 
+    /** Returns whether stock DL4J computes the score of a step from memory that its backward pass may write over. */
+    boolean overwritesScores() {
+        return names("layers.LossLayer\"");
+    }
+
     /** Returns whether stock DL4J's derivative of Mish, NaN for inputs above 22, may have cubes as input. */
     boolean overflowsInStock() {
         return names("ActivationMish") && names("ActivationCube");

@@ -151,7 +151,6 @@ enum ZooNetwork {
     /** Returns what the plan leaves to DL4J's engine: class names, or words of the reason. */
     List<String> leftToDl4j() {
         return switch (this) {
-            case DARKNET_19, SQUEEZE_NET -> List.of("LossLayer");
             case FACE_NET -> List.of("CenterLossOutputLayer");
             case INCEPTION_RES_NET_V1 -> List.of("CenterLossOutputLayer");
             case TINY_YOLO, YOLO_2 -> List.of("Yolo2OutputLayer");

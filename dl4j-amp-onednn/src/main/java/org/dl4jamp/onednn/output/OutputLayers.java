@@ -4,10 +4,12 @@ import java.util.List;
 import java.util.Optional;
 import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.RNNFormat;
+import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.BaseOutputLayer;
 import org.deeplearning4j.nn.conf.layers.Cnn3DLossLayer;
 import org.deeplearning4j.nn.conf.layers.CnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
+import org.deeplearning4j.nn.conf.layers.LossLayer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.RnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
@@ -16,17 +18,23 @@ import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.twin.LayerKernels;
 import org.dl4jamp.onednn.twin.Noise;
 import org.dl4jamp.precision.Precision;
+import org.nd4j.linalg.activations.impl.ActivationRReLU;
 
 /** Output layers that multiply by weights, and losses. */
 public final class OutputLayers {
+    private static final String OTHER_ROWS =
+            "RReLU's random numbers are those of other time steps: DL4J's rows are by time, these are by example";
+
     private OutputLayers() {}
 
     public static List<LayerKernels<?>> kernels() {
         return List.of(
                 new LayerKernels<>(OutputLayer.class, OutputLayers::output, OutputTwin::new, true)
                         .with(LayerKernels.ArrayTypes.AS_PLANNED_TO_FLOAT),
-                new LayerKernels<>(RnnOutputLayer.class, OutputLayers::output, RnnOutputTwin::new, true)
+                new LayerKernels<>(RnnOutputLayer.class, OutputLayers::outputOfSequences, RnnOutputTwin::new, true)
                         .with(LayerKernels.ArrayTypes.AS_PLANNED_TO_FLOAT),
+                new LayerKernels<>(LossLayer.class, RowLossTwin::new, false)
+                        .with(LayerKernels.ArrayTypes.SUMMED_IN_FLOAT),
                 new LayerKernels<>(CnnLossLayer.class, OutputLayers::images, CnnLossTwin::new, false)
                         .with(LayerKernels.ArrayTypes.SUMMED_IN_FLOAT),
                 new LayerKernels<>(RnnLossLayer.class, OutputLayers::sequences, RnnLossTwin::new, false)
@@ -54,6 +62,9 @@ public final class OutputLayers {
     }
 
     private static Optional<String> sequences(RnnLossLayer layer, Precision precision) {
+        if (draws(layer)) {
+            return Optional.of(OTHER_ROWS);
+        }
         return layer.getRnnDataFormat() == RNNFormat.NCW
                 ? LayerKernels.COVERED
                 : Optional.of("DL4J takes the input for labels in the score of RnnLossLayer in format NWC");
@@ -67,6 +78,14 @@ public final class OutputLayers {
         return layer.getIDropout() == null
                 ? Noise.without(layer)
                 : Optional.of("DL4J throws in the backward pass of OCNNOutputLayer with dropout");
+    }
+
+    private static Optional<String> outputOfSequences(RnnOutputLayer layer, Precision precision) {
+        return draws(layer) ? Optional.of(OTHER_ROWS) : output(layer, precision);
+    }
+
+    private static boolean draws(BaseLayer layer) {
+        return layer.getActivationFn() instanceof ActivationRReLU;
     }
 
     private static Optional<String> output(BaseOutputLayer layer, Precision precision) {

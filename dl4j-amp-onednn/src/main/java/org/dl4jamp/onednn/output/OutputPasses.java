@@ -132,6 +132,11 @@ final class OutputPasses implements AutoCloseable {
         return gradient;
     }
 
+    /** Returns whether {@link #score} is known after a backward pass. */
+    boolean scoresBackwardPass() {
+        return loss.sumsLosses();
+    }
+
     /**
      * Returns the score of the last backward pass.
      *

@@ -84,6 +84,11 @@ final class OutputTwin extends OutputLayer implements Twin.ScoringOutput, OneDnn
     }
 
     @Override
+    public boolean scoresBackwardPass() {
+        return passes.scoresBackwardPass();
+    }
+
+    @Override
     public double scoreOfBackwardPass(double fullNetworkRegScore) {
         score = passes.score(conf().isMiniBatch() ? getInputMiniBatchSize() : 1, fullNetworkRegScore);
         return score;

@@ -11,7 +11,6 @@ import org.dl4jamp.onednn.memory.Layout;
 import org.dl4jamp.onednn.memory.Views;
 import org.dl4jamp.onednn.memory.Workspaces;
 import org.dl4jamp.onednn.primitive.OneDnnContext;
-import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.lossfunctions.ILossFunction;
@@ -28,7 +27,6 @@ abstract class PositionLossTwin<L extends FeedForwardLayer> extends LossTwin<L> 
     private final transient OneDnnContext context;
     private final transient int rank;
     private final transient ChannelAxis channels;
-    private final transient ILossFunction function;
     private final transient RowLoss loss;
 
     /** @param rank the number of axes of the input */
@@ -43,12 +41,7 @@ abstract class PositionLossTwin<L extends FeedForwardLayer> extends LossTwin<L> 
         this.context = context;
         this.rank = rank;
         this.channels = channels;
-        this.function = function;
-        this.loss = new RowLoss(context, function, activation(), this::layerId);
-    }
-
-    private IActivation activation() {
-        return layerConf().getActivationFn();
+        this.loss = new RowLoss(context, function, layerConf().getActivationFn(), this::layerId);
     }
 
     /** Returns the mask in the order of the rows; null if there is none. */
@@ -122,28 +115,27 @@ abstract class PositionLossTwin<L extends FeedForwardLayer> extends LossTwin<L> 
     }
 
     @Override
+    public final boolean scoresBackwardPass() {
+        return super.scoresBackwardPass() && loss.sumsLosses();
+    }
+
+    @Override
     final double sumOfBackwardPass() {
         return loss.sum();
     }
 
     @Override
     final double sum(LayerWorkspaceMgr workspaceMgr) {
-        return function.computeScore(
-                labelRows(workspaceMgr, ArrayType.FF_WORKING_MEM),
-                inputRows(workspaceMgr, ArrayType.FF_WORKING_MEM),
-                activation(),
-                maskRows(workspaceMgr),
-                false);
+        INDArray labels = labelRows(workspaceMgr, ArrayType.FF_WORKING_MEM);
+        return loss.sum(inputRows(workspaceMgr, ArrayType.FF_WORKING_MEM), labels, maskRows(workspaceMgr));
     }
 
     /** Returns the loss of each example, from which DL4J's layers make arrays of different shapes. */
     @Override
     INDArray losses(double regularization, LayerWorkspaceMgr workspaceMgr) {
-        INDArray losses = function.computeScoreArray(
-                labelRows(workspaceMgr, ArrayType.FF_WORKING_MEM),
-                inputRows(workspaceMgr, ArrayType.FF_WORKING_MEM),
-                activation(),
-                maskRows(workspaceMgr));
+        INDArray labels = labelRows(workspaceMgr, ArrayType.FF_WORKING_MEM);
+        INDArray losses =
+                loss.losses(inputRows(workspaceMgr, ArrayType.FF_WORKING_MEM), labels, maskRows(workspaceMgr));
         INDArray sums = losses.reshape('c', input.size(0), losses.length() / input.size(0))
                 .sum(1)
                 .addi(regularization);
