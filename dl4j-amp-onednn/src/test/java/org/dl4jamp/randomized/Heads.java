@@ -26,6 +26,7 @@ import org.nd4j.linalg.lossfunctions.impl.LossCosineProximity;
 import org.nd4j.linalg.lossfunctions.impl.LossFMeasure;
 import org.nd4j.linalg.lossfunctions.impl.LossKLD;
 import org.nd4j.linalg.lossfunctions.impl.LossL1;
+import org.nd4j.linalg.lossfunctions.impl.LossL2;
 import org.nd4j.linalg.lossfunctions.impl.LossMCXENT;
 import org.nd4j.linalg.lossfunctions.impl.LossMSE;
 
@@ -120,7 +121,7 @@ final class Heads {
      */
     static Head make(Draw draw, InputType type, Scenario scenario, boolean parameters) {
         if (!parameters && hasRoomForBoxes(type) && draw.chance(0.5)) {
-            return yolo((InputType.InputTypeConvolutional) type);
+            return yolo(draw, (InputType.InputTypeConvolutional) type);
         }
         Objective drawn = Objective.draw(draw);
         // Its loss has to be a mean over examples.
@@ -170,9 +171,16 @@ final class Heads {
                 && images.getChannels() > 5;
     }
 
-    private static Head yolo(InputType.InputTypeConvolutional type) {
+    private static Head yolo(Draw draw, InputType.InputTypeConvolutional type) {
         INDArray sizes = Nd4j.createFromArray(new float[][] {{type.getHeight() / 2f, type.getWidth() / 2f}});
-        return new Head(new Yolo2OutputLayer.Builder().boundingBoxPriors(sizes).build(), Labels.BOXES);
+        return new Head(
+                new Yolo2OutputLayer.Builder()
+                        .boundingBoxPriors(sizes)
+                        .lambdaCoord(draw.real(1, 5))
+                        .lambdaNoObj(draw.real(0.1, 0.9))
+                        .lossClassPredictions(draw.chance(0.4) ? new LossMCXENT() : new LossL2())
+                        .build(),
+                Labels.BOXES);
     }
 
     /** Makes a last layer for errors from outside, of which there is one for each of its numbers. */

@@ -153,7 +153,6 @@ enum ZooNetwork {
         return switch (this) {
             case FACE_NET -> List.of("CenterLossOutputLayer");
             case INCEPTION_RES_NET_V1 -> List.of("CenterLossOutputLayer");
-            case TINY_YOLO, YOLO_2 -> List.of("Yolo2OutputLayer");
             default -> List.of();
         };
     }

@@ -13,6 +13,7 @@ import org.deeplearning4j.nn.conf.layers.LossLayer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
 import org.deeplearning4j.nn.conf.layers.RnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
+import org.deeplearning4j.nn.conf.layers.objdetect.Yolo2OutputLayer;
 import org.deeplearning4j.nn.conf.ocnn.OCNNOutputLayer;
 import org.dl4jamp.onednn.memory.ChannelAxis;
 import org.dl4jamp.onednn.twin.LayerKernels;
@@ -41,6 +42,13 @@ public final class OutputLayers {
                         .with(LayerKernels.ArrayTypes.SUMMED_IN_FLOAT),
                 new LayerKernels<>(Cnn3DLossLayer.class, Cnn3dLossTwin::new, false)
                         .in(layer -> ChannelAxis.of(layer.getDataFormat()))
+                        .with(LayerKernels.ArrayTypes.SUMMED_IN_FLOAT),
+                new LayerKernels<>(
+                                Yolo2OutputLayer.class,
+                                (layer, precision) -> BoxLoss.without(layer),
+                                YoloTwin::new,
+                                false)
+                        .in(layer -> ChannelAxis.of(layer.getFormat()))
                         .with(LayerKernels.ArrayTypes.SUMMED_IN_FLOAT),
                 new LayerKernels<>(OCNNOutputLayer.class, OutputLayers::oneClass, OneClassTwin::new, false)
                         .with(LayerKernels.ArrayTypes.IN_FLOAT));
