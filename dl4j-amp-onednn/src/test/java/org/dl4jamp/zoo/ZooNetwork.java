@@ -1,7 +1,6 @@
 package org.dl4jamp.zoo;
 
 import java.util.Arrays;
-import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -145,15 +144,6 @@ enum ZooNetwork {
                         .build()
                         .init();
             case U_NET -> UNet.builder().inputShape(image()).build().init();
-        };
-    }
-
-    /** Returns what the plan leaves to DL4J's engine: class names, or words of the reason. */
-    List<String> leftToDl4j() {
-        return switch (this) {
-            case FACE_NET -> List.of("CenterLossOutputLayer");
-            case INCEPTION_RES_NET_V1 -> List.of("CenterLossOutputLayer");
-            default -> List.of();
         };
     }
 

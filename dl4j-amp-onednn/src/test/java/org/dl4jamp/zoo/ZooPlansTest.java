@@ -2,19 +2,17 @@ package org.dl4jamp.zoo;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.deeplearning4j.zoo.model.NASNet;
 import org.dl4jamp.MixedPrecision;
 import org.dl4jamp.onednn.Types;
-import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.precision.Precision;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The plans of the zoo's networks have no row on DL4J's engine but those that the network's entry lists. */
+/** The plans of the zoo's networks have no row on DL4J's engine. */
 class ZooPlansTest {
     @ParameterizedTest
     @MethodSource("org.dl4jamp.zoo.ZooNetwork#small")
@@ -33,16 +31,9 @@ class ZooPlansTest {
         Subject subject = Subject.of(zoo);
         for (Precision precision : Types.precisions()) {
             try (MixedPrecision amp = subject.enable(precision)) {
-                amp.plan().rows().stream()
-                        .filter(row -> !row.engine().equals("onednn"))
-                        .forEach(row -> assertTrue(isLeft(zoo, row), row::toString));
+                amp.plan().rows().forEach(row -> assertEquals("onednn", row.engine(), row::toString));
             }
         }
-    }
-
-    private static boolean isLeft(ZooNetwork zoo, PrecisionPlan.Row row) {
-        return zoo.leftToDl4j().stream()
-                .anyMatch(left -> row.className().equals(left) || row.reason().contains(left));
     }
 
     /** A later release of DL4J that makes it belongs among the networks. */

@@ -6,6 +6,7 @@ import org.deeplearning4j.nn.conf.CNN2DFormat;
 import org.deeplearning4j.nn.conf.RNNFormat;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.conf.layers.BaseOutputLayer;
+import org.deeplearning4j.nn.conf.layers.CenterLossOutputLayer;
 import org.deeplearning4j.nn.conf.layers.Cnn3DLossLayer;
 import org.deeplearning4j.nn.conf.layers.CnnLossLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
@@ -30,7 +31,9 @@ public final class OutputLayers {
 
     public static List<LayerKernels<?>> kernels() {
         return List.of(
-                new LayerKernels<>(OutputLayer.class, OutputLayers::output, OutputTwin::new, true)
+                new LayerKernels<>(OutputLayer.class, OutputLayers::output, OutputTwin<OutputLayer>::new, true)
+                        .with(LayerKernels.ArrayTypes.AS_PLANNED_TO_FLOAT),
+                new LayerKernels<>(CenterLossOutputLayer.class, OutputLayers::centers, CenterLossTwin::new, false)
                         .with(LayerKernels.ArrayTypes.AS_PLANNED_TO_FLOAT),
                 new LayerKernels<>(RnnOutputLayer.class, OutputLayers::outputOfSequences, RnnOutputTwin::new, true)
                         .with(LayerKernels.ArrayTypes.AS_PLANNED_TO_FLOAT),
@@ -55,7 +58,9 @@ public final class OutputLayers {
     }
 
     public static boolean isOutput(Layer layer) {
-        return layer.getClass() == OutputLayer.class || layer.getClass() == RnnOutputLayer.class;
+        return layer.getClass() == OutputLayer.class
+                || layer.getClass() == RnnOutputLayer.class
+                || layer.getClass() == CenterLossOutputLayer.class;
     }
 
     /** Returns the plan's reason. */
@@ -86,6 +91,15 @@ public final class OutputLayers {
         return layer.getIDropout() == null
                 ? Noise.without(layer)
                 : Optional.of("DL4J throws in the backward pass of OCNNOutputLayer with dropout");
+    }
+
+    private static Optional<String> centers(CenterLossOutputLayer layer, Precision precision) {
+        if (layer.getIDropout() != null) {
+            return Optional.of("DL4J leaves dropout out of the backward pass of CenterLossOutputLayer");
+        }
+        return layer.hasBias()
+                ? output(layer, precision)
+                : Optional.of("DL4J trains the bias of a CenterLossOutputLayer without bias");
     }
 
     private static Optional<String> outputOfSequences(RnnOutputLayer layer, Precision precision) {

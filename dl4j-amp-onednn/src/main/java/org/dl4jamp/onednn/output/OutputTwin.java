@@ -2,8 +2,8 @@ package org.dl4jamp.onednn.output;
 
 import java.util.Map;
 import org.deeplearning4j.nn.conf.NeuralNetConfiguration;
+import org.deeplearning4j.nn.conf.layers.BaseOutputLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
-import org.deeplearning4j.nn.layers.OutputLayer;
 import org.deeplearning4j.nn.params.DefaultParamInitializer;
 import org.deeplearning4j.nn.workspace.ArrayType;
 import org.deeplearning4j.nn.workspace.LayerWorkspaceMgr;
@@ -18,8 +18,11 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 /**
  * An output layer of {@code [minibatch, nIn]} over the FP32 master weights. Output, loss and gradients of the
  * parameters are FP32; factors of products are of the twin's type.
+ *
+ * @param <C> the layer's configuration
  */
-final class OutputTwin extends OutputLayer implements Twin.ScoringOutput, OneDnnTwin {
+class OutputTwin<C extends BaseOutputLayer> extends org.deeplearning4j.nn.layers.BaseOutputLayer<C>
+        implements Twin.ScoringOutput, OneDnnTwin {
     private static final long serialVersionUID = 1L;
 
     private final transient OutputPasses passes;
@@ -27,6 +30,16 @@ final class OutputTwin extends OutputLayer implements Twin.ScoringOutput, OneDnn
     OutputTwin(NeuralNetConfiguration conf, DataType type, OneDnnContext context) {
         super(conf, type);
         this.passes = new OutputPasses(context, type, layerConf(), this::layerId);
+    }
+
+    /** Returns the sum of the losses of all outputs in the last backward pass. */
+    final double sumOfBackwardPass() {
+        return passes.score(1, 0);
+    }
+
+    @Override
+    protected INDArray getLabels2d(LayerWorkspaceMgr workspaceMgr, ArrayType place) {
+        return labels;
     }
 
     /**
