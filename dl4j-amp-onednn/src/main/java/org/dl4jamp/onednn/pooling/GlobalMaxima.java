@@ -68,8 +68,7 @@ final class GlobalMaxima implements AutoCloseable {
     void forward(String layer, INDArray x, PositionMask mask, INDArray output, LayerWorkspaceMgr workspaceMgr) {
         INDArray shifted = shifted(layer, x, mask, ArrayType.FF_WORKING_MEM, workspaceMgr);
         INDArray maximum = maxima(shifted, ArrayType.FF_WORKING_MEM, workspaceMgr);
-        PoolingKernels ours = kernels(layer, shifted);
-        ours.forward(shifted, maximum, ours.places(workspaceMgr, ArrayType.FF_WORKING_MEM));
+        kernels(layer, shifted).forward(shifted, maximum, null);
         context.copies().copy(maximum, output);
         if (mask != null) {
             // oneDNN's maxima begin with the least finite number.
