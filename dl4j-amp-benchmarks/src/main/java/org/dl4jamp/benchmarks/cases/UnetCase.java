@@ -21,7 +21,7 @@ import org.nd4j.linalg.learning.config.Adam;
  * Each layer is as it is in the zoo, but for the number of its channels.
  *
  * <p>Adam replaces the zoo's AdaDelta, which PyTorch's C++ interface doesn't have. The zoo's dropout (0.5) is left out,
- * since each framework has its own random numbers, and so is its L2 term (5e-5), which would be in DL4J's loss alone.
+ * since each framework has its own random numbers. So is its L2 term (5e-5), which would be in DL4J's loss alone.
  *
  * @param side pixels along each side of an image, a multiple of 16; the zoo's images have 512
  * @param minibatch images
