@@ -98,13 +98,15 @@ class BomTest {
         return artifacts(BOM, "/project/dependencyManagement/dependencies");
     }
 
+    /** Returns the dependencies of a list, but for those of tests. */
     private static List<Artifact> artifacts(Path pom, String list) throws Exception {
         Document document = document(pom);
         List<Artifact> artifacts = new ArrayList<>();
         NodeList dependencies = document.getElementsByTagName("dependency");
         for (int i = 0; i < dependencies.getLength(); i++) {
             Element dependency = (Element) dependencies.item(i);
-            if (path(dependency.getParentNode()).equals(list)) {
+            if (path(dependency.getParentNode()).equals(list)
+                    && !text(dependency, "scope").equals("test")) {
                 artifacts.add(new Artifact(
                         text(dependency, "groupId"),
                         text(dependency, "artifactId"),
