@@ -42,7 +42,7 @@ final class Stage implements AutoCloseable {
      * The arrays of a forward pass that its backward pass reads.
      *
      * @param input rows in the stage's type
-     * @param sums FP32, before the function; lost in the backward pass
+     * @param sums FP32, before the function
      * @param values FP32
      */
     record Trace(INDArray input, INDArray sums, INDArray values) {}
@@ -130,9 +130,11 @@ final class Stage implements AutoCloseable {
             function.backwardFrom(layer, trace.sums(), above, delta);
             return delta;
         }
-        // ND4J's functions write into the gradient that they are given.
+        // ND4J's functions write into both arrays, and each sample of a code goes back through the same sums.
+        INDArray sums = memory.create(DataType.FLOAT, above.shape());
+        context.copies().copy(trace.sums(), sums);
         context.copies().copy(above, delta);
-        return copyUnless(activation.backprop(trace.sums(), delta).getFirst(), DataType.FLOAT, memory);
+        return copyUnless(activation.backprop(sums, delta).getFirst(), DataType.FLOAT, memory);
     }
 
     /** Writes the gradients of weights and bias into their views. {@code delta} is that of the sums. */

@@ -111,6 +111,11 @@ class PretrainedLayersTest {
                         .l2(0.01)
                         .build(),
                 variational()
+                        .numSamples(3)
+                        .activation(Activation.RATIONALTANH)
+                        .pzxActivationFunction(Activation.SOFTSIGN)
+                        .build(),
+                variational()
                         .activation(Activation.RELU)
                         .encoderLayerSizes(9)
                         .decoderLayerSizes(5)
