@@ -3,6 +3,7 @@ package org.dl4jamp.randomized;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.deeplearning4j.nn.api.Model;
+import org.deeplearning4j.nn.api.NeuralNetwork;
 import org.deeplearning4j.optimize.api.BaseTrainingListener;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
@@ -19,6 +20,9 @@ final class GradientClipping extends BaseTrainingListener {
 
     @Override
     public void onGradientCalculation(Model model) {
+        if (!isSupervised(model)) {
+            return;
+        }
         Map<String, INDArray> gradients = gradients(model);
         double examples = scenario.has(Option.NO_MINIBATCH) ? 1 : model.batchSize();
         if (scenario.has(Option.CLIP_NORM)) {
@@ -29,6 +33,11 @@ final class GradientClipping extends BaseTrainingListener {
             double limit = scenario.clipValue() * examples;
             gradients.values().forEach(gradient -> limit(gradient, limit));
         }
+    }
+
+    /** Returns false for pretraining, in which the model is a layer, and mixed precision changes no gradients. */
+    static boolean isSupervised(Model model) {
+        return model instanceof NeuralNetwork;
     }
 
     /** Returns the gradients of parameters: DL4J lists updates, and some of a locked gamma and beta, too. */

@@ -21,6 +21,9 @@ final class NormPenalty extends BaseTrainingListener {
 
     @Override
     public void onGradientCalculation(Model model) {
+        if (!GradientClipping.isSupervised(model)) {
+            return;
+        }
         double score = model.score();
         INDArray parameters = model.params().dup();
         INDArray first = model.getGradientsViewArray().dup();
