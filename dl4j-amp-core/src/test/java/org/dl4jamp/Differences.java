@@ -29,8 +29,9 @@ final class Differences {
             Two differences have no row, in FP32 on the engine `onednn`:
 
             - Dropout usually drops the positions that stock DL4J drops for the same seed of ND4J's random generator.
-              They may differ where an array has another order in memory, as behind embeddings, `RepeatVector`,
-              `Upsampling1D` and `ZeroPadding1DLayer`. The distribution is the same.
+              So does the corruption of an `AutoEncoder` in `pretrain`. They may differ where an array has another
+              order in memory, as behind embeddings, `RepeatVector`, `Upsampling1D` and `ZeroPadding1DLayer`. The
+              distribution is the same.
             - `FrozenLayerWithBackprop` around an `ActivationLayer` passes the gradient of that function on. Stock
               DL4J overwrites the layer's input before, and computes the gradient for wrong arguments.
 

@@ -12,6 +12,8 @@ import java.util.Set;
 import org.deeplearning4j.nn.conf.ComputationGraphConfiguration.GraphBuilder;
 import org.deeplearning4j.nn.conf.graph.GraphVertex;
 import org.deeplearning4j.nn.conf.inputs.InputType;
+import org.deeplearning4j.nn.conf.layers.AutoEncoder;
+import org.deeplearning4j.nn.conf.layers.Layer;
 import org.dl4jamp.randomized.Heads.Head;
 import org.dl4jamp.randomized.Part.Family;
 import org.dl4jamp.randomized.Part.LayerPart;
@@ -98,10 +100,23 @@ final class GraphAssembly {
             } else if (!suitable.isEmpty()) {
                 Node from = own.chance(0.6) ? suitable.get(suitable.size() - 1) : own.from(suitable);
                 assembly.fit(part, gene.seed(), from.type(), from.steps(), false)
-                        .ifPresent(fitted -> put(name, fitted, from));
+                        .ifPresent(fitted -> {
+                            keepUnlessFeatures(fitted.layer(), from);
+                            put(name, fitted, from);
+                        });
             }
         } else if (gene.part() instanceof VertexPart part) {
             part.maker().make(own, nodes).ifPresent(wired -> put(name, wired));
+        }
+    }
+
+    /**
+     * Has nothing but features corrupted: an autoencoder draws its random numbers in the order of its input in memory,
+     * which is another one in stock DL4J behind some layers, such as embeddings.
+     */
+    private void keepUnlessFeatures(Layer layer, Node from) {
+        if (layer instanceof AutoEncoder code && !inputNames.contains(from.name())) {
+            code.setCorruptionLevel(0);
         }
     }
 
