@@ -48,7 +48,7 @@ enum Call {
         if (player.description().overwritesScores()) {
             gradients.remove("score");
         }
-        player.seen().add(name, gradients);
+        Passes.seeGradients(player, name, gradients);
     }),
     TIME_STEPS(2, (player, draw, name) -> Passes.timeSteps(player, draw, name)),
     STORED_STATE(1, (player, draw, name) -> Passes.storedState(player, draw, name)),
@@ -66,8 +66,11 @@ enum Call {
     SET_LEARNING_RATE(1, (player, draw, name) -> player.net().setLearningRate(draw.real(0.01, 0.1))),
     SAVE_AND_RESTORE(1, (player, draw, name) -> player.restore(true)),
     SAVE_AND_RESTORE_PLAINLY(1, (player, draw, name) -> player.restore(false)),
-    EXTERNAL_STEP(6, Option.EXTERNAL_ERRORS, (player, draw, name) -> player.seen()
-            .add(name, player.net().externalStep(player.batches().of(draw)))),
+    EXTERNAL_STEP(
+            6,
+            Option.EXTERNAL_ERRORS,
+            (player, draw, name) -> Passes.seeGradients(
+                    player, name, player.net().externalStep(player.batches().of(draw)))),
     CLONE(1, (player, draw, name) -> {
         if (player.description().isCloneTrainable()) {
             Passes.copy(player, draw, name);

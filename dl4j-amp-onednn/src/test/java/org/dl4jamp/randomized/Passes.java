@@ -2,6 +2,7 @@ package org.dl4jamp.randomized;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -18,6 +19,21 @@ final class Passes {
     static void output(Player player, Draw draw, String name, boolean training) {
         boolean masks = player.scenario().has(Option.MASKS) && draw.chance(0.7);
         player.seen().add(name, player.net().output(player.batches().of(draw), training, masks));
+    }
+
+    /**
+     * Records gradients. Stock DL4J's are NaN behind p-norms of windows of zeros, such as masked steps: then there's
+     * nothing to compare with.
+     */
+    static void seeGradients(Player player, String name, Map<String, INDArray> gradients) {
+        player.seen().add(name, gradients);
+        if (player.description().names("PNORM")) {
+            double sum = gradients.values().stream()
+                    .filter(Objects::nonNull)
+                    .mapToDouble(gradient -> gradient.sumNumber().doubleValue())
+                    .sum();
+            player.seen().add(name + ": gradients that are finite", Double.isFinite(sum) ? 1 : Double.NaN);
+        }
     }
 
     /** Computes with a clone, and trains it where it has the iteration count of stock DL4J. */
