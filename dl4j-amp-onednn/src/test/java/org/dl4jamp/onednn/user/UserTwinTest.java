@@ -17,6 +17,7 @@ import org.deeplearning4j.nn.conf.layers.FeedForwardLayer;
 import org.deeplearning4j.nn.conf.layers.Layer;
 import org.deeplearning4j.nn.conf.layers.LossLayer;
 import org.deeplearning4j.nn.conf.layers.OutputLayer;
+import org.deeplearning4j.nn.conf.layers.RnnOutputLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
 import org.deeplearning4j.nn.conf.layers.recurrent.LastTimeStep;
@@ -45,6 +46,7 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Sgd;
+import org.nd4j.linalg.lossfunctions.LossFunctions;
 
 /** Layers that a user has brought a kernel for, in whole networks against stock DL4J, and kernels that are refused. */
 class UserTwinTest {
@@ -132,6 +134,32 @@ class UserTwinTest {
     @ValueSource(ints = {1, 2, 33})
     void minibatchesOfAnySize(int minibatch) {
         assertTrainsAsInDl4j(new SquaredRelu(12), minibatch, Precision.FLOAT, 1e-5);
+    }
+
+    /** DL4J's dense layers multiply sums by the mask of time steps, with labels for all of them. */
+    @Test
+    void masksOfTimeStepsAreThoseOfTheClassesOwnCode() {
+        MultiLayerNetwork stock = Networks.init(new NeuralNetConfiguration.Builder()
+                .seed(7)
+                .updater(new Sgd(0.05))
+                .list()
+                .layer(new SquaredRelu(12))
+                .layer(new RnnOutputLayer.Builder(LossFunctions.LossFunction.MSE)
+                        .nOut(3)
+                        .activation(Activation.TANH)
+                        .build())
+                .setInputType(InputType.recurrent(5))
+                .build());
+        MultiLayerNetwork mixed = stock.clone();
+        Random random = new Random(4);
+        INDArray mask = Nd4j.createFromArray(new float[][] {{1, 1, 0, 0}, {1, 1, 1, 1}, {1, 0, 0, 0}});
+        DataSet data = new DataSet(gaussian(random, 1, 3, 5, 4), gaussian(random, 1, 3, 3, 4), mask, null);
+        train(stock, data);
+        try (MixedPrecision amp = MixedPrecision.enable(mixed, config(Precision.FLOAT))) {
+            assertEquals("onednn", amp.plan().rows().get(0).engine());
+            train(mixed, data);
+        }
+        Agreement.assertWithin("parameters", stock.params(), mixed.params(), 1e-5);
     }
 
     @Test
