@@ -30,6 +30,7 @@ import org.deeplearning4j.nn.conf.layers.PReLULayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayer;
 import org.deeplearning4j.nn.conf.layers.misc.FrozenLayerWithBackprop;
 import org.deeplearning4j.nn.conf.layers.recurrent.Bidirectional;
+import org.deeplearning4j.nn.conf.layers.samediff.AbstractSameDiffLayer;
 import org.deeplearning4j.nn.conf.layers.wrapper.BaseWrapperLayer;
 import org.deeplearning4j.nn.conf.weightnoise.DropConnect;
 import org.deeplearning4j.nn.conf.weightnoise.WeightNoise;
@@ -97,6 +98,8 @@ final class LayerOptions {
         }
         if (layer instanceof BaseLayer base) {
             set(own, base);
+        } else if (layer instanceof AbstractSameDiffLayer graph) {
+            set(own, graph);
         }
     }
 
@@ -143,6 +146,20 @@ final class LayerOptions {
             if (own.chance(0.3)) {
                 layer.setBiasUpdater(own.of(Updaters.values()).make(own, false));
             }
+        }
+    }
+
+    private void set(Draw own, AbstractSameDiffLayer layer) {
+        if (scenario.has(Option.REGULARIZATION) && own.chance(0.7)) {
+            layer.setRegularization(regularization(own));
+            layer.setRegularizationBias(own.chance(0.5) ? regularization(own) : new ArrayList<>());
+        }
+        if (scenario.has(Option.GRADIENT_NORMALIZATION) && own.chance(0.7)) {
+            layer.setGradientNormalization(own.of(GradientNormalization.values()));
+            layer.setGradientNormalizationThreshold(own.real(0.05, 1));
+        }
+        if (scenario.has(Option.SEVERAL_UPDATERS) && own.chance(0.4)) {
+            layer.setUpdater(own.of(Updaters.values()).make(own, scenario.has(Option.SCHEDULE)));
         }
     }
 

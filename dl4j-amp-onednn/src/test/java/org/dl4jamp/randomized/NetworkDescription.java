@@ -150,7 +150,16 @@ record NetworkDescription(String json, boolean graph, List<Input> inputs, List<O
     /** Returns whether every layer takes single time steps, without their axis. */
     boolean computesStepByStep() {
         return !names(
-                "1D", "TimeDistributed", "GlobalPooling", "RnnLoss", "Attention", "TimeSeries", "TimeStep", "PReLU");
+                "1D",
+                "TimeDistributed",
+                "GlobalPooling",
+                "RnnLoss",
+                "Attention",
+                "TimeSeries",
+                "TimeStep",
+                "PReLU",
+                "WeightedSteps",
+                "UsersGraph");
     }
 
     /**

@@ -100,10 +100,19 @@ final class Passes {
                 player.net().output(wider, false, false);
             }
             player.seen().add(name + " was accepted", 1);
-        } catch (DL4JInvalidInputException e) {
+        } catch (DL4JInvalidInputException | IllegalArgumentException e) {
+            // A user's kernel gets input of any shape, and its products refuse what doesn't fit.
+            boolean usersProduct = player.description().names("SquaredRelu") && isOfProduct(e);
+            if (!(e instanceof DL4JInvalidInputException) && !usersProduct) {
+                throw e;
+            }
             player.seen().add(name + " was refused", 1);
             Player.forgetWorkspaces();
         }
+    }
+
+    private static boolean isOfProduct(RuntimeException refusal) {
+        return refusal.getMessage() != null && refusal.getMessage().startsWith("No product of ");
     }
 
     static void feedForward(Player player, Draw draw, String name, boolean training) {

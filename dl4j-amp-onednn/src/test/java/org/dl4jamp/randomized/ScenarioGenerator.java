@@ -18,7 +18,11 @@ import org.dl4jamp.randomized.Scenario.Step;
 /** jqwik's generators of scenarios. */
 final class ScenarioGenerator {
     private static final List<LayerPart> LAYERS = Stream.of(
-                    LayersOfVectors.ALL, LayersOfSequences.ALL, LayersOfImages.ALL, LayersOfVolumes.ALL)
+                    LayersOfVectors.ALL,
+                    LayersOfSequences.ALL,
+                    LayersOfImages.ALL,
+                    LayersOfVolumes.ALL,
+                    LayersOfUsers.ALL)
             .flatMap(List::stream)
             .toList();
 
@@ -51,9 +55,10 @@ final class ScenarioGenerator {
             if (capsules || !Collections.disjoint(layer.families(), reachable(input))) {
                 parts.add(layer);
             }
-            // DL4J's own layers of SameDiff are slow, and no engine computes them.
+            // Layers of SameDiff are slow in stock DL4J.
             boolean slow = layer.name().endsWith("ttention")
                     || layer.name().startsWith("locally")
+                    || layer.name().startsWith("sameDiff")
                     || layer.name().toLowerCase(Locale.ROOT).contains("capsule");
             if (layer.families().contains(input) && !slow) {
                 parts.addAll(Collections.nCopies(4, layer));
