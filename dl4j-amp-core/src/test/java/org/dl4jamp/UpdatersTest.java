@@ -1,11 +1,13 @@
 package org.dl4jamp;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.function.Consumer;
 import java.util.stream.Stream;
+import org.deeplearning4j.nn.conf.inputs.InputType;
 import org.deeplearning4j.nn.conf.layers.BaseLayer;
 import org.deeplearning4j.nn.gradient.Gradient;
 import org.deeplearning4j.nn.multilayer.MultiLayerNetwork;
@@ -18,8 +20,10 @@ import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.nd4j.linalg.activations.Activation;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
+import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.learning.config.Adam;
 import org.nd4j.linalg.learning.config.IUpdater;
 import org.nd4j.linalg.learning.config.Nesterovs;
@@ -103,6 +107,37 @@ class UpdatersTest {
             plain.fit(data);
             enabled.fit(data);
             assertSame(plain, enabled);
+        }
+    }
+
+    private static void step(MultiLayerNetwork network, INDArray features, INDArray errors) {
+        network.setInput(features);
+        network.feedForward(true, false);
+        Gradient gradient = network.backpropGradient(errors, LayerWorkspaceMgr.noWorkspaces())
+                .getFirst();
+        network.getUpdater().update(network, gradient, 0, 0, (int) features.size(0), LayerWorkspaceMgr.noWorkspaces());
+        network.params().subi(gradient.gradient());
+    }
+
+    /** Without an output layer DL4J's optimizer makes no steps, and a program calls the updater. */
+    @ParameterizedTest
+    @MethodSource("changes")
+    void errorsFromOutsideAreCheckedAfterChangesOfTheUpdater(Consumer<MultiLayerNetwork> change) {
+        MultiLayerNetwork network = Networks.init(Networks.builder(new Sgd(0.1))
+                .list()
+                .layer(Networks.dense(6, Activation.TANH))
+                .layer(Networks.dense(3, Activation.TANH))
+                .setInputType(InputType.feedForward(20))
+                .build());
+        INDArray errors = Nd4j.ones(32, 3);
+        try (MixedPrecision amp = MixedPrecision.enable(network, FLOAT)) {
+            step(network, data.getFeatures(), errors);
+            change.accept(network);
+            INDArray before = network.params().dup();
+            step(network, data.getFeatures(), errors.dup().putScalar(0, Float.NaN));
+            assertTrue(network.params().equals(before), "NaN moves nothing");
+            step(network, data.getFeatures(), errors);
+            assertFalse(network.params().equals(before), "the next step counts");
         }
     }
 

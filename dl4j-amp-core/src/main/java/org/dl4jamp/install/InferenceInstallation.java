@@ -18,7 +18,6 @@ import org.dl4jamp.inference.FoldedLayer;
 import org.dl4jamp.inference.WatchedWeights;
 import org.dl4jamp.layer.GradientScale;
 import org.dl4jamp.layer.GroupLayer;
-import org.dl4jamp.layer.LossScalingLayer;
 import org.dl4jamp.layer.StepGuard;
 import org.dl4jamp.layer.TwinLayer;
 import org.dl4jamp.network.AmpNetwork;
@@ -33,7 +32,6 @@ import org.dl4jamp.twin.Twin;
 import org.nd4j.linalg.activations.IActivation;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
-import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 
 /** The installation of inference mode. Updater and gradients stay as they are. */
@@ -51,11 +49,6 @@ public final class InferenceInstallation extends Installation {
                             + " are as they were."
                             + " Call close() on its InferenceMode first, which InferenceMode.of(network) finds; for"
                             + " training in mixed precision then call MixedPrecision.enable(network)");
-        }
-
-        @Override
-        public void backwardBegins(LossScalingLayer output, INDArray labels) {
-            trains();
         }
 
         @Override

@@ -7,16 +7,15 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** The part of the training step that wrappers read and notify. */
 public interface StepGuard {
-    /**
-     * Called by each output layer when its backward pass begins, before anyone needs the updater. Labels may be null.
-     */
-    void backwardBegins(LossScalingLayer output, INDArray labels);
+    /** Called by each output layer when its backward pass begins. Labels may be null. */
+    default void backwardBegins(LossScalingLayer output, INDArray labels) {}
 
     /** Returns whether the parameters were left as they were in the last step. */
     boolean skippedLastStep();
 
     /**
-     * Called by each layer before it computes in training, forward or backward.
+     * Called by each layer before it computes in training, forward or backward, and before anyone needs the updater. A
+     * network without an output layer has no step: a program calls its updater.
      *
      * @throws org.dl4jamp.precision.AmpException if the network isn't to be trained now
      */

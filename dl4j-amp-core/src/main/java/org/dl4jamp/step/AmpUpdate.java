@@ -79,7 +79,7 @@ final class AmpUpdate implements Consumer<UpdaterCall> {
     @Override
     public void accept(UpdaterCall call) {
         if (isOutdated()) {
-            call.hand(step.updater().renew());
+            call.hand(step.updater.renew());
             return;
         }
         INDArray given = call.gradient().gradient();

@@ -46,7 +46,7 @@ public final class TrainingStep implements StepGuard {
     private final Optional<OwnListener> epochEnd;
     private final Clipping clipping;
     private final BackwardResults results;
-    private final InstalledUpdater updater;
+    final InstalledUpdater updater;
     private final Gate gate = new Gate();
     private StepKernels kernels = StepKernels.nd4j();
     private StepCounts counts = StepCounts.NONE;
@@ -85,10 +85,6 @@ public final class TrainingStep implements StepGuard {
     /** Returns the training step that an updater belongs to, empty if it's null or not one of a training step's. */
     public static Optional<TrainingStep> of(BaseMultiLayerUpdater<?> updater) {
         return HookedUpdater.hookOf(updater).filter(AmpUpdate.class::isInstance).map(hook -> ((AmpUpdate) hook).step());
-    }
-
-    InstalledUpdater updater() {
-        return updater;
     }
 
     public Model network() {
@@ -178,8 +174,12 @@ public final class TrainingStep implements StepGuard {
     }
 
     @Override
-    public void backwardBegins(LossScalingLayer output, INDArray batchLabels) {
+    public void trains() {
         updater.putBack();
+    }
+
+    @Override
+    public void backwardBegins(LossScalingLayer output, INDArray batchLabels) {
         results.begins(output, batchLabels);
     }
 

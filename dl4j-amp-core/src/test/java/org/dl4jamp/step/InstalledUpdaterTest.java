@@ -34,7 +34,7 @@ class InstalledUpdaterTest {
             new ScaleUpdates(new NoLossScaler(), Optional.empty()),
             3,
             SmallSteps.group(1, false));
-    private final InstalledUpdater installed = step.updater();
+    private final InstalledUpdater installed = step.updater;
     private final DataSet data = SmallSteps.data(6);
 
     private BaseMultiLayerUpdater<?> current() {

@@ -150,7 +150,7 @@ class MicroBatchesTest {
         assertEquals(1, step.counts().taken());
         step.removeUpdater();
         assertEquals(0, network.getListeners().size());
-        assertFalse(network.getUpdater() == step.updater().updater);
+        assertFalse(network.getUpdater() == step.updater.updater);
     }
 
     @Test

@@ -189,12 +189,12 @@ class TrainingStepTest {
     }
 
     @Test
-    void anUpdaterThatWasReplacedIsBackBeforeTheBackwardPass() {
+    void anUpdaterThatWasReplacedIsBackBeforeALayerTrains() {
         MultiLayerNetwork network = SmallSteps.network(new Adam(0.1));
         TrainingStep step = SmallSteps.install(network, scaler, PLAIN);
         network.setUpdater(AmpNetwork.of(network).plainUpdater(null));
         assertEquals(Optional.empty(), TrainingStep.of(SmallSteps.updater(network)));
-        step.backwardBegins(null, null);
+        step.trains();
         assertEquals(Optional.of(step), TrainingStep.of(SmallSteps.updater(network)));
     }
 
