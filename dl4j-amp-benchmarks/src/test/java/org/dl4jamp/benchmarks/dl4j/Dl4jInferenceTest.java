@@ -23,7 +23,9 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 class Dl4jInferenceTest {
-    /** As in {@code InferenceAgreesTest} for PyTorch: ResNet-50's probabilities are 4 % off on CPUs without BFLOAT16. */
+    /**
+     * As in {@code InferenceAgreesTest} for PyTorch: ResNet-50's probabilities are 4 % off on CPUs without BFLOAT16.
+     */
     private static final double BFLOAT16 = 0.05;
 
     @ParameterizedTest
