@@ -14,12 +14,14 @@ public interface StepGuard {
     boolean skippedLastStep();
 
     /**
-     * Called by each layer before it computes in training, forward or backward, and before anyone needs the updater. A
-     * network without an output layer has no step: a program calls its updater.
+     * Called by each layer before it computes in training, forward or backward.
      *
      * @throws org.dl4jamp.precision.AmpException if the network isn't to be trained now
      */
     default void trains() {}
+
+    /** Called by each layer before it enters the gate for a backward pass, and before anyone needs the updater. */
+    default void backpropagates() {}
 
     /** Returns those who are notified of the arrays between layers. */
     default List<LayerObserver> layerObservers() {

@@ -213,6 +213,7 @@ public class TwinLayer extends PairedLayer {
         if (ranOwn) {
             return own.run(epsilon, workspaceMgr);
         }
+        guard().backpropagates();
         try (Gate.Inside inside = guard().gate().enter()) {
             guard().trains();
             if (leftToMaster) {

@@ -8,6 +8,7 @@ import org.dl4jamp.layer.UnscalingVertex;
 import org.dl4jamp.layer.standin.StandIn;
 import org.dl4jamp.network.AmpNetwork;
 import org.dl4jamp.precision.AmpException;
+import org.dl4jamp.twin.Gate;
 import org.nd4j.linalg.api.memory.MemoryWorkspace;
 import org.nd4j.linalg.factory.Nd4j;
 
@@ -20,7 +21,7 @@ final class InstalledUpdater {
     private final Function<HookedUpdater, AmpUpdate> updates;
     private BaseMultiLayerUpdater<?> replaced;
     BaseMultiLayerUpdater<?> updater;
-    private AmpUpdate update;
+    AmpUpdate update;
     private boolean removed;
 
     /** @param updates called in place of an updater */
@@ -49,15 +50,12 @@ final class InstalledUpdater {
         }
     }
 
-    AmpUpdate presentUpdate() {
-        return update;
-    }
-
     /** Puts an updater into the network if another one has taken its place, or the gradient view is another one. */
     // DL4J's updaters are equal if their states are; here it matters which object the network will call.
     @SuppressWarnings("ReferenceEquality")
-    void putBack() {
-        if (network.updater() != updater || update.isOutdated()) {
+    void putBack(Gate gate) {
+        // Inside the gate it was put back before: the holder of the monitor may wait for the gate.
+        if (!gate.isInside() && (network.updater() != updater || update.isOutdated())) {
             // Another thread, which holds the monitor, may be about to close.
             synchronized (network.model()) {
                 if (!removed) {

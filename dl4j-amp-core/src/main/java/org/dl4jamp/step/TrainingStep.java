@@ -174,12 +174,13 @@ public final class TrainingStep implements StepGuard {
     }
 
     @Override
-    public void trains() {
-        updater.putBack();
+    public void backpropagates() {
+        updater.putBack(gate);
     }
 
     @Override
     public void backwardBegins(LossScalingLayer output, INDArray batchLabels) {
+        backpropagates();
         results.begins(output, batchLabels);
     }
 
@@ -286,14 +287,13 @@ public final class TrainingStep implements StepGuard {
             return false;
         }
         scale.begin(network.described());
-        updater.putBack();
+        updater.putBack(gate);
         counts = counts.withoutLastCollected();
         try (MemoryWorkspace none = Nd4j.getMemoryManager().scopeOutOfWorkspaces()) {
-            AmpUpdate present = updater.presentUpdate();
-            present.gradients().all().assign(0);
-            group.giveTo(present.gradients(), kernels);
+            updater.update.gradients().all().assign(0);
+            group.giveTo(updater.update.gradients(), kernels);
             iterations.resume(BaseOptimizer.getIterationCount(network.model()), counts);
-            end().ifPresent(present::apply);
+            end().ifPresent(updater.update::apply);
         }
         return true;
     }

@@ -238,8 +238,13 @@ public final class Gate {
         }
     }
 
+    /** Returns whether this thread is inside. */
+    public boolean isInside() {
+        return lock.isHeldByCurrentThread();
+    }
+
     private void refuseInside(String what) {
-        if (lock.isHeldByCurrentThread()) {
+        if (isInside()) {
             throw new AmpException("Mixed precision can't be " + what
                     + " by code that a layer or vertex of the network runs; do it when the network has returned");
         }

@@ -48,7 +48,7 @@ class InstalledUpdaterTest {
         BaseMultiLayerUpdater<?> updater = installed.renew();
         assertSame(updater, current());
         assertSame(updater, installed.updater);
-        assertSame(step, installed.presentUpdate().step());
+        assertSame(step, installed.update.step());
         assertTrue(AmpUpdate.isSameMemory(state, updater.getStateViewArray()));
     }
 
@@ -65,7 +65,7 @@ class InstalledUpdaterTest {
     void itStaysWhileItStands() {
         installed.renew();
         BaseMultiLayerUpdater<?> updater = installed.updater;
-        installed.putBack();
+        installed.putBack(step.gate());
         assertSame(updater, installed.updater);
     }
 
@@ -75,7 +75,7 @@ class InstalledUpdaterTest {
         MultiLayerUpdater other =
                 new MultiLayerUpdater(network, own.getStateViewArray().dup());
         network.setUpdater(other);
-        installed.putBack();
+        installed.putBack(step.gate());
         assertSame(installed.updater, current());
         assertTrue(AmpUpdate.isSameMemory(other.getStateViewArray(), current().getStateViewArray()));
     }
@@ -84,13 +84,13 @@ class InstalledUpdaterTest {
     void itComesBackOverAnotherGradientView() {
         installed.renew();
         BaseMultiLayerUpdater<?> updater = installed.updater;
-        assertFalse(installed.presentUpdate().isOutdated());
+        assertFalse(installed.update.isOutdated());
         network.initGradientsView();
-        assertTrue(installed.presentUpdate().isOutdated());
-        installed.putBack();
+        assertTrue(installed.update.isOutdated());
+        installed.putBack(step.gate());
         assertNotSame(updater, current());
         assertSame(installed.updater, current());
-        assertFalse(installed.presentUpdate().isOutdated());
+        assertFalse(installed.update.isOutdated());
     }
 
     @Test
@@ -113,7 +113,7 @@ class InstalledUpdaterTest {
         network.setUpdater(other);
         installed.remove();
         assertSame(other, current());
-        installed.putBack();
+        installed.putBack(step.gate());
         assertSame(other, current(), "it doesn't come back");
     }
 

@@ -189,12 +189,12 @@ class TrainingStepTest {
     }
 
     @Test
-    void anUpdaterThatWasReplacedIsBackBeforeALayerTrains() {
+    void anUpdaterThatWasReplacedIsBackBeforeABackwardPass() {
         MultiLayerNetwork network = SmallSteps.network(new Adam(0.1));
         TrainingStep step = SmallSteps.install(network, scaler, PLAIN);
         network.setUpdater(AmpNetwork.of(network).plainUpdater(null));
         assertEquals(Optional.empty(), TrainingStep.of(SmallSteps.updater(network)));
-        step.trains();
+        step.backpropagates();
         assertEquals(Optional.of(step), TrainingStep.of(SmallSteps.updater(network)));
     }
 
