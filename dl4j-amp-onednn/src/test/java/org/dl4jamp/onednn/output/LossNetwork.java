@@ -20,8 +20,10 @@ import org.dl4jamp.Networks;
 import org.dl4jamp.config.AmpConfig;
 import org.dl4jamp.onednn.Agreement;
 import org.dl4jamp.onednn.OneDnnEngine;
+import org.dl4jamp.onednn.Types;
 import org.dl4jamp.policy.PrecisionPlan;
 import org.dl4jamp.precision.Precision;
+import org.dl4jamp.scale.StaticLossScaler;
 import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.dataset.DataSet;
@@ -139,6 +141,30 @@ record LossNetwork(InputType input, Layer hidden, Layer loss, boolean graph, dou
         PrecisionPlan.Row row = rows.get(rows.size() - 1);
         assertEquals(OneDnnEngine.NAME, row.engine(), row.toString());
         return row;
+    }
+
+    /** Takes a step with a loss scale, skips those of broken data, takes another, and returns the loss's row. */
+    PrecisionPlan.Row assertTrainsWithAScaleAndSkips(DataSet data, DataSet... broken) {
+        Model stock = make();
+        Model network = make();
+        Precision precision = Types.halfPrecision();
+        AmpConfig scaled =
+                config(precision).lossScaler(new StaticLossScaler(1024)).build();
+        try (MixedPrecision amp = enable(network, scaled)) {
+            PrecisionPlan.Row row = assertComputes(amp);
+            Networks.fit(stock, data);
+            Networks.fit(network, data);
+            INDArray before = network.params().dup();
+            for (DataSet each : broken) {
+                Networks.fit(network, each);
+                assertEquals(before, network.params());
+            }
+            assertEquals(broken.length, amp.stepsSkipped());
+            Networks.fit(stock, data);
+            Networks.fit(network, data);
+            Agreement.assertWithin("parameters", stock.params(), network.params(), tolerance(precision));
+            return row;
+        }
     }
 
     /**
